@@ -1,0 +1,66 @@
+"""Optimal steps for shift-reduce dependency parsing. Integer arrays in, integer arrays out; knows nothing of any parser.
+
+    import oracles
+    oracle = oracles.create("nederhof_cubic", strategy="left_before_right")
+    oracle.step_scores(heads=[2, 0, 2], stack=[0, 1], buffer=[2, 3])      # -> (3, 2, None)
+    scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # for a batch, as training does
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from oracles.oracle import (
+    N_STEPS,
+    NOT_APPLICABLE,
+    REDUCE_LEFT,
+    REDUCE_RIGHT,
+    SHIFT,
+    BoundOracle,
+    NonProjectiveGold,
+    Oracle,
+    Strategy,
+)
+from oracles.trees import Trees
+
+__all__ = [
+    "NOT_APPLICABLE",
+    "N_STEPS",
+    "REDUCE_LEFT",
+    "REDUCE_RIGHT",
+    "SHIFT",
+    "BoundOracle",
+    "NonProjectiveGold",
+    "Oracle",
+    "Strategy",
+    "Trees",
+    "create",
+    "names",
+]
+
+# A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
+_REGISTRY = {
+    "static": ("oracles.static", "Static"),
+    "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
+}
+
+
+def _load(name: str) -> type[Oracle]:
+    if name not in _REGISTRY:
+        raise ValueError(f"unknown oracle {name!r}; known: {', '.join(_REGISTRY)}")
+    module, cls = _REGISTRY[name]
+    return getattr(import_module(module), cls)
+
+
+def names(any_gold: bool = False) -> list[str]:
+    """The names that create() knows; with ``any_gold`` only those that do not need projective gold trees."""
+    return [name for name in _REGISTRY if not (any_gold and _load(name).needs_projective_gold)]
+
+
+def create(name: str, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> Oracle:
+    """The oracle of that name under that strategy.
+
+    Raises:
+        ValueError: unknown name, or a strategy that this oracle does not know; the message lists the known ones.
+    """
+    return _load(name)(strategy)

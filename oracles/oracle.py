@@ -1,0 +1,139 @@
+"""What every oracle is: bound to gold trees once, then asked for the scores of a batch of configurations.
+
+A configuration is a stack a_0..a_k (a_0 = 0, the artificial root; the top a_k last) and a buffer b..n of the remaining
+tokens. The steps are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 2019, Table 1, names of Section 2):
+
+* shift: pushes b. Applicable if the buffer is not empty.
+* reduce_left: a_k becomes a child of a_{k-1} and is popped. Applicable if k >= 1.
+* reduce_right: a_{k-1} becomes a child of a_k and is removed. Applicable if k >= 2, so the root never gets a parent.
+
+The score of a step is the largest number of gold edges that can still be made if it is taken now: the edge of the step
+itself counts, edges made earlier do not. loss = max(scores) - score. Ties are common; the whole set of best steps is optimal.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import ClassVar
+
+import numpy as np
+
+from oracles.trees import Trees
+
+SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
+N_STEPS = 3
+
+# The score of a step that is not applicable. Far below any real score, and two of them still fit in 16 bits.
+NOT_APPLICABLE = -10000
+
+
+class Strategy(StrEnum):
+    """Which computations count, relative to the configuration before the step (Nederhof 2019, Section 4).
+
+    * LEFT_BEFORE_RIGHT: a_k and the buffer nodes take no left child after a right child.
+    * STRICT_LEFT_BEFORE_RIGHT: moreover a_0..a_{k-1} take no left child at all.
+    * RIGHT_BEFORE_LEFT: a_k and the buffer nodes take no right child after a left child.
+    * ANY: no restriction (what Goldberg et al. 2014 compute).
+    """
+
+    LEFT_BEFORE_RIGHT = "left_before_right"
+    STRICT_LEFT_BEFORE_RIGHT = "strict_left_before_right"
+    RIGHT_BEFORE_LEFT = "right_before_left"
+    ANY = "any"
+
+
+class NonProjectiveGold(ValueError):
+    """A gold tree is not projective, and the oracle is only exact for projective ones."""
+
+
+class BoundOracle(ABC):
+    """An oracle with everything computed that depends on the gold trees alone."""
+
+    @abstractmethod
+    def score_batch(
+        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+    ) -> np.ndarray:
+        """Scores the steps of a batch of configurations; several may belong to one sentence.
+
+        Args:
+            sentences: int32[batch], numbers of the bound trees.
+            stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
+            stack_sizes: int32[batch], k + 1.
+            buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
+
+        Returns:
+            int16[batch, 3]: scores of shift, reduce_left, reduce_right; NOT_APPLICABLE where a step is not applicable.
+        """
+
+
+class Oracle(ABC):
+    """A way to calculate optimal steps. Subclasses say of themselves what they need and cost."""
+
+    name: ClassVar[str]
+    needs_projective_gold: ClassVar[bool]
+    strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)
+    complexity: ClassVar[str]  # of one configuration, n = k + m
+    source: ClassVar[str]  # paper and section
+
+    def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> None:
+        try:
+            self.strategy = Strategy(strategy)
+        except ValueError:
+            self.strategy = None
+        if self.strategy not in self.strategies:
+            known = ", ".join(self.strategies)
+            raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
+
+    def bind(self, trees: Trees) -> BoundOracle:
+        """Does, once, the work that depends on the gold trees alone.
+
+        Raises:
+            NonProjectiveGold: a tree is not projective and this oracle needs it to be.
+        """
+        if self.needs_projective_gold and not trees.projective.all():
+            from oracles import names  # the registry imports this module
+
+            sentence = int(np.flatnonzero(~trees.projective)[0])
+            able = ", ".join(names(any_gold=True))
+            raise NonProjectiveGold(
+                f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
+                f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
+            )
+        return self._bind(trees)
+
+    @abstractmethod
+    def _bind(self, trees: Trees) -> BoundOracle: ...
+
+    def step_scores(
+        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]
+    ) -> tuple[int | None, int | None, int | None]:
+        """Scores the steps of one configuration of one sentence; for many, bind the trees and score a batch.
+
+        Args:
+            heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
+            stack: a_0..a_k in increasing order, a_0 = 0, the top last.
+            buffer: the tokens b..n.
+
+        Returns:
+            The scores of (shift, reduce_left, reduce_right); None where the step is not applicable.
+
+        Raises:
+            ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
+        """
+        n = len(heads)
+        front = n + 1 - len(buffer)
+        if list(buffer) != list(range(front, n + 1)):
+            raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+        ascending = all(a < b for a, b in zip(stack, stack[1:], strict=False))
+        if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
+            raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
+        scores = self.bind(Trees.from_heads([heads])).score_batch(
+            np.zeros(1, np.int32),
+            np.asarray([stack], np.int32),
+            np.asarray([len(stack)], np.int32),
+            np.asarray([front], np.int32),
+        )[0]
+        shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
+        return shift, left, right

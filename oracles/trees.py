@@ -1,0 +1,144 @@
+"""Gold trees of many sentences in two flat arrays, as the kernels want them.
+
+Sentence ``s`` with tokens 1..n takes ``n + 1`` consecutive entries of ``heads``, from ``offsets[s]`` on: entry 0 is the
+artificial root, whose head is -1 (never 0, or the root would be a child of itself), entry ``i`` is the head of token i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+
+ROOT_HEAD = -1
+
+# The kernels keep scores in int16, where NEGATIVE_INFINITY is -10000: a sum of two of them must not wrap around.
+MAX_TOKENS = 9999
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Gold trees of a batch of sentences.
+
+    Attributes:
+        heads: int32[total], total = sum of (n + 1) over the sentences.
+        offsets: int64[sentences + 1], where each sentence begins in ``heads``.
+    """
+
+    heads: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def from_heads(cls, sentences: Iterable[Sequence[int]]) -> Trees:
+        """Packs trees given as lists of heads [h_1, ..., h_n].
+
+        Raises:
+            ValueError: a sentence is not a tree, or is longer than MAX_TOKENS; the message says which one, counted from 0.
+        """
+        trees = [np.asarray(heads, dtype=np.int32) for heads in sentences]
+        offsets = np.zeros(len(trees) + 1, dtype=np.int64)
+        for s, heads in enumerate(trees):
+            check_tree(heads, f"sentence {s}")
+            offsets[s + 1] = offsets[s] + len(heads) + 1
+        packed = np.full(offsets[-1], ROOT_HEAD, dtype=np.int32)
+        for heads, start in zip(trees, offsets, strict=False):
+            packed[start + 1 : start + 1 + len(heads)] = heads
+        return cls(packed, offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, s: int) -> list[int]:
+        """The heads [h_1, ..., h_n] of sentence ``s``."""
+        return self.heads[self.offsets[s] + 1 : self.offsets[s + 1]].tolist()
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """int32[sentences]: number of tokens n, the root not counted."""
+        return (np.diff(self.offsets) - 1).astype(np.int32)
+
+    @cached_property
+    def projective(self) -> np.ndarray:
+        """bool[sentences]: whether the tree, with the artificial root at the left, is projective."""
+        return _projective(self.heads, self.offsets)
+
+    def select(self, sentences: np.ndarray) -> Trees:
+        """The trees of the given sentence numbers (int[m]), in that order."""
+        return Trees.from_heads(self[int(s)] for s in sentences)
+
+
+def check_tree(heads: np.ndarray, where: str) -> None:
+    """Refuses anything but a tree over 0..n: heads in 0..n, every token below the root, no cycle.
+
+    Several children of the root are allowed: the oracles and the projectivization are defined for them.
+
+    Raises:
+        ValueError: names ``where`` and the first token at fault.
+    """
+    n = len(heads)
+    if n > MAX_TOKENS:
+        raise ValueError(f"{where} has {n} tokens; at most {MAX_TOKENS} are supported (scores are 16-bit)")
+    if n and (heads.min() < 0 or heads.max() > n):
+        token = int(np.flatnonzero((heads < 0) | (heads > n))[0]) + 1
+        raise ValueError(f"{where}: the head of token {token} is {heads[token - 1]}, outside 0..{n}")
+    token = _first_on_cycle(heads.astype(np.int32))
+    if token:
+        raise ValueError(f"{where}: token {token} is on a cycle, so the heads are not a tree")
+
+
+@njit(cache=True)
+def _first_on_cycle(heads):
+    """The first token that does not reach the root, 0 if all do. Linear: a token is visited once."""
+    n = len(heads)
+    seen_from = np.zeros(n + 1, np.int32)  # the token whose walk visited this one first
+    for token in range(1, n + 1):
+        node = token
+        while node != 0 and seen_from[node] == 0:
+            seen_from[node] = token
+            node = heads[node - 1]
+        if node != 0 and seen_from[node] == token:
+            return node
+    return 0
+
+
+@njit(cache=True)
+def _projective(heads, offsets):
+    """A tree is projective iff every subtree spans exactly its own nodes; checked from the leaves up, linear per sentence."""
+    sentences = len(offsets) - 1
+    projective = np.ones(sentences, np.bool_)
+    for s in range(sentences):
+        start = offsets[s]
+        n = offsets[s + 1] - start - 1
+        size = np.ones(n + 1, np.int32)
+        left = np.arange(n + 1)
+        right = np.arange(n + 1)
+        children = np.zeros(n + 1, np.int32)  # not yet folded into their head
+        for i in range(1, n + 1):
+            children[heads[start + i]] += 1
+        queue = np.empty(n + 1, np.int32)
+        filled = 0
+        for i in range(n + 1):
+            if children[i] == 0:
+                queue[filled] = i
+                filled += 1
+        at = 0
+        while at < filled:
+            node = queue[at]
+            at += 1
+            if right[node] - left[node] + 1 != size[node]:
+                projective[s] = False
+                break
+            if node == 0:
+                continue
+            head = heads[start + node]
+            size[head] += size[node]
+            left[head] = min(left[head], left[node])
+            right[head] = max(right[head], right[node])
+            children[head] -= 1
+            if children[head] == 0:
+                queue[filled] = head
+                filled += 1
+    return projective
