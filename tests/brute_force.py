@@ -1,0 +1,129 @@
+"""Slow, obvious twins: search over transition sequences, no grammar, no chart, no cleverness.
+
+Nothing here is shared with the package under test, so that an error in one cannot hide in the other. Fit for n up to
+about 8 tokens. A configuration is ``(stack, front)``: the stack as a tuple, and the first token of the buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import combinations
+
+# What a stack element may still do. The strategies restrict a_k and the buffer nodes, and nobody else; strict also closes
+# the elements below the top. "Left child" is what reduce_right gives to the top, "right child" what reduce_left gives to
+# the element below it.
+FREE, RESTRICTED, NO_LEFT_CHILD, NO_RIGHT_CHILD = range(4)
+
+# The scores of shift, reduce_left, reduce_right; None = not applicable.
+Scores = tuple[int | None, int | None, int | None]
+
+
+class StepScores:
+    """Scores of steps for one gold tree under one strategy; remembers what it has searched."""
+
+    def __init__(self, heads: Sequence[int], strategy: str) -> None:
+        self.heads = [-1, *heads]
+        self.n = len(heads)
+        self.strategy = strategy
+        self.best_of: dict[tuple, int] = {}
+
+    def __call__(self, stack: Sequence[int], front: int) -> Scores:
+        """The scores of the three steps in the configuration (stack, front)."""
+        below = NO_LEFT_CHILD if self.strategy == "strict_left_before_right" else FREE
+        states = (*[below] * (len(stack) - 1), RESTRICTED)
+        scores: list[int | None] = [None, None, None]
+        for step, edge, after in self._steps(tuple(stack), states, front):
+            scores[step] = edge + self._best(*after)
+        return scores[0], scores[1], scores[2]
+
+    def _best(self, stack: tuple, states: tuple, front: int) -> int:
+        """Most gold edges that can still be made from here on."""
+        key = (stack, states, front)
+        if key not in self.best_of:
+            values = [edge + self._best(*after) for _, edge, after in self._steps(stack, states, front)]
+            final = len(stack) == 1 and front > self.n
+            self.best_of[key] = 0 if final else max(values)
+        return self.best_of[key]
+
+    def _steps(self, stack: tuple, states: tuple, front: int) -> Iterator[tuple[int, bool, tuple]]:
+        """All allowed steps: (number of the step, whether its edge is gold, configuration after it)."""
+        if front <= self.n:
+            yield 0, False, ((*stack, front), (*states, RESTRICTED), front + 1)
+        if len(stack) >= 2 and states[-2] != NO_RIGHT_CHILD:
+            head, child = stack[-2:]
+            yield 1, self.heads[child] == head, (stack[:-1], (*states[:-2], self._takes_right(states[-2])), front)
+        if len(stack) >= 3 and states[-1] != NO_LEFT_CHILD:
+            child, head = stack[-2:]
+            after = ((*stack[:-2], head), (*states[:-2], self._takes_left(states[-1])), front)
+            yield 2, self.heads[child] == head, after
+
+    def _takes_right(self, state: int) -> int:
+        return NO_LEFT_CHILD if state == RESTRICTED and self.strategy.endswith("left_before_right") else state
+
+    def _takes_left(self, state: int) -> int:
+        return NO_RIGHT_CHILD if state == RESTRICTED and self.strategy == "right_before_left" else state
+
+
+def configurations(n: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """All reachable configurations of a sentence of n tokens: 2^(n+1) - 1, the final one included."""
+    for front in range(1, n + 2):
+        for size in range(front):
+            for rest in combinations(range(1, front), size):
+                yield (0, *rest), front
+
+
+@cache
+def projective_trees(n: int) -> tuple[tuple[int, ...], ...]:
+    """All projective trees [h_1, ..., h_n], several children of the root allowed: what arc-standard computations make."""
+    found = set()
+    seen = set()
+
+    def search(stack: tuple[int, ...], front: int, heads: tuple[int, ...]) -> None:
+        if (stack, front, heads) in seen:
+            return
+        seen.add((stack, front, heads))
+        if len(stack) == 1 and front > n:
+            found.add(heads)
+        if front <= n:
+            search((*stack, front), front + 1, heads)
+        if len(stack) >= 2:
+            search(stack[:-1], front, with_head(heads, stack[-1], stack[-2]))
+        if len(stack) >= 3:
+            search((*stack[:-2], stack[-1]), front, with_head(heads, stack[-2], stack[-1]))
+
+    def with_head(heads: tuple[int, ...], child: int, head: int) -> tuple[int, ...]:
+        return (*heads[: child - 1], head, *heads[child:])
+
+    search((0,), 1, (-1,) * n)
+    return tuple(sorted(found))
+
+
+def is_projective(heads: Sequence[int]) -> bool:
+    """By the definition: every token between head and child descends from the head."""
+    return all(
+        head in ancestors(heads, token)
+        for child, head in enumerate(heads, 1)
+        for token in range(min(head, child) + 1, max(head, child))
+    )
+
+
+def ancestors(heads: Sequence[int], token: int) -> list[int]:
+    """The head of the token, the head of that, and so on up to the root."""
+    chain = []
+    while token != 0:
+        token = heads[token - 1]
+        chain.append(token)
+    return chain
+
+
+def gold_edges(heads: Sequence[int], gold: Sequence[int]) -> int:
+    """How many tokens have their gold head."""
+    return sum(h == g for h, g in zip(heads, gold, strict=True))
+
+
+def best_projective_trees(heads: Sequence[int]) -> tuple[int, list[tuple[int, ...]]]:
+    """The most gold edges in a projective tree, and all the trees that have so many."""
+    trees = projective_trees(len(heads))
+    best = max(gold_edges(tree, heads) for tree in trees)
+    return best, [tree for tree in trees if gold_edges(tree, heads) == best]
