@@ -1,0 +1,156 @@
+"""What makes ten columns of text a sentence of CoNLL-U, and heads a tree: the checks that every reader of this package shares.
+
+Format: https://universaldependencies.org/format.html. Words have the ids 1, 2, 3...; the line of a multiword token, ``3-4``,
+stands before its first word; an empty node, ``3.1``, stands after word 3 (``0.1`` before word 1). Only words are nodes of
+the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
+N_COLUMNS = 10
+
+_ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
+
+
+class ConlluError(ValueError):
+    """A file cannot be read as CoNLL-U. The message names the file, the line, the sentence and the mend."""
+
+
+class LineError(ValueError):
+    """What is wrong with one line of a sentence; the reader, who knows file and line, makes a ConlluError of it.
+
+    Attributes:
+        row: number of the line among the lines of the sentence that are not comments, from 0.
+    """
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+@dataclass(slots=True)
+class Rows:
+    """Which of the lines of a sentence (comments not counted, from 0) is what.
+
+    Attributes:
+        words: the lines of the words 1..n, in order.
+        multiwords: (line, first word, last word) of each multiword token.
+        empty_nodes: the lines of the empty nodes.
+    """
+
+    words: list[int] = field(default_factory=list)
+    multiwords: list[tuple[int, int, int]] = field(default_factory=list)
+    empty_nodes: list[int] = field(default_factory=list)
+
+
+def describe_place(path: str, line: int, sentence: int, sent_id: str | None = None) -> str:
+    """The words with which every error about a sentence begins; ``line`` and ``sentence`` count from 1."""
+    named = f" (sent_id {sent_id})" if sent_id else ""
+    return f"{path}, line {line}, sentence {sentence}{named}"
+
+
+def check_columns(row: int, columns: Sequence[str]) -> None:
+    """Refuses a line that does not have exactly ten columns.
+
+    Raises:
+        LineError: another number of columns.
+    """
+    if len(columns) != N_COLUMNS:
+        raise LineError(
+            row,
+            f"{len(columns)} column{'s' * (len(columns) != 1)} where CoNLL-U has {N_COLUMNS}; "
+            "separate the columns by tabs and write _ in an empty one",
+        )
+
+
+def sort_rows(ids: Sequence[str]) -> Rows:
+    """Tells words, multiword tokens and empty nodes apart by their ids, in linear time.
+
+    Raises:
+        LineError: an id that is no id, or that does not follow from the one before it.
+    """
+    if all(map(str.__eq__, ids, map(str, range(1, len(ids) + 1)))):  # nearly every sentence of most treebanks
+        return Rows(list(range(len(ids))))
+    rows = Rows()
+    covered = 0  # the last word of the multiword token before
+    for row, identifier in enumerate(ids):
+        following = len(rows.words) + 1
+        if identifier == str(following):
+            rows.words.append(row)
+            continue
+        match = _ID.fullmatch(identifier)
+        if match is None:
+            raise LineError(
+                row, f"{identifier!r} is no id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node"
+            )
+        first, separator, second = match.groups()
+        if separator is None:
+            raise LineError(row, f"word {identifier} where word {following} is expected; number the words 1, 2, 3...")
+        if separator == ".":
+            if int(first) != following - 1:
+                raise LineError(row, f"empty node {identifier} after word {following - 1}; it has its place after word {first}")
+            rows.empty_nodes.append(row)
+        elif int(first) != following or int(second) < following:
+            raise LineError(row, f"multiword token {identifier} before word {following}; put its line before its first word")
+        elif following <= covered:
+            raise LineError(row, f"multiword token {identifier} overlaps the one before it; put every word in at most one")
+        else:
+            covered = int(second)
+            rows.multiwords.append((row, following, covered))
+    if covered > len(rows.words):
+        row, first_word, _ = rows.multiwords[-1]
+        raise LineError(row, f"multiword token {first_word}-{covered} ends after the last word; correct its id")
+    return rows
+
+
+def parse_heads(texts: Sequence[str]) -> list[int]:
+    """The column HEAD of the words 1..n as integers.
+
+    Raises:
+        LineError: not an integer in 0..n; ``row`` is the word's place among the words, from 0.
+    """
+    n = len(texts)
+    heads = []
+    for row, text in enumerate(texts):
+        if not (text.isascii() and text.isdigit()):
+            raise LineError(row, f"the head {text!r} is no number; write the id of a word, or 0 for the root")
+        head = int(text)
+        if head > n:
+            raise LineError(row, f"the head {head} is outside 0..{n}; write the id of a word, or 0 for the root")
+        heads.append(head)
+    return heads
+
+
+def check_single_rooted_tree(heads: Sequence[int]) -> None:
+    """Refuses anything but a tree with exactly one child of the root, as UD has it. Linear: every word is visited once.
+
+    Args:
+        heads: [h_1, ..., h_n], each in 0..n.
+
+    Raises:
+        LineError: no root, several roots, or a cycle; ``row`` is the place, from 0, of a word at fault.
+    """
+    roots = [word for word, head in enumerate(heads, 1) if head == 0]
+    if len(roots) > 1:
+        listed = ", ".join(map(str, roots[:5])) + (", ..." if len(roots) > 5 else "")
+        raise LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all of them but one another head")
+    if not roots:
+        raise LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
+    seen_from = [0] * (len(heads) + 1)  # the word whose walk towards the root came here first
+    seen_from[0] = -1
+    for start in range(1, len(heads) + 1):
+        word = start
+        while not seen_from[word]:
+            seen_from[word] = start
+            word = heads[word - 1]
+        if seen_from[word] == start:
+            cycle = [word]
+            while (parent := heads[cycle[-1] - 1]) != word:
+                cycle.append(parent)
+            path = " -> ".join(map(str, [*cycle[:8], *(["..."] if len(cycle) > 8 else []), word]))
+            raise LineError(word - 1, f"a cycle: the heads lead from {path}; attach one of them elsewhere")
