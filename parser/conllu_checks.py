@@ -54,6 +54,11 @@ def describe_place(path: str, line: int, sentence: int, sent_id: str | None = No
     return f"{path}, line {line}, sentence {sentence}{named}"
 
 
+def is_blank(line: str) -> bool:
+    """Whether a line ends a sentence. Not str.isspace: a line of tabs is a token whose columns were forgotten."""
+    return not line.strip(" \r\n")
+
+
 def check_columns(row: int, columns: Sequence[str]) -> None:
     """Refuses a line that does not have exactly ten columns.
 
@@ -126,17 +131,18 @@ def parse_heads(texts: Sequence[str]) -> list[int]:
     return heads
 
 
-def check_single_rooted_tree(heads: Sequence[int]) -> None:
-    """Refuses anything but a tree with exactly one child of the root, as UD has it. Linear: every word is visited once.
+def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
+    """Refuses anything but a tree, with exactly one child of the root as UD has it. Linear: every word is visited once.
 
     Args:
         heads: [h_1, ..., h_n], each in 0..n.
+        several_roots: whether the root may have several children after all.
 
     Raises:
         LineError: no root, several roots, or a cycle; ``row`` is the place, from 0, of a word at fault.
     """
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
-    if len(roots) > 1:
+    if len(roots) > 1 and not several_roots:
         listed = ", ".join(map(str, roots[:5])) + (", ..." if len(roots) > 5 else "")
         raise LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all of them but one another head")
     if not roots:

@@ -1,41 +1,166 @@
-"""Opening files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as it is."""
+"""CoNLL-U passing through: one sentence at a time, of which only HEAD, DEPREL and DEPS of the words are ever rewritten.
+
+Everything else comes out byte for byte: comments wherever they stand, multiword tokens, empty nodes, CRLF, a byte order mark, a
+missing last newline, blank lines between sentences and after the last one, bytes that are not UTF-8 (as lone surrogates, see
+``parser.files``). Lines are split at tabs and nothing else is done with them; memory is that of one sentence.
+"""
 
 from __future__ import annotations
 
-import gzip
-import lzma
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from io import BufferedIOBase, BufferedReader
-from pathlib import Path
-from typing import BinaryIO, cast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from parser.conllu_checks import ConlluError
+from parser.conllu_checks import (
+    DEPS,
+    HEAD,
+    ID,
+    ConlluError,
+    LineError,
+    check_columns,
+    check_tree,
+    describe_place,
+    is_blank,
+    parse_heads,
+    sort_rows,
+)
+from parser.files import open_input, open_output
 
-STANDARD_STREAM = "-"
+__all__ = ["RawSentence", "open_input", "open_output", "read_raw_sentences", "rewrite"]
+
+_BYTE_ORDER_MARK = "\ufeff"
 
 
-@contextmanager
-def open_input(path: str | Path) -> Iterator[BinaryIO]:
-    """Opens a file for reading bytes, uncompressed on the way.
+@dataclass(slots=True)
+class RawSentence:
+    """A stretch of lines that ends with a blank line or the file; n = 0 words if there are only comments or blank lines in it.
+
+    Attributes:
+        lines: the lines as they stand in the file, with their line ends: comments, tokens, and the blank line that ends it.
+        columns: the ten columns of the words 1..n, without the line end.
+        word_lines: where the words 1..n are among the lines.
+        multiwords: (place among the lines, first word, last word) of every multiword token.
+        path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
+            words do not count).
+    """
+
+    lines: list[str]
+    columns: list[list[str]]
+    word_lines: list[int]
+    multiwords: list[tuple[int, int, int]]
+    path: str
+    first_line: int
+    number: int
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def column(self, number: int) -> list[str]:
+        """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu_checks``."""
+        return [columns[number] for columns in self.columns]
+
+    def heads(self, several_roots: bool = False) -> list[int]:
+        """The column HEAD as a tree [h_1, ..., h_n].
+
+        Args:
+            several_roots: whether the root may have several children.
+
+        Raises:
+            ConlluError: HEAD is not a tree.
+        """
+        try:
+            heads = parse_heads(self.column(HEAD))
+            check_tree(heads, several_roots)
+        except LineError as error:
+            raise ConlluError(f"{self.place(self.word_lines[error.row])}: {error}") from error
+        return heads
+
+    def place(self, line: int = 0) -> str:
+        """The words with which to begin an error message about the given one of the lines."""
+        return describe_place(self.path, self.first_line + line, self.number, sent_id(self.lines))
+
+
+def sent_id(lines: Iterable[str]) -> str:
+    """The value of the comment ``# sent_id = ...``, empty if there is none."""
+    for line in lines:
+        key, equals, value = line.removeprefix(_BYTE_ORDER_MARK).partition("=")
+        if equals and key.startswith("#") and key[1:].strip() == "sent_id":
+            return value.strip()
+    return ""
+
+
+def read_raw_sentences(stream: Iterable[bytes], path: str = "-") -> Iterator[RawSentence]:
+    """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
+
+    The lines of all the sentences, one after the other, are the lines of the file.
+
+    Args:
+        stream: its lines, each with its line end.
+        path: the name for error messages.
 
     Raises:
-        ConlluError: no such file, no file, not readable, or not compressed as its name says (also while it is read).
+        ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
     """
-    name = str(path)
+    lines: list[str] = []
+    begun = False  # whether a line that is not blank is among the lines
+    number = n_read = 0
+    for raw in stream:
+        line = raw.decode("utf-8", "surrogateescape")
+        lines.append(line)
+        if not is_blank(line):
+            begun = True
+        elif begun:
+            sentence = _split(lines, path, n_read + 1, number + 1)
+            n_read += len(lines)
+            number += bool(sentence.columns)
+            yield sentence
+            lines, begun = [], False
+    if lines:
+        yield _split(lines, path, n_read + 1, number + 1)
+
+
+def _split(lines: list[str], path: str, first_line: int, number: int) -> RawSentence:
+    sentence = RawSentence(lines, [], [], [], path, first_line, number)
+    table: list[list[str]] = []
+    places: list[int] = []
+    for place, line in enumerate(lines):
+        if first_line + place == 1:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        if line[:1] == "#" or is_blank(line):
+            continue
+        places.append(place)
+        table.append(line.rstrip("\r\n").split("\t"))
     try:
-        if name == STANDARD_STREAM:
-            yield sys.stdin.buffer
-            return
-        opener = gzip.open if name.endswith(".gz") else lzma.open if name.endswith(".xz") else open
-        with cast(BufferedIOBase, opener(name, "rb")) as stream:
-            yield cast(BinaryIO, stream if isinstance(stream, BufferedReader) else BufferedReader(stream))
-    except FileNotFoundError as error:
-        raise ConlluError(f"{name}: there is no such file; check the path") from error
-    except IsADirectoryError as error:
-        raise ConlluError(f"{name}: this is a folder; name a file in it") from error
-    except PermissionError as error:
-        raise ConlluError(f"{name}: this file may not be read; check its permissions") from error
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise ConlluError(f"{name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
+        for row, columns in enumerate(table):
+            check_columns(row, columns)
+        rows = sort_rows([columns[ID] for columns in table])
+    except LineError as error:
+        raise ConlluError(f"{sentence.place(places[error.row])}: {error}") from error
+    if len(rows.words) == len(table):
+        sentence.columns, sentence.word_lines = table, places
+    else:
+        sentence.columns = [table[row] for row in rows.words]
+        sentence.word_lines = [places[row] for row in rows.words]
+        sentence.multiwords = [(places[row], first, last) for row, first, last in rows.multiwords]
+    return sentence
+
+
+def rewrite(sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str]) -> str:
+    """The text of the sentence with the given tree in HEAD and DEPREL of the words.
+
+    DEPS of the words becomes ``_``, because an enhanced graph of another tree would contradict this one. The lines of multiword
+    tokens and empty nodes stay as they are: the latter have no other place for their relations than DEPS.
+
+    Args:
+        sentence: a sentence of n words; with n = 0 its text comes back as it is.
+        heads: [h_1, ..., h_n], 0 = the root.
+        deprels: the relations of the words 1..n.
+
+    Raises:
+        ValueError: not n heads and n relations.
+    """
+    lines = sentence.lines.copy()
+    for place, head, deprel in zip(sentence.word_lines, heads, deprels, strict=True):
+        columns = lines[place].split("\t")
+        columns[HEAD : DEPS + 1] = str(head), deprel, "_"
+        lines[place] = "\t".join(columns)
+    return "".join(lines)

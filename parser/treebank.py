@@ -30,12 +30,13 @@ from parser.conllu_checks import (
     ConlluError,
     LineError,
     check_columns,
-    check_single_rooted_tree,
+    check_tree,
     describe_place,
+    is_blank,
     parse_heads,
     sort_rows,
 )
-from parser.conllu_stream import open_input
+from parser.files import open_input
 
 if TYPE_CHECKING:
     from oracles import Trees
@@ -123,10 +124,9 @@ class Treebank:
         }
 
     def __str__(self) -> str:
-        return (
-            f"{self.path}: {len(self):,} sentences, {self.n_words:,} words, {self.nonprojective_percent:.1f}% "
-            f"non-projective trees (skipped: {self.n_multiword_tokens:,} lines of multiword tokens, {self.n_empty_nodes:,} empty nodes)"
-        )
+        read = f"{len(self):,} sentences, {self.n_words:,} words, {self.nonprojective_percent:.1f}% non-projective trees"
+        skipped = f"{self.n_multiword_tokens:,} multiword tokens, {self.n_empty_nodes:,} empty nodes"
+        return f"{self.path}: {read} (skipped: {skipped})"
 
 
 def read_treebank(path: str | Path) -> Treebank:
@@ -161,13 +161,15 @@ def _blocks(text: TextIO, path: str) -> Iterator[tuple[int, list[str]]]:
     holds_token = False
     number = 0
     for number, line in enumerate(text, 1):
-        if line.isspace():
+        if is_blank(line):
             if holds_token:
                 yield number - len(block), block
             block, holds_token = [], False
             continue
         if _HIDDEN_SPACE in line:
             raise TreebankError(f"{path}, line {number}: a NUL byte, so this is no text; name a CoNLL-U file")
+        if line.isspace():
+            raise TreebankError(f"{path}, line {number}: nothing but tabs; write _ in an empty column, or leave the line out")
         block.append(line)
         holds_token = holds_token or not line.startswith("#")
     if holds_token:
@@ -220,7 +222,7 @@ def _check_tree(texts: list[str], word_rows: list[int]) -> list[int]:
     """The heads of a tree with one root. An error has its row among all rows, not among the words."""
     try:
         heads = parse_heads(texts)
-        check_single_rooted_tree(heads)
+        check_tree(heads)
     except LineError as error:
         raise LineError(word_rows[error.row], str(error)) from error
     return heads

@@ -1,0 +1,207 @@
+"""How well a system's trees agree with the gold ones: attachment scores, by files and by arrays.
+
+The figures called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... are those of the CoNLL 2018 shared task
+(https://universaldependencies.org/conll18/evaluation.html) to the last digit: precision = correct / system words, recall =
+correct / gold words, F1 their harmonic mean, over words aligned as ``parser.alignment`` says. Added to them are
+
+* LAS over full relations, subtypes included: the official one cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here, as in
+  Nederhof (2019); the official one is ``las_universal``;
+* UAS and LAS without punctuation: words with gold UPOS PUNCT are left out, and system words aligned with them. A system word
+  aligned with none is left out if its own UPOS is PUNCT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from parser.alignment import align
+from parser.conllu_checks import ConlluError
+from parser.evaluated_text import ROOT, EvaluatedText, read_text, universal
+
+PUNCTUATION = "PUNCT"
+
+_NOT_ALIGNED = -2  # in place of a gold word's number
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Counts of words (or tokens, or sentences), and the percentages that follow from them, 0 where nothing is counted.
+
+    Attributes:
+        correct: those of the gold file that the system has right.
+        gold, system: those that count in either file.
+        aligned: those gold ones that are aligned with any word of the system; None for tokens, sentences and words themselves.
+    """
+
+    correct: int
+    gold: int
+    system: int
+    aligned: int | None = None
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the system's words."""
+        return _percent(self.correct, self.system)
+
+    @property
+    def recall(self) -> float:
+        """Percentage of the gold words."""
+        return _percent(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, in percent."""
+        return _percent(2 * self.correct, self.gold + self.system)
+
+    @property
+    def aligned_accuracy(self) -> float | None:
+        """Percentage of the aligned words."""
+        return None if self.aligned is None else _percent(self.correct, self.aligned)
+
+
+def evaluate_files(gold: str | Path, system: str | Path) -> dict[str, Score]:
+    """Compares a file of trees with the gold ones.
+
+    Returns:
+        ``uas``, ``las``, ``las_universal``, ``uas_nopunct``, ``las_nopunct``, ``clas``, ``mlas``, ``blex``, and ``tokens``,
+        ``sentences``, ``words``, ``upos``, ``xpos``, ``ufeats``, ``alltags``, ``lemmas``. The official F1 is ``.f1``.
+
+    Raises:
+        ConlluError: a file cannot be read as CoNLL-U, has no sentence or a sentence that is not a tree with exactly one root,
+            or the two have different texts.
+    """
+    return _compare(read_text(gold), read_text(system))
+
+
+def _compare(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
+    if gold.characters != system.characters:
+        raise ConlluError(_text_difference(gold, system))
+    pairs = align(gold.spans, system.spans)
+    gold_of = {s: g for g, s in pairs}
+    gold_of[ROOT] = ROOT
+
+    # Every property as a pair of lists, so that word g is right if its entry is that of the system word aligned with it. What
+    # speaks of another word names the gold word.
+    heads = gold.parents, [gold_of.get(parent, _NOT_ALIGNED) for parent in system.parents]
+    relations = gold.relations, system.relations
+    universal = gold.universal, system.universal
+    upos, xpos, feats = (gold.upos, system.upos), (gold.xpos, system.xpos), (gold.feats, system.feats)
+    lemmas = gold.lemmas, system.lemmas.copy()
+    for g, s in pairs:
+        if gold.lemmas[g] == "_":  # a treebank without lemmas takes any
+            lemmas[1][s] = "_"
+
+    def described(text: EvaluatedText, number: Mapping[int, int]) -> list[list[tuple[int, str, str, str]]]:
+        return [
+            [
+                (number.get(child, _NOT_ALIGNED), text.universal[child], text.upos[child], text.feats[child])
+                for child in children
+            ]
+            for children in text.function_words
+        ]
+
+    function_words = described(gold, {g: g for g in range(len(gold.spans))}), described(system, gold_of)
+
+    everything = [True] * len(gold.spans), [True] * len(system.spans)
+    content = gold.content, system.content
+    no_punctuation = [tag != PUNCTUATION for tag in gold.upos], [tag != PUNCTUATION for tag in system.upos]
+    for g, s in pairs:
+        no_punctuation[1][s] = no_punctuation[0][g]
+
+    def score(*properties: tuple[Sequence, Sequence], counted: tuple[list[bool], list[bool]] = everything) -> Score:
+        aligned = [(g, s) for g, s in pairs if counted[0][g]]
+        correct = sum(all(of_gold[g] == of_system[s] for of_gold, of_system in properties) for g, s in aligned)
+        return Score(correct, sum(counted[0]), sum(counted[1]), len(aligned))
+
+    def same_spans(gold_spans: list[tuple[int, int]], system_spans: list[tuple[int, int]]) -> Score:
+        return Score(len(set(gold_spans) & set(system_spans)), len(gold_spans), len(system_spans))
+
+    return {
+        "uas": score(heads),
+        "las": score(heads, relations),
+        "las_universal": score(heads, universal),
+        "uas_nopunct": score(heads, counted=no_punctuation),
+        "las_nopunct": score(heads, relations, counted=no_punctuation),
+        "clas": score(heads, universal, counted=content),
+        "mlas": score(heads, universal, upos, feats, function_words, counted=content),
+        "blex": score(heads, universal, lemmas, counted=content),
+        "upos": score(upos),
+        "xpos": score(xpos),
+        "ufeats": score(feats),
+        "alltags": score(upos, xpos, feats),
+        "lemmas": score(lemmas),
+        "words": Score(len(pairs), len(gold.spans), len(system.spans)),
+        "tokens": same_spans(gold.tokens, system.tokens),
+        "sentences": same_spans(gold.sentences, system.sentences),
+    }
+
+
+def _text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
+    texts = gold.characters, system.characters
+    at = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+
+    gold_rest, rest = (repr(text[at : at + 20]) if at < len(text) else "nothing more" for text in texts)
+    return (
+        f"{system.place(at)}: the text is not that of the gold file: {rest} where {gold.place(at)} has {gold_rest}; "
+        "give two files of the same text (it may be split differently, its characters may not differ)"
+    )
+
+
+def attachment_scores(
+    gold_heads: np.ndarray,
+    gold_deprels: np.ndarray | Sequence[str],
+    heads: np.ndarray,
+    deprels: np.ndarray | Sequence[str],
+    punctuation: np.ndarray,
+    universal_ids: np.ndarray | None = None,
+) -> dict[str, float]:
+    """The scores of trees over the very words of the gold trees, all sentences one after the other.
+
+    Equal to ``evaluate_files`` on the same trees, to the last digit.
+
+    Args:
+        gold_heads, heads: int[words], within each sentence 0..n.
+        gold_deprels, deprels: relations with their subtypes, as str[words], or as int[words] by one numbering for both.
+        punctuation: bool[words], whether the gold UPOS is PUNCT.
+        universal_ids: for relations as integers: int[relations], the number of the universal relation of each. Two relations
+            are alike in ``las_universal`` if their entries are.
+
+    Returns:
+        ``uas``, ``las`` (subtypes count), ``las_universal`` (they do not), ``uas_nopunct``, ``las_nopunct``: percentages; 0 if
+        there is no word to count.
+
+    Raises:
+        ValueError: arrays of different lengths, or relations as integers without ``universal_ids``.
+    """
+    gold_relations, relations = np.asarray(gold_deprels), np.asarray(deprels)
+    lengths = {len(gold_heads), len(gold_relations), len(heads), len(relations), len(punctuation)}
+    if len(lengths) > 1:
+        raise ValueError(
+            f"heads, relations and punctuation must have one entry per word, but there are {sorted(lengths)} entries"
+        )
+    if universal_ids is None:
+        if len(relations) and (relations.dtype.kind not in "UO" or gold_relations.dtype.kind not in "UO"):
+            raise ValueError("relations given as integers need universal_ids, which says whose subtypes they are")
+        names, numbers = np.unique(np.concatenate([gold_relations, relations]).astype(str), return_inverse=True)
+        gold_relations, relations = np.split(numbers, 2)
+        _, universal_ids = np.unique([universal(str(name)) for name in names], return_inverse=True)
+    attached = np.asarray(gold_heads) == np.asarray(heads)
+    labelled = attached & (gold_relations == relations)
+    universal_ids = np.asarray(universal_ids, dtype=np.int64)
+    labelled_universal = attached & (universal_ids[gold_relations] == universal_ids[relations])
+    counted = ~np.asarray(punctuation, dtype=bool)
+    return {
+        "uas": _percent(attached.sum(), len(attached)),
+        "las": _percent(labelled.sum(), len(attached)),
+        "las_universal": _percent(labelled_universal.sum(), len(attached)),
+        "uas_nopunct": _percent((attached & counted).sum(), counted.sum()),
+        "las_nopunct": _percent((labelled & counted).sum(), counted.sum()),
+    }
+
+
+def _percent(correct: int | np.integer, total: int | np.integer) -> float:
+    return 100 * (int(correct) / int(total)) if total else 0.0
