@@ -1,0 +1,105 @@
+"""One file from which a killed run goes on as if nothing had happened: tensors, and the rest as JSON in their header.
+
+It holds what an epoch changes (trained weights, optimizer, random generators) and the weights with which the last walk was
+made; examples and word vectors are made again, being determined by these and by the seed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save as to_bytes
+from torch import Tensor, nn
+
+from parser.atomic import replacing
+
+FORMAT = 1
+
+
+class CheckpointError(ValueError):
+    """A run cannot go on from its checkpoint; the message says why and the mend."""
+
+
+@dataclass
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        settings: the settings of the run, as plain values.
+        pass_number: the pass under way, from 0.
+        epochs_done: epochs of that pass that are done.
+        best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
+        figures: metrics gathered so far.
+        seconds: seconds by stage so far.
+    """
+
+    settings: dict[str, Any]
+    pass_number: int = 0
+    epochs_done: int = 0
+    best_las: float | None = None
+    figures: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def trained_weights(module: nn.Module) -> dict[str, Tensor]:
+    """Copies of the weights that training changes, on the CPU."""
+    return {name: p.detach().cpu().clone() for name, p in module.named_parameters() if p.requires_grad}
+
+
+def restore_weights(module: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Puts copies made by trained_weights() back."""
+    parameters = dict(module.named_parameters())
+    with torch.no_grad():
+        for name, weight in weights.items():
+            parameters[name].copy_(weight)
+
+
+def save(path: Path, progress: Progress, groups: dict[str, dict[str, Tensor]]) -> None:
+    """Writes a checkpoint atomically; ``groups`` are named dictionaries of tensors."""
+    tensors = {f"{group}/{name}": t.contiguous() for group, named in groups.items() for name, t in named.items()}
+    state = json.dumps({"format": FORMAT} | vars(progress))
+    with replacing(path) as temporary:
+        temporary.write_bytes(to_bytes(tensors, metadata={"progress": state}))
+
+
+def load(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
+    """Reads a checkpoint back.
+
+    Raises:
+        CheckpointError: another version wrote it.
+    """
+    groups: dict[str, dict[str, Tensor]] = {}
+    with safe_open(path, framework="pt") as file:
+        state = json.loads(file.metadata()["progress"])
+        if state.pop("format", None) != FORMAT:
+            raise CheckpointError(f"{path}: another version wrote this checkpoint; start over with resume=false")
+        for key in file.keys():  # noqa: SIM118 - not a dictionary
+            group, _, name = key.partition("/")
+            groups.setdefault(group, {})[name] = file.get_tensor(key)
+    return Progress(**state), groups
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The state of an optimizer as named tensors."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"{p}.{name}": torch.as_tensor(value).cpu()
+        for p, values in state.items()
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Puts the state that optimizer_tensors() gave back into an optimizer of the same kind over the same parameters."""
+    whole = optimizer.state_dict()
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        parameter, _, name = key.partition(".")
+        state.setdefault(int(parameter), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": whole["param_groups"]})

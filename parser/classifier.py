@@ -1,0 +1,107 @@
+"""The classifier: one hidden layer over feature slots, a score for every action (Nederhof 2019, Section 8).
+
+An attribute is represented in one of two ways. *One-hot*: the weights of a (slot, value) pair are a row of a table, and the
+hidden layer sums the rows; the same function as a linear layer over one-hot inputs, without the zeros. *Embedded*: the value
+is looked up in a matrix of vectors, shared by the slots of the attribute, and a linear layer takes the vectors of all slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.features import Slot
+
+ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How an attribute is embedded: ``size`` of the vectors, and whether training changes them."""
+
+    size: int
+    trained: bool
+
+
+class Classifier(nn.Module):
+    """Scores actions from feature values.
+
+    Args:
+        slots: the columns of the input.
+        sizes: by attribute, how many values there are (reserved ones included).
+        embeddings: by attribute, how it is embedded; attributes that are not there are one-hot.
+        hidden: units of the hidden layer.
+        n_actions: number of outputs.
+        activation: relu, tanh, sigmoid or gelu.
+        dropout: the share of hidden units dropped in training.
+        input_dropout: the share of numbers of the embedded input dropped in training.
+    """
+
+    def __init__(
+        self,
+        slots: Sequence[Slot],
+        sizes: dict[str, int],
+        embeddings: dict[str, Embedding],
+        hidden: int,
+        n_actions: int,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        input_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"unknown activation {activation!r}; known: {', '.join(ACTIVATIONS)}")
+        one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in embeddings]
+        rows = [sizes[slots[i].attribute] for i in one_hot]
+        starts = np.cumsum([0, *rows[:-1]]) if rows else np.zeros(0)
+        self.register_buffer("_one_hot_columns", torch.tensor(one_hot), persistent=False)
+        self.register_buffer("_one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
+
+        self._embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
+        self.vectors = nn.ParameterDict(
+            {
+                name: nn.Parameter(torch.empty(sizes[name], embedding.size), requires_grad=embedding.trained)
+                for name, embedding in embeddings.items()
+            }
+        )
+        width = sum(len(self._embedded_columns[name]) * embedding.size for name, embedding in embeddings.items())
+
+        self.one_hot = nn.EmbeddingBag(max(1, sum(rows)), hidden, mode="sum")
+        self.hidden_bias = nn.Parameter(torch.zeros(hidden))
+        self.embedded = nn.Linear(width, hidden, bias=False) if width else None
+        self.activation = ACTIVATIONS[activation]()
+        self.dropout = nn.Dropout(dropout)
+        self.input_dropout = nn.Dropout(input_dropout)
+        self.output = nn.Linear(hidden, n_actions)
+        self._initialize(inputs=width + len(one_hot))
+
+    def _initialize(self, inputs: int) -> None:
+        """Glorot's uniform weights; ``inputs`` counts a one-hot slot once, for one of its inputs is on at a time."""
+        bound = (6.0 / (inputs + len(self.hidden_bias))) ** 0.5
+        nn.init.uniform_(self.one_hot.weight, -bound, bound)
+        if self.embedded is not None:
+            nn.init.uniform_(self.embedded.weight, -bound, bound)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+        for matrix in self.vectors.values():
+            nn.init.normal_(matrix, std=matrix.shape[1] ** -0.5)
+
+    def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
+        """Fills in ready-made vectors: float32[values of the attribute, embedding size]."""
+        with torch.no_grad():
+            self.vectors[attribute].copy_(torch.from_numpy(matrix))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """float32[batch, actions] scores (logits) of int32[batch, slots] features."""
+        total = self.hidden_bias + self.one_hot(features[:, self._one_hot_columns] + self._one_hot_starts)
+        if self.embedded is not None:
+            parts = [
+                nn.functional.embedding(features[:, columns], self.vectors[name]).flatten(1)
+                for name, columns in self._embedded_columns.items()
+            ]
+            total = total + self.embedded(self.input_dropout(torch.cat(parts, dim=1)))
+        return self.output(self.dropout(self.activation(total)))

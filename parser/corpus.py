@@ -1,0 +1,124 @@
+"""A treebank made ready for training: parts read, vocabularies and word vectors made, sentences encoded."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+import oracles
+from parser.arc_standard import NO_NODE
+from parser.computations import TrainingSentences
+from parser.features import RELATION
+from parser.held_out import HeldOut
+from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
+from parser.treebank import Sentence, Treebank, read_treebank
+from parser.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
+from parser.word_vectors import WordVectors
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Everything that training reads.
+
+    Attributes:
+        train: the training part.
+        dev: the part to choose on, None if there is none.
+        test: the part to report on, None if there is none.
+        encoder: the vocabularies of the attributes that the features read.
+        relations: the relations of the training part.
+        vectors: the word vectors, None if the features do not read the attribute that they are for.
+        projectivization: how non-projective trees are made projective.
+    """
+
+    train: Treebank
+    dev: HeldOut | None
+    test: HeldOut | None
+    encoder: Encoder
+    relations: Vocabulary
+    vectors: WordVectors | None
+    projectivization: str
+
+    def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
+        """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
+        sentences, trees = self.train.sentences, self.train.trees
+        if kind is TrainingTrees.PROJECTIVE_SUBSET:
+            sentences = [s for s, projective in zip(sentences, trees.projective, strict=True) if projective]
+            if not sentences:
+                raise SettingsError(f"{self.train.path}: no tree is projective; train on projectivized trees (column=2)")
+            trees = oracles.Trees.from_heads(s.heads for s in sentences)
+        elif kind is TrainingTrees.PROJECTIVIZED:
+            trees = oracles.projectivize_trees(trees, self.projectivization)
+        relations = np.full(len(trees.heads), NO_NODE, np.int32)
+        relations[trees.heads >= 0] = self.relation_numbers(sentences)
+        return TrainingSentences(self.encoder.encode(sentences), trees, relations)
+
+    def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
+        """int32[words]: the number of each word's relation, negative if training never saw it."""
+        deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
+        return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
+
+
+def prepare(settings: Settings) -> Corpus:
+    """Reads the treebank's parts and makes vocabularies and word vectors of the training part."""
+    train = _read("train", settings.treebank.train)
+    if train is None:
+        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    vectors = None
+    vocabularies = {}
+    for attribute in settings.features:
+        if attribute == RELATION:
+            continue
+        values = attribute_values(train.sentences, attribute)
+        if attribute == settings.vectors.attribute:
+            vectors = _vectors(settings.vectors, values, settings.seed)
+            vocabularies[attribute] = vectors.vocabulary
+        else:
+            vocabularies[attribute] = Vocabulary.of(chain.from_iterable(values))
+    encoder = Encoder(vocabularies)
+    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
+    held_out = {}
+    for part in ("dev", "test"):
+        treebank = _read(part, getattr(settings.treebank, part))
+        held_out[part] = treebank and HeldOut.of(treebank.sentences, encoder, relations)
+        if treebank:
+            _report_unknown(part, treebank, encoder, relations)
+    return Corpus(train, held_out["dev"], held_out["test"], encoder, relations, vectors, settings.projectivization)
+
+
+def _read(part: str, path: str | None) -> Treebank | None:
+    if path is None:
+        return None
+    treebank = read_treebank(path)
+    log.info("%-5s %s", part, treebank)
+    return treebank
+
+
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:
+    if settings.file is not None:
+        return WordVectors.read(Path(settings.file))
+    return WordVectors.train(
+        values,
+        dimensions=settings.dimensions,
+        window=settings.window,
+        epochs=settings.epochs,
+        min_count=settings.min_count,
+        skip_gram=settings.skip_gram,
+        seed=seed,
+    )
+
+
+def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:
+    """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
+    shares = encoder.unknown_share(encoder.encode(treebank.sentences))
+    log.info("%-5s unknown to training: %s", part, ", ".join(f"{name} {share:.2f}%" for name, share in shares.items()))
+    new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
+    if new:
+        named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
+        log.warning("%s: %d words have relations that training never saw: %s", treebank.path, new.total(), named)

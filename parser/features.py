@@ -1,0 +1,154 @@
+"""Features of configurations: a table of named slots, each an address of a node and an attribute read there.
+
+Addresses begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
+may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
+second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...) or
+``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of speech and the
+word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; that is ``PAPER_SLOTS``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from parser.arc_standard import NO_NODE, Configurations
+from parser.vocabulary import ABSENT, N_RESERVED, Sentences
+
+RELATION = "deprel"
+
+_ADDRESS = re.compile(r"([sb])(\d)((?:\.[lr][1-9])*)")
+_MAX_MOVES = 3
+
+
+@dataclass(frozen=True, order=True)
+class Slot:
+    """A place in the table: ``address`` of a node and the ``attribute`` read there."""
+
+    address: str
+    attribute: str
+
+    @classmethod
+    def parse(cls, text: str) -> Slot:
+        """Reads ``ADDRESS:ATTRIBUTE``, such as ``s0.l1:deprel``; ValueError if it is not one."""
+        address, colon, attribute = text.partition(":")
+        if not colon or not attribute or not _ADDRESS.fullmatch(address) or address.count(".") > _MAX_MOVES:
+            raise ValueError(
+                f"{text!r} is not a feature slot; write ADDRESS:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
+                f"(at most {_MAX_MOVES} moves to children)"
+            )
+        return cls(address, attribute)
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.attribute}"
+
+
+def slots_of(templates: dict[str, Sequence[str]]) -> list[Slot]:
+    """The slots of a table {attribute: [address, ...]}, in its order."""
+    return [Slot.parse(f"{address}:{attribute}") for attribute, addresses in templates.items() for address in addresses]
+
+
+class FeatureTable:
+    """Reads the slots of a batch of configurations of encoded sentences.
+
+    Args:
+        slots: the slots, in the order of the columns of the result.
+        attributes: the attributes that the sentences will carry, in the order of ``Sentences.values``.
+    """
+
+    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str]) -> None:
+        if len(set(slots)) != len(slots):
+            raise ValueError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
+        known = [*attributes, RELATION]
+        for slot in slots:
+            if slot.attribute not in known:
+                raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
+        self.slots = list(slots)
+        addresses = list(dict.fromkeys(slot.address for slot in slots))
+        self._programs = np.stack([_program(address) for address in addresses])
+        self._columns = np.array(
+            [
+                (addresses.index(slot.address), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
+                for slot in slots
+            ],
+            np.int32,
+        )
+
+    def extract(
+        self, configurations: Configurations, rows: np.ndarray, sentences: Sentences, numbers: np.ndarray
+    ) -> np.ndarray:
+        """int32[m, slots]: the values of the slots; ABSENT where there is no such node or relation.
+
+        Args:
+            configurations: the configurations.
+            rows: int[m], the rows to read.
+            sentences: where the tokens' attributes are.
+            numbers: int[batch], which of ``sentences`` each row of the configurations is.
+        """
+        return _extract(
+            rows,
+            numbers,
+            configurations.stacks,
+            configurations.stack_sizes,
+            configurations.buffer_fronts,
+            configurations.lengths,
+            configurations.relations,
+            configurations.children,
+            configurations.siblings,
+            sentences.values,
+            sentences.offsets,
+            self._programs,
+            self._columns,
+        )
+
+
+def _program(address: str) -> np.ndarray:
+    """An address as numbers: base (0 stack, 1 buffer), index, then (side, rank) per move to a child; side -1 ends it."""
+    match = _ADDRESS.fullmatch(address)
+    assert match is not None
+    base, index, moves = match.groups()
+    program = np.full(2 + 2 * _MAX_MOVES + 1, -1, np.int32)
+    program[:2] = "sb".index(base), int(index)
+    for i, move in enumerate(moves.split(".")[1:]):
+        program[2 + 2 * i : 4 + 2 * i] = "lr".index(move[0]), int(move[1])
+    return program
+
+
+@njit(cache=True, nogil=True)
+def _extract(rows, numbers, stacks, sizes, fronts, lengths, relations, children, siblings, values, offsets, programs, columns):
+    features = np.empty((len(rows), len(columns)), np.int32)
+    nodes = np.empty(len(programs), np.int32)
+    for r in range(len(rows)):
+        row = rows[r]
+        for a in range(len(programs)):
+            program = programs[a]
+            index = program[1]
+            node = NO_NODE
+            if program[0] == 0:
+                if index < sizes[row]:
+                    node = stacks[row, sizes[row] - 1 - index]
+            elif fronts[row] + index <= lengths[row]:
+                node = fronts[row] + index
+            move = 2
+            while node != NO_NODE and program[move] >= 0:
+                node = children[row, node, program[move]]
+                for _ in range(program[move + 1] - 1):
+                    if node != NO_NODE:
+                        node = siblings[row, node]
+                move += 2
+            nodes[a] = node
+        start = offsets[numbers[row]]
+        for c in range(len(columns)):
+            node = nodes[columns[c, 0]]
+            if node == NO_NODE:
+                features[r, c] = ABSENT
+            elif columns[c, 1] == NO_NODE:
+                relation = relations[row, node]
+                features[r, c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
+            else:
+                features[r, c] = values[columns[c, 1], start + node]
+    return features

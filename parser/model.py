@@ -1,0 +1,199 @@
+"""A trained parser, and the folder that holds it.
+
+The folder: ``settings.json`` (the format's number, the features, the classifier's shape, versions), ``vocabularies.json``
+(the values of every attribute, the relations) and ``classifier.safetensors`` (weights and word vectors). That is all that
+parsing needs: no training data, no gensim, and nothing that is unpickled or that names code to run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from parser.arc_standard import ArcStandard
+from parser.classifier import Classifier, Embedding
+from parser.computations import Scorer
+from parser.decoding import Parses, parse
+from parser.features import FeatureTable, Slot
+from parser.atomic import replacing_folder, write_json
+from parser.versions import versions
+from parser.vocabulary import Columns, Encoder, Vocabulary
+
+FORMAT = 1
+
+_T = TypeVar("_T")
+
+SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
+
+# The relation that UD reserves for the child of the artificial root.
+UD_ROOT = "root"
+
+
+class ModelError(ValueError):
+    """A folder is not a model that this version can load; the message names the part and the mend."""
+
+
+@dataclass(frozen=True)
+class ClassifierShape:
+    """What is needed to build the classifier again; see Classifier for the meanings."""
+
+    hidden: int
+    activation: str
+    dropout: float
+    input_dropout: float
+    embeddings: dict[str, Embedding]
+
+
+@dataclass
+class Model:
+    """A parser: encoder, transition system, features and classifier.
+
+    Attributes:
+        encoder: the vocabularies of the attributes.
+        relations: the relations; relation number i is ``relations.symbols[i]``.
+        slots: the feature slots.
+        shape: how the classifier is built.
+        classifier: its weights.
+    """
+
+    encoder: Encoder
+    relations: Vocabulary
+    slots: list[Slot]
+    shape: ClassifierShape
+    classifier: Classifier
+
+    def __post_init__(self) -> None:
+        symbols = self.relations.symbols
+        self.system = ArcStandard(len(symbols), symbols.index(UD_ROOT) if UD_ROOT in symbols else None)
+        self.table = FeatureTable(self.slots, self.encoder.attributes)
+
+    @classmethod
+    def new(
+        cls,
+        encoder: Encoder,
+        relations: Vocabulary,
+        slots: list[Slot],
+        shape: ClassifierShape,
+    ) -> Model:
+        """A model with fresh weights, drawn from torch's global generator."""
+        sizes = {name: len(vocabulary) for name, vocabulary in encoder.vocabularies.items()} | {"deprel": len(relations)}
+        n_actions = ArcStandard(len(relations.symbols)).n_actions
+        classifier = Classifier(
+            slots,
+            sizes,
+            shape.embeddings,
+            shape.hidden,
+            n_actions,
+            shape.activation,
+            shape.dropout,
+            shape.input_dropout,
+        )
+        return cls(encoder, relations, slots, shape, classifier)
+
+    def scorer(self) -> Scorer:
+        """The classifier as a function from features to scores, numpy to numpy, without dropout."""
+        device = self.classifier.output.weight.device
+
+        def score(features: np.ndarray) -> np.ndarray:
+            self.classifier.eval()
+            with torch.inference_mode():
+                return self.classifier(torch.from_numpy(features).to(device)).cpu().numpy()
+
+        return score
+
+    def parse(self, sentences: Sequence[Columns], *, single_root: bool = True) -> Parses:
+        """Parses sentences greedily; see decoding.parse."""
+        return parse(self.encoder.encode(sentences), self.system, self.table, self.scorer(), single_root=single_root)
+
+    def save(self, folder: Path) -> None:
+        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+        with replacing_folder(folder) as temporary:
+            write_json(
+                temporary / SETTINGS,
+                {
+                    "format": FORMAT,
+                    "transition_system": self.system.name,
+                    "slots": [str(slot) for slot in self.slots],
+                    "classifier": asdict(self.shape),
+                    "versions": versions(),
+                },
+            )
+            write_json(
+                temporary / VOCABULARIES,
+                {
+                    "attributes": {name: vocabulary.symbols for name, vocabulary in self.encoder.vocabularies.items()},
+                    "relations": self.relations.symbols,
+                },
+            )
+            tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.classifier.state_dict().items()}
+            (temporary / TENSORS).write_bytes(save(tensors))
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "cpu") -> Model:
+        """Reads a model's folder.
+
+        Raises:
+            ModelError: a part is missing or damaged, or the format is another one.
+        """
+        if not folder.is_dir():
+            raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
+        settings = _read_json(folder, SETTINGS)
+        if settings.get("format") != FORMAT:
+            raise ModelError(
+                f"{folder / SETTINGS}: the model has format {settings.get('format')!r}, this version reads format {FORMAT}; "
+                "train it again, or use the version that wrote it"
+            )
+        vocabularies = _read_json(folder, VOCABULARIES)
+        shape = _fields(folder / SETTINGS, lambda: _shape(settings["classifier"]))
+        slots = _fields(folder / SETTINGS, lambda: [Slot.parse(text) for text in settings["slots"]])
+        attributes, relations = _fields(
+            folder / VOCABULARIES,
+            lambda: (
+                {name: Vocabulary(symbols) for name, symbols in vocabularies["attributes"].items()},
+                Vocabulary(vocabularies["relations"]),
+            ),
+        )
+        model = _fields(folder / SETTINGS, lambda: cls.new(Encoder(attributes), relations, slots, shape))
+        path = folder / TENSORS
+        if not path.is_file():
+            raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
+        try:
+            model.classifier.load_state_dict(load_file(path))
+        except (SafetensorError, RuntimeError) as error:
+            raise ModelError(f"{path}: the tensors are damaged or belong to another model ({error})") from error
+        model.classifier.to(device)
+        return model
+
+
+def _read_json(folder: Path, name: str) -> dict[str, Any]:
+    path = folder / name
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again") from None
+    except ValueError as error:
+        raise ModelError(f"{path}: this part of the model is damaged ({error}); copy the folder again") from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{path}: this part of the model is damaged (not an object); copy the folder again")
+    return value
+
+
+def _fields(path: Path, read: Callable[[], _T]) -> _T:
+    """What ``read`` makes of a part of the model; a missing or impossible field is an error that names the part."""
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"{path}: a field is missing or impossible ({error!r}); copy the folder again") from error
+
+
+def _shape(fields: dict[str, Any]) -> ClassifierShape:
+    embeddings = {name: Embedding(**embedding) for name, embedding in fields["embeddings"].items()}
+    return ClassifierShape(**(fields | {"embeddings": embeddings}))

@@ -1,0 +1,182 @@
+"""The typed settings of a training run. configs/train.yaml gives their values and says what each is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+# Not StrEnum members but their own enums would make hydra ask for names in capitals, so choices are plain strings, checked here.
+import oracles
+from parser.classifier import ACTIVATIONS
+from parser.computations import Target
+
+
+class SettingsError(ValueError):
+    """A setting has a value that it cannot have; the message names the key and lists what it can be."""
+
+
+class TrainingTrees(StrEnum):
+    """Which trees of the training part a pass works on."""
+
+    PROJECTIVE_SUBSET = "projective_subset"
+    PROJECTIVIZED = "projectivized"
+    ORIGINAL = "original"
+
+
+class ExampleUse(StrEnum):
+    """What becomes of the first pass's examples in the second pass."""
+
+    REPLACE = "replace"
+    JOIN = "join"
+
+
+@dataclass
+class Paths:
+    treebanks: str = MISSING
+
+
+@dataclass
+class TreebankFiles:
+    name: str = MISSING
+    train: str | None = None
+    dev: str | None = None
+    test: str | None = None
+
+
+@dataclass
+class VectorSettings:
+    file: str | None = None
+    dimensions: int = MISSING
+    window: int = MISSING
+    epochs: int = MISSING
+    min_count: int = MISSING
+    skip_gram: bool = MISSING
+    attribute: str = MISSING
+    trained: bool = MISSING
+
+
+@dataclass
+class ClassifierSettings:
+    hidden: int = MISSING
+    activation: str = MISSING
+    dropout: float = MISSING
+    input_dropout: float = MISSING
+
+
+@dataclass
+class OptimizerSettings:
+    name: str = MISSING
+    learning_rate: float = MISSING
+    final_learning_rate: float = MISSING
+    momentum: float = MISSING
+    weight_decay: float = MISSING
+    batch_size: int = MISSING
+
+
+@dataclass
+class FirstPass:
+    trees: str = MISSING
+    epochs: int = MISSING
+
+
+@dataclass
+class SecondPass:
+    trees: str | None = MISSING
+    epochs: int = MISSING
+    target: str = MISSING
+    start_from_first_pass: bool = MISSING
+    examples: str = MISSING
+    walk_every: int = MISSING
+
+
+@dataclass
+class Column:
+    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second."""
+
+    first_pass: str = MISSING
+    second_pass: str | None = MISSING
+    oracle: str = MISSING
+
+
+@dataclass
+class Settings:
+    """Everything that a run depends on, but for the files themselves."""
+
+    treebank: TreebankFiles = field(default_factory=TreebankFiles)
+    table7: dict[str, Column] = field(default_factory=dict)
+    column: int = MISSING
+    recipe: str = MISSING
+    oracle: str = MISSING
+    strategy: str = MISSING
+    projectivization: str = MISSING
+    seed: int = MISSING
+    device: str = MISSING
+    threads: int = MISSING
+    single_root: bool = MISSING
+    keep: str = MISSING
+    resume: bool = MISSING
+    paths: Paths = field(default_factory=Paths)
+    vectors: VectorSettings = field(default_factory=VectorSettings)
+    features: dict[str, list[str]] = MISSING
+    classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    first_pass: FirstPass = field(default_factory=FirstPass)
+    second_pass: SecondPass = field(default_factory=SecondPass)
+
+
+OPTIMIZERS = ("sgd", "adam", "adamw")
+KEEP = ("last", "best")
+PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
+
+
+def check(settings: Settings) -> None:
+    """Refuses values that no run can have, before any work is done.
+
+    Raises:
+        SettingsError: names the key and lists what it can be.
+    """
+    if str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    first = [TrainingTrees.PROJECTIVE_SUBSET, TrainingTrees.PROJECTIVIZED]
+    choices: list[tuple[str, Any, Any]] = [
+        ("oracle", settings.oracle, oracles.names()),
+        ("strategy", settings.strategy, list(oracles.Strategy)),
+        ("projectivization", settings.projectivization, PROJECTIVIZATIONS),
+        ("keep", settings.keep, KEEP),
+        ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
+        ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
+        ("first_pass.trees", settings.first_pass.trees, first),
+        ("second_pass.trees", settings.second_pass.trees, [None, *TrainingTrees]),
+        ("second_pass.target", settings.second_pass.target, list(Target)),
+        ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
+    ]
+    for key, value, known in choices:
+        if value not in known:
+            listed = ", ".join("null" if choice is None else str(choice) for choice in known)
+            raise SettingsError(f"{key}={value} is unknown; known: {listed}")
+    lowest: list[tuple[str, float, float]] = [
+        ("seed", settings.seed, 0),
+        ("threads", settings.threads, 1),
+        ("first_pass.epochs", settings.first_pass.epochs, 1),
+        ("second_pass.epochs", settings.second_pass.epochs, 1),
+        ("second_pass.walk_every", settings.second_pass.walk_every, 0),
+        ("classifier.hidden", settings.classifier.hidden, 1),
+        ("optimizer.batch_size", settings.optimizer.batch_size, 1),
+        ("vectors.dimensions", settings.vectors.dimensions, 1),
+    ]
+    for key, number, least in lowest:
+        if number < least:
+            raise SettingsError(f"{key}={number} is too small; it must be at least {least:g}")
+    for key, share in (("dropout", settings.classifier.dropout), ("input_dropout", settings.classifier.input_dropout)):
+        if not 0 <= share < 1:
+            raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
+    oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+
+
+def register() -> None:
+    """Makes the schema known to hydra, as ``settings_schema`` in the defaults list of configs/train.yaml."""
+    ConfigStore.instance().store(name="settings_schema", node=Settings)

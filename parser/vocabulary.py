@@ -1,0 +1,122 @@
+"""From strings to numbers: a vocabulary for every attribute of a token, and encoded sentences in flat arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+# Every vocabulary begins with these: no node at the address, the artificial root, a value that training never saw.
+ABSENT, ROOT, UNKNOWN = range(3)
+N_RESERVED = 3
+
+
+class Vocabulary:
+    """A numbering of strings; the reserved numbers come first, then ``symbols`` in their order."""
+
+    def __init__(self, symbols: Iterable[str]) -> None:
+        self.symbols = list(symbols)
+        self._numbers = {symbol: number for number, symbol in enumerate(self.symbols, N_RESERVED)}
+        if len(self._numbers) != len(self.symbols):
+            repeated = next(symbol for symbol, times in Counter(self.symbols).items() if times > 1)
+            raise ValueError(f"the vocabulary lists {repeated!r} twice")
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> Vocabulary:
+        """All distinct values, the most frequent first, ties in alphabetical order."""
+        counts = Counter(values)
+        return cls(sorted(counts, key=lambda value: (-counts[value], value)))
+
+    def __len__(self) -> int:
+        """Reserved numbers included: the rows that a table indexed by this vocabulary must have."""
+        return N_RESERVED + len(self.symbols)
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self._numbers
+
+    def encode(self, values: Iterable[str]) -> list[int]:
+        """The numbers of the values, UNKNOWN for those that the vocabulary lacks."""
+        get = self._numbers.get
+        return [get(value, UNKNOWN) for value in values]
+
+
+class Columns(Protocol):
+    """What is read of a sentence: the columns of its words 1..n, as far as they serve as attributes."""
+
+    forms: list[str]
+    upos: list[str]
+    xpos: list[str]
+    feats: list[str]
+
+
+# How an attribute is read off a sentence. "lower" ignores case, as word vectors often do.
+ATTRIBUTES = {
+    "form": lambda sentence: sentence.forms,
+    "lower": lambda sentence: [form.lower() for form in sentence.forms],
+    "upos": lambda sentence: sentence.upos,
+    "xpos": lambda sentence: sentence.xpos,
+    "feats": lambda sentence: sentence.feats,
+}
+
+
+def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[str]]:
+    """The values of an attribute, a list per sentence. ValueError for an attribute that is not in ATTRIBUTES."""
+    if attribute not in ATTRIBUTES:
+        raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+    read = ATTRIBUTES[attribute]
+    return [read(sentence) for sentence in sentences]
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at ``offsets[s] + i``.
+
+    Attributes:
+        values: int32[attributes, total], total = sum of (n + 1).
+        offsets: int64[sentences + 1].
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int32[sentences]: tokens n, the root not counted."""
+        return (np.diff(self.offsets) - 1).astype(np.int32)
+
+
+class Encoder:
+    """The vocabularies of all attributes, in a fixed order."""
+
+    def __init__(self, vocabularies: dict[str, Vocabulary]) -> None:
+        self.vocabularies = vocabularies
+
+    @property
+    def attributes(self) -> list[str]:
+        return list(self.vocabularies)
+
+    def encode(self, sentences: Sequence[Columns]) -> Sentences:
+        """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_share() counts them)."""
+        lengths = [len(sentence.forms) for sentence in sentences]
+        offsets = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum(np.array(lengths, np.int64) + 1, out=offsets[1:])
+        values = np.empty((len(self.vocabularies), offsets[-1]), np.int32)
+        for row, (attribute, vocabulary) in zip(values, self.vocabularies.items(), strict=True):
+            numbers: list[int] = []
+            for column in attribute_values(sentences, attribute):
+                numbers.append(ROOT)
+                numbers += vocabulary.encode(column)
+            row[:] = numbers
+        return Sentences(values, offsets)
+
+    def unknown_share(self, sentences: Sentences) -> dict[str, float]:
+        """By attribute: the percentage (0..100) of the tokens whose value training never saw."""
+        tokens = max(1, int(sentences.lengths.sum()))
+        unknown = (sentences.values == UNKNOWN).sum(axis=1)
+        return {name: 100.0 * int(count) / tokens for name, count in zip(self.vocabularies, unknown, strict=True)}
