@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -44,7 +45,7 @@ class Strategy(StrEnum):
     ANY = "any"
 
 
-class NonProjectiveGold(ValueError):
+class NonProjectiveGoldError(ValueError):
     """A gold tree is not projective, and the oracle is only exact for projective ones."""
 
 
@@ -78,26 +79,23 @@ class Oracle(ABC):
     source: ClassVar[str]  # paper and section
 
     def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> None:
-        try:
-            self.strategy = Strategy(strategy)
-        except ValueError:
-            self.strategy = None
-        if self.strategy not in self.strategies:
+        if strategy not in self.strategies:
             known = ", ".join(self.strategies)
             raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
+        self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
         """Does, once, the work that depends on the gold trees alone.
 
         Raises:
-            NonProjectiveGold: a tree is not projective and this oracle needs it to be.
+            NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.
         """
         if self.needs_projective_gold and not trees.projective.all():
             from oracles import names  # the registry imports this module
 
             sentence = int(np.flatnonzero(~trees.projective)[0])
             able = ", ".join(names(any_gold=True))
-            raise NonProjectiveGold(
+            raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
             )
@@ -126,7 +124,7 @@ class Oracle(ABC):
         front = n + 1 - len(buffer)
         if list(buffer) != list(range(front, n + 1)):
             raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
-        ascending = all(a < b for a, b in zip(stack, stack[1:], strict=False))
+        ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
             raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
         scores = self.bind(Trees.from_heads([heads])).score_batch(

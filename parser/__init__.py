@@ -1,0 +1,1 @@
+"""Greedy neural dependency parsing: treebanks, transition system, classifier, training in two passes, decoding, evaluation."""

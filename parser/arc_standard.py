@@ -94,8 +94,8 @@ class ArcStandard:
         self.root_relation = root_relation
         self.n_actions = 1 + 2 * n_relations
         relations = np.arange(n_relations, dtype=np.int32)
-        self.action_steps = np.repeat(np.int32([SHIFT, REDUCE_LEFT, REDUCE_RIGHT]), [1, n_relations, n_relations])
-        self.action_relations = np.concatenate([np.int32([NO_NODE]), relations, relations])
+        self.action_steps = np.repeat(np.array([SHIFT, REDUCE_LEFT, REDUCE_RIGHT], np.int32), [1, n_relations, n_relations])
+        self.action_relations = np.concatenate([np.array([NO_NODE], np.int32), relations, relations])
 
     def applicable(self, configurations: Configurations, rows: np.ndarray) -> np.ndarray:
         """bool[m, steps]: which steps can be taken in the given rows (int[m])."""

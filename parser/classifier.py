@@ -41,6 +41,9 @@ class Classifier(nn.Module):
         input_dropout: the share of numbers of the embedded input dropped in training.
     """
 
+    _one_hot_columns: Tensor
+    _one_hot_starts: Tensor
+
     def __init__(
         self,
         slots: Sequence[Slot],

@@ -83,13 +83,8 @@ def prepare(settings: Settings) -> Corpus:
             vocabularies[attribute] = Vocabulary.of(chain.from_iterable(values))
     encoder = Encoder(vocabularies)
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
-    held_out = {}
-    for part in ("dev", "test"):
-        treebank = _read(part, getattr(settings.treebank, part))
-        held_out[part] = treebank and HeldOut.of(treebank.sentences, encoder, relations)
-        if treebank:
-            _report_unknown(part, treebank, encoder, relations)
-    return Corpus(train, held_out["dev"], held_out["test"], encoder, relations, vectors, settings.projectivization)
+    dev, test = (_held_out(part, getattr(settings.treebank, part), encoder, relations) for part in ("dev", "test"))
+    return Corpus(train, dev, test, encoder, relations, vectors, settings.projectivization)
 
 
 def _read(part: str, path: str | None) -> Treebank | None:
@@ -98,6 +93,14 @@ def _read(part: str, path: str | None) -> Treebank | None:
     treebank = read_treebank(path)
     log.info("%-5s %s", part, treebank)
     return treebank
+
+
+def _held_out(part: str, path: str | None, encoder: Encoder, relations: Vocabulary) -> HeldOut | None:
+    treebank = _read(part, path)
+    if treebank is None:
+        return None
+    _report_unknown(part, treebank, encoder, relations)
+    return HeldOut.of(treebank.sentences, encoder, relations)
 
 
 def _vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:

@@ -108,7 +108,8 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
             file.tokens.append((at, at + len(token)))
             file.token_lines.append(sentence.first_line + line)
             at += len(token)
-        file.spans.append(*file.tokens[-1], in_multiword, form)
+        # As in the official script, the form of a word that is a token has lost its spaces, that of any other has not.
+        file.spans.append(*file.tokens[-1], in_multiword, form if in_multiword else token)
     file.sentences.append((first_character, at))
     file.sentence_names.append((sentence.number, sent_id(sentence.lines)))
 

@@ -4,13 +4,13 @@ Addresses begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer e
 may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
 second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...) or
 ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of speech and the
-word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; that is ``PAPER_SLOTS``.
+word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +47,7 @@ class Slot:
         return f"{self.address}:{self.attribute}"
 
 
-def slots_of(templates: dict[str, Sequence[str]]) -> list[Slot]:
+def slots_of(templates: Mapping[str, Sequence[str]]) -> list[Slot]:
     """The slots of a table {attribute: [address, ...]}, in its order."""
     return [Slot.parse(f"{address}:{attribute}") for attribute, addresses in templates.items() for address in addresses]
 

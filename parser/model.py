@@ -19,11 +19,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from parser.arc_standard import ArcStandard
+from parser.atomic import replacing_folder, write_json
 from parser.classifier import Classifier, Embedding
 from parser.computations import Scorer
 from parser.decoding import Parses, parse
 from parser.features import FeatureTable, Slot
-from parser.atomic import replacing_folder, write_json
 from parser.versions import versions
 from parser.vocabulary import Columns, Encoder, Vocabulary
 

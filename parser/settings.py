@@ -9,10 +9,11 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-# Not StrEnum members but their own enums would make hydra ask for names in capitals, so choices are plain strings, checked here.
 import oracles
 from parser.classifier import ACTIVATIONS
 from parser.computations import Target
+
+# Choices are plain strings, checked by check(): hydra would ask for the members of an enumeration by their names in capitals.
 
 
 class SettingsError(ValueError):
@@ -36,11 +37,15 @@ class ExampleUse(StrEnum):
 
 @dataclass
 class Paths:
+    """Where things lie on this machine."""
+
     treebanks: str = MISSING
 
 
 @dataclass
 class TreebankFiles:
+    """The parts of a treebank; null where there is none."""
+
     name: str = MISSING
     train: str | None = None
     dev: str | None = None
@@ -49,6 +54,8 @@ class TreebankFiles:
 
 @dataclass
 class VectorSettings:
+    """How word vectors are trained, or where they are read; see word_vectors.py."""
+
     file: str | None = None
     dimensions: int = MISSING
     window: int = MISSING
@@ -61,6 +68,8 @@ class VectorSettings:
 
 @dataclass
 class ClassifierSettings:
+    """The shape of the classifier; see classifier.py."""
+
     hidden: int = MISSING
     activation: str = MISSING
     dropout: float = MISSING
@@ -69,6 +78,8 @@ class ClassifierSettings:
 
 @dataclass
 class OptimizerSettings:
+    """How the classifier is fitted; see optimization.py."""
+
     name: str = MISSING
     learning_rate: float = MISSING
     final_learning_rate: float = MISSING
@@ -79,12 +90,16 @@ class OptimizerSettings:
 
 @dataclass
 class FirstPass:
+    """The pass over gold computations."""
+
     trees: str = MISSING
     epochs: int = MISSING
 
 
 @dataclass
 class SecondPass:
+    """The pass over the parser's own computations; see computations.py."""
+
     trees: str | None = MISSING
     epochs: int = MISSING
     target: str = MISSING

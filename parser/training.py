@@ -17,12 +17,12 @@ from torch import Tensor
 import oracles
 from oracles import BoundOracle
 from parser import checkpoint
+from parser.atomic import write_json
 from parser.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.classifier import Embedding
 from parser.computations import Examples, Target, TrainingSentences, explore, gold_examples
 from parser.corpus import Corpus, prepare
 from parser.features import slots_of
-from parser.atomic import write_json
 from parser.held_out import HeldOut
 from parser.model import ClassifierShape, Model
 from parser.optimization import Fitter
@@ -74,7 +74,7 @@ class _Run:
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self.settings = settings
-        self.plain_settings: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment, arg-type]
+        self.plain_settings: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
         self.checkpoint_path = folder / _CHECKPOINT
         self.progress, self._tensors = self._last_state()
         with self._timed("read"):
@@ -185,7 +185,7 @@ class _Run:
     def _measure(self, part: str) -> Figures | None:
         held_out: HeldOut | None = getattr(self.corpus, part)
         with self._timed("evaluate"):
-            return held_out and held_out.measure(self.model, self.settings.single_root)
+            return None if held_out is None else held_out.measure(self.model, self.settings.single_root)
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

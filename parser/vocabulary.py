@@ -99,6 +99,7 @@ class Encoder:
 
     @property
     def attributes(self) -> list[str]:
+        """The names of the attributes, in the order of ``Sentences.values``."""
         return list(self.vocabularies)
 
     def encode(self, sentences: Sequence[Columns]) -> Sentences:

@@ -1,0 +1,45 @@
+"""Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT].
+
+INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
+rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from parser.file_parsing import parse_file
+from parser.files import STANDARD_STREAM, open_input, open_output
+from parser.model import Model
+
+
+def main() -> None:
+    """Parses as the command line says; exits with 1 and one line of text upon bad input."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a model folder, such as RUN_FOLDER/model")
+    arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
+    arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
+    arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
+    arguments.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    arguments.add_argument("--threads", type=int, default=1, help="threads of the matrix products (default 1)")
+    given = arguments.parse_args()
+    torch.set_num_threads(given.threads)
+    try:
+        model = Model.load(given.model, given.device)
+        start = time.perf_counter()
+        with open_input(given.input) as source, open_output(given.output) as target:
+            parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots)
+    except ValueError as error:
+        sys.exit(f"parse.py: {error}")
+    seconds = time.perf_counter() - start
+    rate = f"{parsed.words / seconds:,.0f} words a second"
+    print(f"{parsed.sentences:,} sentences, {parsed.words:,} words in {seconds:.1f} s, {rate}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
