@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from oracles.lifting import lift, lift_trees
 from oracles.oracle import (
     N_STEPS,
     NOT_APPLICABLE,
@@ -17,31 +18,40 @@ from oracles.oracle import (
     REDUCE_RIGHT,
     SHIFT,
     BoundOracle,
-    NonProjectiveGold,
+    NonProjectiveGoldError,
     Oracle,
     Strategy,
 )
+from oracles.projectivization import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
 from oracles.trees import Trees
 
 __all__ = [
     "NOT_APPLICABLE",
     "N_STEPS",
+    "PROJECTIVIZATIONS",
     "REDUCE_LEFT",
     "REDUCE_RIGHT",
     "SHIFT",
     "BoundOracle",
-    "NonProjectiveGold",
+    "NonProjectiveGoldError",
     "Oracle",
     "Strategy",
     "Trees",
+    "count_projectivizations",
     "create",
+    "lift",
+    "lift_trees",
     "names",
+    "projectivize",
+    "projectivize_trees",
 ]
 
 # A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
 _REGISTRY = {
     "static": ("oracles.static", "Static"),
     "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
+    "nederhof_quadratic": ("oracles.nederhof_quadratic", "NederhofQuadratic"),
+    "nederhof_linear": ("oracles.nederhof_linear", "NederhofLinear"),
 }
 
 

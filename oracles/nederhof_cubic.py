@@ -38,7 +38,7 @@ import numpy as np
 from numba import njit
 
 from oracles.critical_nodes import children_and_internal_edges, critical_nodes
-from oracles.oracle import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Strategy
+from oracles.oracle import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, SHIFT, BoundOracle, Oracle, Strategy
 from oracles.sentence_chart import NEGATIVE_INFINITY, best_sum, pack_sentence_charts, value_with_chart
 from oracles.trees import Trees
 
@@ -148,7 +148,7 @@ def _score_batch(
                 new_k, new_front = k + 1, front + 1
                 after[new_k] = front
                 takes_left[new_k] = True
-                takes_left[k] = strategy == _RIGHT_BEFORE_LEFT or strategy == _ANY
+                takes_left[k] = strategy in (_RIGHT_BEFORE_LEFT, _ANY)
             elif step == REDUCE_LEFT:
                 if k < 1:
                     continue
