@@ -20,7 +20,8 @@ def time(draw: Draw, head: Token, era: str) -> Phrase:
     manner = head.lemma not in lexicon.STATIVE
     kind = draw.weighted((("when", 5), ("manner", 5 if manner else 0), ("weekday", 2), ("daytime", 2), ("span", 3)))
     if kind in ("when", "manner"):
-        return adverb(draw, lexicon.WHEN[era] if kind == "when" else lexicon.MANNER).depend(head, "advmod")
+        manners = lexicon.MANNER[:1] if head.lemma in lexicon.CALM else lexicon.MANNER
+        return adverb(draw, lexicon.WHEN[era] if kind == "when" else manners).depend(head, "advmod")
     if kind == "weekday":
         day = draw.word(lexicon.WEEKDAYS)
         return preposition(draw, "on", word(day, day, "PROPN", "NNP", features(Number="Sing"))).depend(head, "obl")

@@ -14,12 +14,12 @@ from .adverbials import adverb, time
 from .comparison import compare
 from .draw import Draw
 from .lexicon import Verb
-from .noun_phrases import MAX_DEPTH, adjective, noun_modifier, noun_phrase, place, preposition, role, you
+from .noun_phrases import MAX_DEPTH, adjective, is_single_noun, noun_modifier, noun_phrase, place, preposition, role, you
 from .tree import Phrase, Token, word
 from .verb_groups import COPULA, contract, verb_group
 
-_FRAMES = (("transitive", 40), ("intransitive", 18), ("oblique", 10), ("ditransitive", 8), ("copular", 10), ("passive", 8),
-           ("saying", 7), ("trying", 7), ("particle", 5))  # fmt: skip
+_FRAMES: tuple[tuple[str, float], ...] = (("transitive", 40), ("intransitive", 18), ("oblique", 10), ("ditransitive", 8), ("copular", 10), ("passive", 8),
+           ("saying", 6), ("trying", 7), ("particle", 5))  # fmt: skip
 _TENSES = (("simple", 62), ("modal", 12), ("perfect", 12), ("progressive", 14))
 _SPECIAL_PLACES = {"swim": lexicon.SWIMMING_PLACES, "plant": lexicon.PLANTING_PLACES}
 _VERBS = {
@@ -42,6 +42,7 @@ class Clause:
     head: Token
     verb: Verb
     frame: str
+    subject_class: str
     subject: Phrase | None
     auxiliaries: list[Phrase]
     core: Phrase
@@ -87,7 +88,7 @@ class ClauseMaker:
     def nominal(self, noun_class: str, depth: int, *, subject: bool = False, definite: float = 0.6) -> Phrase:
         """A noun phrase, some with a relative clause."""
         phrase = noun_phrase(self.draw, noun_class, depth, subject=subject, definite=definite)
-        if depth < MAX_DEPTH and is_single_noun(phrase) and self.draw.chance(0.08 if subject else 0.1):
+        if depth < MAX_DEPTH and is_single_noun(phrase) and self.draw.chance(0.07 if subject else 0.09):
             clause = self.relative(self, phrase, noun_class, depth)
             if clause:
                 phrase.before(clause)
@@ -156,7 +157,7 @@ class ClauseMaker:
         )
         core = group.verb or self._predicate(subject_class, agree, depth)
         auxiliaries = [phrase.depend(core.head, relation) for phrase, relation in group.auxiliaries]
-        made = Clause(core.head, verb, frame, subject, auxiliaries, core)
+        made = Clause(core.head, verb, frame, subject_class, subject, auxiliaries, core)
         if subject:
             subject.depend(core.head, "nsubj:pass" if frame == "passive" else "nsubj")
             if not inverted:
@@ -180,7 +181,7 @@ class ClauseMaker:
         assert group.verb is not None
         head = group.verb.head
         auxiliaries = [phrase.depend(head, relation) for phrase, relation in group.auxiliaries]
-        return Clause(head, verb, "saying", subject.depend(head, "nsubj"), auxiliaries, group.verb)
+        return Clause(head, verb, "saying", "person", subject.depend(head, "nsubj"), auxiliaries, group.verb)
 
     def _frame(self, subject_class: str, depth: int) -> str:
         frames = _FRAMES
@@ -277,7 +278,7 @@ class ClauseMaker:
     def _adjuncts(self, made: Clause, depth: int, animal: bool, tense: str) -> None:
         """Prepositional phrases that the verb likes, a place (the verb's or the object's), a time or manner."""
         draw, verb, head = self.draw, made.verb, made.head
-        eager = 0.85 if depth == 0 else 0.35
+        eager = 0.75 if depth == 0 else 0.3
         when = self.era if tense not in ("imperative", "infinitive", "gerund") else "present"
         if made.frame in ("saying", "trying"):
             if draw.chance(0.12):  # after the embedded clause, and yet the outer verb's
@@ -297,10 +298,3 @@ class ClauseMaker:
                 made.after.append(where.depend(head, "obl"))
         if draw.chance(0.26 * eager):
             made.after.append(time(draw, head, when))
-
-
-def is_single_noun(phrase: Phrase) -> bool:
-    """A common noun that is neither coordinated nor modified on its right by a clause or a standard of comparison."""
-    if phrase.head.upos != "NOUN":
-        return False
-    return not any(token.deprel in ("conj", "acl", "acl:relcl") or token.form == "than" for token in phrase.tokens)

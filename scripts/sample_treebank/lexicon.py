@@ -36,7 +36,7 @@ _NOUNS = {
     "nature": "star moon cloud river sunset wave rainbow *comet mountain waterfall",
     "event": "concert festival dinner lesson wedding *regatta picnic parade",
     "part": "roof tower chimney window *turret door balcony/balconies cellar",
-    "limb": "ear paw leg eye *stripe spot",
+    "limb": "eye leg spot *stripe",
     "outfit": "hat coat scarf/scarves umbrella smile beard *moustache basket telescope",
     "optics": "telescope camera lens/lenses *spyglass",
     "brush": "brush/brushes roller *sponge",
@@ -74,7 +74,7 @@ _ADJECTIVES = {
     "plant": "yellow tall beautiful *fragrant red wild",
     "nature": "bright distant beautiful *silvery wide",
     "event": "long small merry *splendid famous",
-    "limb": "white long soft *spotted brown",
+    "limb": "bright dark small *slender brown",
     "place": "small old quiet *busy",
     "idea": "good new simple *bold clever strange",
 }
@@ -97,6 +97,7 @@ NOUN_MODIFIERS = {
     "idea": (("about", "topic", 2), ("for", "event", 2)),
     "artifact": (("from", "town", 1), ("for", "person", 1)),
 }
+CALM = ("sleep", "nap", "rest", "appear", "live")  # only quietly
 PURPOSEFUL = ("walk", "come", "arrive", "buy", "carry", "wait", "rest")  # they like an infinitive of purpose
 ANIMAL_OBJECTS = ("animal", "person", "fruit", "nature", "building", "road")
 PRESENTING = ("arrive", "appear", "come")  # verbs whose subject likes to send its relative clause to the end

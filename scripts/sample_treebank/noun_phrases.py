@@ -93,7 +93,7 @@ def noun_phrase(
     *,
     subject: bool = False,
     definite: float = 0.6,
-    modifiers: float = 0.2,
+    modifiers: float = 0.18,
     coordination: float = 0.08,
     plain: bool = False,
 ) -> Phrase:
@@ -141,7 +141,7 @@ def common_noun(draw: Draw, noun_class: str, definite: float, depth: int, determ
     noun = noun_token(entry, plural)
     phrase = Phrase([noun], noun, number="Plur" if plural else "Sing")
     adjectives = lexicon.ADJECTIVES.get(noun_class, lexicon.OTHER_ADJECTIVES)
-    if draw.chance(0.24):
+    if draw.chance(0.2):
         phrase.after(adjective(draw.word(adjectives)).depend(noun, "amod"))
     if not determined:
         return phrase
@@ -239,5 +239,12 @@ def _coordinate(draw: Draw, first: Phrase, *others: Phrase) -> Phrase:
             form = "and" if draw.chance(0.85) else "or"
             other.after(word(form, form, "CCONJ", "CC").depend(other.head, "cc"))
         first.before(other.depend(first.head, "conj"))
-    first.number, first.person = "Plur", 3
+    first.number, first.person = (others[-1].number if form == "or" else "Plur"), 3
     return first
+
+
+def is_single_noun(phrase: Phrase) -> bool:
+    """A common noun that is neither coordinated nor modified on its right by a clause or a standard of comparison."""
+    if phrase.head.upos != "NOUN":
+        return False
+    return not any(token.deprel in ("conj", "acl", "acl:relcl") or token.form == "than" for token in phrase.tokens)

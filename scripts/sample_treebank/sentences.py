@@ -46,7 +46,7 @@ def _body(maker: ClauseMaker) -> Phrase:
         made.front.extend(_fronted(maker, made.head))
     if made.late:
         pass  # what has been moved to the end stays there
-    elif made.frame != "copular" and not made.auxiliaries and draw.chance(0.15):
+    elif made.frame not in ("copular", "passive") and not made.auxiliaries and draw.chance(0.15):
         made.late.append(_second_verb(maker, made))
     elif made.verb.lemma in lexicon.PURPOSEFUL and draw.chance(0.3):
         made.late.append(maker.infinitive(1, intransitive=0).depend(made.head, "advcl"))  # purpose
@@ -90,8 +90,11 @@ def _subordinate(maker: ClauseMaker) -> Phrase:
 
 def _second_verb(maker: ClauseMaker, first: Clause) -> Phrase:
     """... and watched the stars: a second verb phrase with the same subject."""
-    frame = maker.draw.weighted((("transitive", 4), ("intransitive", 2), ("particle", 1), ("oblique", 1)))
-    phrase = maker.clause(1, silent=True, subject_class="person", agree=first.subject, tense="simple", frame=frame).phrase()
+    person = first.subject_class == "person"
+    frame = maker.draw.weighted((("transitive", 4), ("intransitive", 2), ("particle", 1 if person else 0), ("oblique", 1)))
+    phrase = maker.clause(
+        1, silent=True, subject_class=first.subject_class, agree=first.subject, tense="simple", frame=frame
+    ).phrase()
     phrase.after(word("and", "and", "CCONJ", "CC").depend(phrase.head, "cc"))
     return phrase.depend(first.head, "conj")
 
@@ -110,7 +113,9 @@ def _question(maker: ClauseMaker) -> Phrase:
     draw = maker.draw
     kind = draw.weighted((("polar", 3), ("subject", 2), ("object", 3), ("adverb", 3), ("oblique", 3)))
     if kind == "subject":
-        return _finish(maker.clause(0, subject=_wh(draw, "person"), subject_class="person").phrase(), "?")
+        frame = draw.weighted((("transitive", 4), ("ditransitive", 2), ("oblique", 2), ("intransitive", 1), ("particle", 1)))
+        made = maker.clause(0, subject=_wh(draw, "person"), subject_class="person", frame=frame)
+        return _finish(made.phrase(), "?")
     if kind in ("object", "oblique"):
         frame = "transitive" if kind == "object" else "oblique"
         verbs = lexicon.TRANSITIVE if kind == "object" else lexicon.OBLIQUE
