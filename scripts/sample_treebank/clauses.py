@@ -18,8 +18,10 @@ from .noun_phrases import MAX_DEPTH, adjective, is_single_noun, noun_modifier, n
 from .tree import Phrase, Token, word
 from .verb_groups import COPULA, contract, verb_group
 
-_FRAMES: tuple[tuple[str, float], ...] = (("transitive", 40), ("intransitive", 18), ("oblique", 10), ("ditransitive", 8), ("copular", 10), ("passive", 8),
-           ("saying", 6), ("trying", 7), ("particle", 5))  # fmt: skip
+_FRAMES: tuple[tuple[str, float], ...] = (
+    ("transitive", 40), ("intransitive", 18), ("oblique", 10), ("ditransitive", 8), ("copular", 10), ("passive", 8),
+    ("saying", 6), ("trying", 7), ("particle", 5),
+)  # fmt: skip
 _TENSES = (("simple", 62), ("modal", 12), ("perfect", 12), ("progressive", 14))
 _SPECIAL_PLACES = {"swim": lexicon.SWIMMING_PLACES, "plant": lexicon.PLANTING_PLACES}
 _VERBS = {

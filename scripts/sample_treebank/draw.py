@@ -27,7 +27,10 @@ class Draw:
 
     def weighted(self, options: Sequence[tuple[T, float]]) -> T:
         """One of the options (option, weight)."""
-        rest = self._random.random() * sum(weight for _, weight in options)
+        total = 0.0
+        for _, weight in options:  # not sum(): from Python 3.12 on it rounds in another way
+            total += weight
+        rest = self._random.random() * total
         for option, weight in options:
             rest -= weight
             if rest < 0:
