@@ -23,7 +23,7 @@ The strategies, as restrictions on the configuration after the step:
 Departures from the print:
 
 * Non-critical nodes are removed only where the gold tree is projective. On a non-projective one that is wrong: with heads
-  3 4 0 0, stack (0) and buffer 1..4 it gives shift 3 instead of 4.
+  3 4 0 0, stack (0) and buffer 1..4 it would give shift 4 instead of 3.
 * right_before_left: the forbidden edges are those from index k - 1, the top after the reduction, not from k.
 
 Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 3 (see oracles.sentence_chart); positions
