@@ -61,7 +61,7 @@ class Classifier(nn.Module):
         one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in embeddings]
         rows = [sizes[slots[i].attribute] for i in one_hot]
         starts = np.cumsum([0, *rows[:-1]]) if rows else np.zeros(0)
-        self.register_buffer("_one_hot_columns", torch.tensor(one_hot), persistent=False)
+        self.register_buffer("_one_hot_columns", torch.tensor(one_hot, dtype=torch.int64), persistent=False)
         self.register_buffer("_one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
 
         self._embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
@@ -100,7 +100,9 @@ class Classifier(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """float32[batch, actions] scores (logits) of int32[batch, slots] features."""
-        total = self.hidden_bias + self.one_hot(features[:, self._one_hot_columns] + self._one_hot_starts)
+        total = self.hidden_bias
+        if len(self._one_hot_columns):
+            total = total + self.one_hot(features[:, self._one_hot_columns] + self._one_hot_starts)
         if self.embedded is not None:
             parts = [
                 nn.functional.embedding(features[:, columns], self.vectors[name]).flatten(1)

@@ -1,0 +1,43 @@
+# Every target sets up what it needs: a virtual environment in VENV with the tested versions of constraints.txt.
+VENV ?= .venv
+PYTHON ?= python3
+ARGS ?=
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help train test lint format clean
+
+help:
+	@echo "make train    train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
+	@echo "make test     run the tests; ARGS='-k name' for some of them"
+	@echo "make lint     ruff and mypy"
+	@echo "make format   let ruff put the code in order"
+	@echo "make clean    remove the virtual environment and the caches"
+	@echo
+	@echo "VENV=$(VENV) is the virtual environment, PYTHON=$(PYTHON) (3.11 to 3.13) makes it."
+
+train: $(READY)
+	$(BIN)/python scripts/train.py $(ARGS)
+
+test: $(READY)
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(not (3, 11) <= v < (3, 14) and "Python 3.11 to 3.13 is needed, $(PYTHON) is %d.%d; name another with make PYTHON=..." % v)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)

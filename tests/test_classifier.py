@@ -1,0 +1,81 @@
+"""The classifier against the same function written with one-hot vectors; the loss over sets of targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from parser.arc_standard import NO_NODE
+from parser.classifier import Classifier, Embedding
+from parser.computations import Examples
+from parser.features import slots_of
+from parser.optimization import Fitter, set_loss
+from parser.settings import OptimizerSettings
+
+SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
+SIZES = {"upos": 7, "form": 11, "deprel": 5}
+
+
+def make(embeddings=None, **options) -> Classifier:
+    torch.manual_seed(0)
+    embeddings = {"form": Embedding(4, trained=False)} if embeddings is None else embeddings
+    return Classifier(SLOTS, SIZES, embeddings, hidden=8, n_actions=6, **options)
+
+
+def random_features(n: int) -> torch.Tensor:
+    rng = np.random.default_rng(0)
+    return torch.from_numpy(np.stack([rng.integers(0, SIZES[slot.attribute], n) for slot in SLOTS], axis=1).astype(np.int32))
+
+
+def test_scores_equal_a_linear_layer_over_one_hot_inputs():
+    classifier = make()
+    features = random_features(20)
+    eye = [torch.eye(SIZES[slot.attribute])[features[:, i].long()] for i, slot in enumerate(SLOTS)]
+    one_hot = torch.cat([eye[0], eye[1], eye[4]], dim=1)
+    vectors = torch.cat([classifier.vectors["form"][features[:, i].long()] for i in (2, 3)], dim=1)
+    hidden = torch.relu(one_hot @ classifier.one_hot.weight + vectors @ classifier.embedded.weight.T + classifier.hidden_bias)
+    torch.testing.assert_close(classifier(features), classifier.output(hidden))
+
+
+def test_it_works_without_embedded_and_without_one_hot_attributes():
+    assert make(embeddings={})(random_features(3)).shape == (3, 6)
+    every = {name: Embedding(2, trained=True) for name in SIZES}
+    assert make(embeddings=every)(random_features(3)).shape == (3, 6)
+
+
+def test_an_unknown_activation_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="known: relu"):
+        make(activation="step")
+
+
+def test_loss_of_a_set_is_minus_the_log_of_its_probability():
+    scores = torch.randn(4, 6)
+    targets = torch.tensor([[0, NO_NODE, NO_NODE], [NO_NODE, 1, 4], [2, 3, 5], [5, NO_NODE, NO_NODE]])
+    probabilities = scores.softmax(1)
+    expected = [-torch.log(probabilities[r, t[t != NO_NODE]].sum()) for r, t in enumerate(targets)]
+    torch.testing.assert_close(set_loss(scores, targets), torch.stack(expected).mean())
+    single = targets[[0, 3], :1]
+    torch.testing.assert_close(set_loss(scores[[0, 3]], single), set_loss(scores[[0, 3]], targets[[0, 3]]))
+
+
+@pytest.mark.parametrize(("name", "rate", "momentum"), [("sgd", 0.5, 0.0), ("sgd", 0.1, 0.9), ("adam", 0.03, 0), ("adamw", 0.03, 0)])
+@pytest.mark.parametrize("width", [1, 2])
+def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
+    classifier = make(embeddings={"form": Embedding(4, trained=True)})
+    features = random_features(12)
+    features[:, 2] = torch.arange(12) % 11  # so that no two examples are alike
+    targets = np.full((12, width), NO_NODE, np.int32)
+    targets[:, -1] = np.arange(12) % 6
+    examples = Examples(features.numpy(), targets)
+    fitter = Fitter(classifier, OptimizerSettings(name, rate, rate, momentum, 0.0, batch_size=5), epochs=150)
+    order = torch.Generator().manual_seed(0)
+    losses = [fitter.fit_epoch(examples, epoch, order) for epoch in range(150)]
+    assert losses[-1] < 0.1 < losses[0]
+    assert (classifier(features).argmax(1).numpy() == targets[:, -1]).all()
+
+
+def test_the_learning_rate_falls_along_half_a_cosine():
+    fitter = Fitter(make(), OptimizerSettings("sgd", 1.0, 0.0, 0.0, 0.0, 100), epochs=2)
+    rates = [*fitter._learning_rates(0, 2), *fitter._learning_rates(1, 2)]
+    np.testing.assert_allclose(rates, [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)

@@ -1,0 +1,123 @@
+"""A model's folder: what is saved comes back the same, nothing is unpickled, and a damaged one is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from parser.classifier import Embedding
+from parser.features import slots_of
+from parser.model import SETTINGS, TENSORS, VOCABULARIES, ClassifierShape, Model, ModelError
+from parser.vocabulary import Encoder, Vocabulary
+from tests.toy import ROOT, sentence, write_conllu
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = random.Random(0)
+    return [sentence([0] + [1] * (n - 1), rng) for n in (1, 4, 9, 2)]
+
+
+@pytest.fixture
+def model(sentences) -> Model:
+    torch.manual_seed(0)
+    encoder = Encoder(
+        {
+            "form": Vocabulary.of(form for s in sentences for form in s.forms),
+            "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
+        }
+    )
+    slots = slots_of({"form": ["s0", "b0"], "upos": ["s0", "s1"], "deprel": ["s0.l1"]})
+    shape = ClassifierShape(16, "tanh", 0.5, 0.1, {"form": Embedding(5, False)})
+    return Model.new(encoder, Vocabulary(["det", "root", "obj"]), slots, shape)
+
+
+def test_a_saved_model_parses_as_before(model, sentences, tmp_path):
+    model.save(tmp_path / "model")
+    again = Model.load(tmp_path / "model")
+    before, after = model.parse(sentences), again.parse(sentences)
+    np.testing.assert_array_equal(before.heads, after.heads)
+    np.testing.assert_array_equal(before.relations, after.relations)
+    assert again.shape == model.shape
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == sorted([SETTINGS, VOCABULARIES, TENSORS])
+    again.save(tmp_path / "again")
+    for part in (SETTINGS, VOCABULARIES, TENSORS):
+        assert (tmp_path / "again" / part).read_bytes() == (tmp_path / "model" / part).read_bytes()
+
+
+def test_saving_replaces_an_older_model_and_leaves_nothing_behind(model, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "stale").touch()
+    model.save(tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert not (tmp_path / "model" / "stale").exists()
+
+
+def test_the_result_is_a_valid_tree_with_one_root(model, sentences):
+    parses = model.parse(sentences)
+    root = model.relations.symbols.index("root")
+    for start, end in zip(parses.offsets, parses.offsets[1:], strict=False):
+        heads, relations = parses.heads[start + 1 : end], parses.relations[start + 1 : end]
+        assert (heads == 0).sum() == 1
+        np.testing.assert_array_equal(heads == 0, relations == root)
+
+
+@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
+def test_a_missing_part_is_named(model, tmp_path, part):
+    model.save(tmp_path / "model")
+    (tmp_path / "model" / part).unlink()
+    with pytest.raises(ModelError, match=f"{part}.*missing"):
+        Model.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
+@pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b"\x80\x04garbage"])
+def test_a_damaged_part_is_named(model, tmp_path, part, damage):
+    model.save(tmp_path / "model")
+    (tmp_path / "model" / part).write_bytes(damage)
+    with pytest.raises(ModelError, match=part):
+        Model.load(tmp_path / "model")
+
+
+def test_another_format_is_refused(model, tmp_path):
+    model.save(tmp_path / "model")
+    path = tmp_path / "model" / SETTINGS
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
+    with pytest.raises(ModelError, match="format 99, this version reads format 1"):
+        Model.load(tmp_path / "model")
+
+
+def test_tensors_of_another_model_are_refused(model, tmp_path):
+    model.save(tmp_path / "model")
+    path = tmp_path / "model" / VOCABULARIES
+    vocabularies = json.loads(path.read_text())
+    vocabularies["relations"].append("more")
+    path.write_text(json.dumps(vocabularies))
+    with pytest.raises(ModelError, match=r"another model"):
+        Model.load(tmp_path / "model")
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(ModelError, match="no such model folder"):
+        Model.load(tmp_path / "nowhere")
+
+
+def test_parsing_needs_neither_gensim_nor_hydra(model, sentences, tmp_path):
+    model.save(tmp_path / "model")
+    source = write_conllu(tmp_path / "in.conllu", sentences)
+    code = f"""
+import sys
+for name in ("gensim", "hydra", "tensorboard"):
+    sys.modules[name] = None  # importing it fails
+sys.argv = ["parse.py", {str(tmp_path / "model")!r}, {str(source)!r}, "-o", {str(tmp_path / "out.conllu")!r}]
+exec(compile(open({str(ROOT / "scripts" / "parse.py")!r}).read(), "parse.py", "exec"))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    assert Path(tmp_path / "out.conllu").read_text().count("\troot\t") == len(sentences)

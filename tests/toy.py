@@ -1,0 +1,51 @@
+"""Small things to train and parse on, made on the spot."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+
+from parser.settings import Settings, register
+from parser.treebank import Sentence
+
+ROOT = Path(__file__).parent.parent
+CONFIGS = ROOT / "configs"
+
+register()
+
+_TAGS = ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
+
+
+def settings(*overrides: str) -> Settings:
+    """The settings of a run with the given overrides of configs/train.yaml."""
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        return compose("train", overrides=list(overrides))  # type: ignore[return-value]
+
+
+def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:
+    """A sentence over the given tree, whose forms, tags and relations follow from ``rng``, or from the positions."""
+    draw = rng or random.Random(len(heads))
+    numbers = range(1, len(heads) + 1)
+    return Sentence(
+        forms=[f"w{draw.randrange(30)}" for _ in numbers],
+        lemmas=["_" for _ in numbers],
+        upos=[draw.choice(_TAGS) for _ in numbers],
+        xpos=["_" for _ in numbers],
+        feats=["_" for _ in numbers],
+        heads=heads,
+        deprels=["root" if head == 0 else draw.choice(["nsubj", "obj", "det", "punct"]) for head in heads],
+        where="toy",
+    )
+
+
+def write_conllu(path: Path, sentences: list[Sentence]) -> Path:
+    """Writes sentences as CoNLL-U."""
+    lines = []
+    for s in sentences:
+        columns = zip(s.forms, s.lemmas, s.upos, s.xpos, s.feats, map(str, s.heads), s.deprels, strict=True)
+        lines += ["\t".join([str(i), *row, "_", "_"]) for i, row in enumerate(columns, 1)]
+        lines.append("")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
