@@ -52,6 +52,7 @@ _REGISTRY = {
     "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
     "nederhof_quadratic": ("oracles.nederhof_quadratic", "NederhofQuadratic"),
     "nederhof_linear": ("oracles.nederhof_linear", "NederhofLinear"),
+    "context_rows": ("oracles.context_rows", "ContextRows"),
 }
 
 
