@@ -72,8 +72,8 @@ def prepare(settings: Settings) -> Corpus:
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
     vectors = None
     vocabularies = {}
-    for attribute in settings.features:
-        if attribute == RELATION:
+    for attribute, addresses in settings.features.items():
+        if attribute == RELATION or not addresses:
             continue
         values = attribute_values(train.sentences, attribute)
         if attribute == settings.vectors.attribute:

@@ -19,9 +19,9 @@ class Fitter:
 
     Args:
         classifier: what is fitted, in place.
-        settings: optimizer, learning rates and batch size.
-        epochs: how many epochs there will be: the learning rate falls along half a cosine from ``learning_rate`` to
-            ``final_learning_rate`` over them (equal rates: constant).
+        settings: optimizer, learning rate and its schedule, batch size.
+        epochs: how many epochs there will be; over them the schedule ``cosine`` lets the learning rate fall to zero along
+            half a cosine.
     """
 
     def __init__(self, classifier: Classifier, settings: OptimizerSettings, epochs: int) -> None:
@@ -57,10 +57,10 @@ class Fitter:
         return float(total) / len(examples)
 
     def _learning_rates(self, epoch: int, batches: int) -> Iterator[float]:
-        high, low = self.settings.learning_rate, self.settings.final_learning_rate
         for batch in range(batches):
             done = (epoch + batch / batches) / self.epochs
-            yield low + (high - low) * (1 + math.cos(math.pi * done)) / 2
+            share = (1 + math.cos(math.pi * done)) / 2 if self.settings.schedule == "cosine" else 1.0
+            yield share * self.settings.learning_rate
 
 
 def set_loss(scores: Tensor, targets: Tensor) -> Tensor:

@@ -82,7 +82,7 @@ class OptimizerSettings:
 
     name: str = MISSING
     learning_rate: float = MISSING
-    final_learning_rate: float = MISSING
+    schedule: str = MISSING
     momentum: float = MISSING
     weight_decay: float = MISSING
     batch_size: int = MISSING
@@ -144,6 +144,7 @@ class Settings:
 
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
+SCHEDULES = ("constant", "cosine")
 KEEP = ("last", "best")
 PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
 
@@ -164,6 +165,7 @@ def check(settings: Settings) -> None:
         ("keep", settings.keep, KEEP),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
+        ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
         ("first_pass.trees", settings.first_pass.trees, first),
         ("second_pass.trees", settings.second_pass.trees, [None, *TrainingTrees]),
         ("second_pass.target", settings.second_pass.target, list(Target)),

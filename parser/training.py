@@ -231,7 +231,7 @@ class _Run:
             restore_weights(self.model.classifier, self.walk_weights)
             examples = self._walk(tracker=None)
         restore_weights(self.model.classifier, tensors["weights"])
-        checkpoint.restore_optimizer(fitter.optimizer, tensors["optimizer"])
+        checkpoint.restore_optimizer(fitter.optimizer, tensors.get("optimizer", {}))
         self.order.set_state(tensors["generators"]["order"])
         torch.set_rng_state(tensors["generators"]["global"])
         return examples

@@ -68,7 +68,7 @@ def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
     targets = np.full((12, width), NO_NODE, np.int32)
     targets[:, -1] = np.arange(12) % 6
     examples = Examples(features.numpy(), targets)
-    fitter = Fitter(classifier, OptimizerSettings(name, rate, rate, momentum, 0.0, batch_size=5), epochs=150)
+    fitter = Fitter(classifier, OptimizerSettings(name, rate, "constant", momentum, 0.0, batch_size=5), epochs=150)
     order = torch.Generator().manual_seed(0)
     losses = [fitter.fit_epoch(examples, epoch, order) for epoch in range(150)]
     assert losses[-1] < 0.1 < losses[0]
@@ -76,6 +76,6 @@ def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
 
 
 def test_the_learning_rate_falls_along_half_a_cosine():
-    fitter = Fitter(make(), OptimizerSettings("sgd", 1.0, 0.0, 0.0, 0.0, 100), epochs=2)
+    fitter = Fitter(make(), OptimizerSettings("sgd", 1.0, "cosine", 0.0, 0.0, 100), epochs=2)
     rates = [*fitter._learning_rates(0, 2), *fitter._learning_rates(1, 2)]
     np.testing.assert_allclose(rates, [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)
