@@ -1,0 +1,112 @@
+"""The commands as people type them, in processes of their own."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.toy import ROOT
+
+SAMPLE = ROOT / "data" / "sample"
+TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=16", "vectors.dimensions=8"]
+
+
+def script(name: str, *arguments: str | Path, **options) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, str(ROOT / "scripts" / name), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, cwd=ROOT, **options)
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    files = [f"treebank.train={SAMPLE}/sample-ud-dev.conllu", f"treebank.dev={SAMPLE}/sample-ud-test.conllu"]
+    done = script("train.py", *files, *TINY, f"hydra.run.dir={folder}")
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"dev at the end" in done.stdout
+    return folder
+
+
+def test_the_run_folder_holds_what_the_contract_says(run_folder):
+    metrics = json.loads((run_folder / "metrics.json").read_text())
+    assert metrics["treebank"] == "sample-ud-dev"
+    assert metrics["test"] is None  # the default treebank's test part is not this treebank's
+    assert {".hydra", "model", "metrics.json", "train.log"} < {path.name for path in run_folder.iterdir()}
+    assert "progress" not in (run_folder / "train.log").read_text()
+
+
+def test_parsing_a_file_changes_head_and_deprel_alone(run_folder, tmp_path):
+    source = SAMPLE / "sample-ud-test.conllu"
+    output = tmp_path / "out.conllu"
+    done = script("parse.py", run_folder / "model", source, "-o", output)
+    assert done.returncode == 0, done.stderr.decode()
+    before, after = source.read_text().splitlines(), output.read_text().splitlines()
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        old_columns, new_columns = old.split("\t"), new.split("\t")
+        if len(old_columns) == 10 and old_columns[0].isdigit():
+            assert old_columns[:6] + old_columns[9:] == new_columns[:6] + new_columns[9:]
+            assert new_columns[8] == "_"
+        else:
+            assert old == new
+    scores = script("evaluate.py", source, output, "--json")
+    assert scores.returncode == 0, scores.stderr.decode()
+    assert 0 < json.loads(scores.stdout)["las"] <= 100
+
+
+def test_parsing_a_pipe_and_compressed_files(run_folder, tmp_path):
+    text = (SAMPLE / "sample-ud-test.conllu").read_bytes()
+    piped = script("parse.py", run_folder / "model", input=text)
+    assert piped.returncode == 0, piped.stderr.decode()
+    (tmp_path / "in.conllu.gz").write_bytes(gzip.compress(text))
+    done = script("parse.py", run_folder / "model", tmp_path / "in.conllu.gz", "-o", tmp_path / "out.conllu.gz")
+    assert done.returncode == 0, done.stderr.decode()
+    assert gzip.decompress((tmp_path / "out.conllu.gz").read_bytes()) == piped.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\ta\ta\tX\n\n", "line 1"),
+        ("1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n3\tb\tb\tX\t_\t_\t_\t_\t_\t_\n\n", "line 2"),
+    ],
+)
+def test_parsing_what_is_not_conllu_names_the_line_and_leaves_no_output(run_folder, tmp_path, text, message):
+    (tmp_path / "in.conllu").write_text(text)
+    done = script("parse.py", run_folder / "model", tmp_path / "in.conllu", "-o", tmp_path / "out.conllu")
+    assert done.returncode == 1
+    assert message in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["in.conllu"]
+
+
+def test_parsing_nothing_gives_nothing(run_folder):
+    done = script("parse.py", run_folder / "model", input=b"")
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_parsing_with_no_model(tmp_path):
+    done = script("parse.py", tmp_path / "nowhere", input=b"")
+    assert done.returncode == 1
+    assert b"no such model folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["treebank=xx"], "hu"),
+        (["column=6"], "known: 1, 2, 3, 4, 5"),
+        (["oracle=delphi"], "known: static"),
+        (["treebank=hu", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu"),
+        (["recipe=soup"], "paper"),
+    ],
+)
+def test_bad_settings_are_one_clear_message(tmp_path, overrides, message):
+    done = script("train.py", *overrides, f"hydra.run.dir={tmp_path}")
+    assert done.returncode == 1
+    assert message in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
