@@ -49,6 +49,7 @@ __all__ = [
 # A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
 _REGISTRY = {
     "static": ("oracles.static", "Static"),
+    "goldberg_tabular": ("oracles.goldberg_tabular", "GoldbergTabular"),
     "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
     "nederhof_quadratic": ("oracles.nederhof_quadratic", "NederhofQuadratic"),
     "nederhof_linear": ("oracles.nederhof_linear", "NederhofLinear"),

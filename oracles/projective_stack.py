@@ -49,6 +49,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from oracles.critical_nodes import children_and_internal_edges
 from oracles.oracle import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Strategy
 from oracles.trees import Trees
 
@@ -78,7 +79,7 @@ class BoundProjective(BoundOracle):
         self.trees = trees
         self.strategy = _CODES[strategy]
         self.skip = skip
-        self.edges_inside, self.last_child, self.previous_child = index_trees(trees.heads, trees.offsets)
+        self.facts = children_and_internal_edges(trees.heads, trees.offsets)
 
     def score_batch(
         self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
@@ -87,9 +88,7 @@ class BoundProjective(BoundOracle):
         return _score_batch(
             self.trees.heads,
             self.trees.offsets,
-            self.edges_inside,
-            self.last_child,
-            self.previous_child,
+            self.facts,
             self.strategy,
             self.skip,
             sentences,
@@ -100,39 +99,12 @@ class BoundProjective(BoundOracle):
 
 
 @njit(cache=True, nogil=True)
-def index_trees(heads, offsets):
-    """What the oracles for projective gold trees look up, all linear; entries as in ``heads``, of sentence s from offsets[s].
-
-    Returns:
-        edges_inside: int32[total + 1], at b: gold edges among b..n, b = 1..n + 1 (the last takes the place of the next root).
-        last_child: int32[total], at i: the last gold child right of i, 0 = none.
-        previous_child: int32[total], at i: the previous child right of the head of i, 0 = none or i is left of its head.
-    """
-    edges_inside = np.zeros(len(heads) + 1, np.int32)
-    last_child = np.zeros(len(heads), np.int32)
-    previous_child = np.zeros(len(heads), np.int32)
-    for s in range(len(offsets) - 1):
-        start = offsets[s]
-        n = offsets[s + 1] - start - 1
-        for i in range(1, n + 1):
-            head = heads[start + i]
-            if head < i:
-                previous_child[start + i] = last_child[start + head]
-                last_child[start + head] = i
-            if head > 0:
-                edges_inside[start + min(i, head)] += 1
-        edges_inside[start + n + 1] = 0
-        for i in range(n, 0, -1):
-            edges_inside[start + i] += edges_inside[start + i + 1]
-    return edges_inside, last_child, previous_child
-
-
-@njit(cache=True, nogil=True)
-def _describe_stack(heads, last_child, previous_child, k, front, where, work):
+def _describe_stack(heads, start, facts, k, front, where, work):
     """Looks up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
 
     ``where`` maps a token to its place on the stack. It is never cleared: an entry holds if the stack agrees.
     """
+    last_child, previous_child, _ = facts
     stack = work[_STACK]
     parent = work[_PARENT]
     head_in_buffer = work[_HEAD_IN_BUFFER]
@@ -155,10 +127,10 @@ def _describe_stack(heads, last_child, previous_child, k, front, where, work):
                 lowest[i] = min(lowest[i], p)
                 lowest[p] = min(lowest[p], i)
         count = 0
-        child = last_child[node]
+        child = last_child[start + node]
         while child >= front:
             count += 1
-            child = previous_child[child]
+            child = previous_child[start + child]
         nchildren[i] = count
 
     chain = work[_CHAIN]
@@ -212,12 +184,12 @@ def _becomes_child_of(work, i, case, value):
 
 
 @njit(cache=True, nogil=True)
-def _value(heads, edges_inside, last_child, previous_child, k, front, closed_from, closed_to, skip, where, work):
+def _value(heads, start, facts, k, front, closed_from, closed_to, skip, where, work):
     """The most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
 
     Elements closed_from..closed_to take no left child. With ``skip`` O(k + m), without O(k^2 + m).
     """
-    _describe_stack(heads, last_child, previous_child, k, front, where, work)
+    _describe_stack(heads, start, facts, k, front, where, work)
     stack = work[_STACK]
     parent = work[_PARENT]
     head_in_buffer = work[_HEAD_IN_BUFFER]
@@ -278,23 +250,13 @@ def _value(heads, edges_inside, last_child, previous_child, k, front, closed_fro
             i = lower
     if k > 0:
         _becomes_child_of(work, 0, FRESH, under[0])
-    return edges_inside[front] + above[FRESH, 0]
+    edges_inside = facts[2][start + front] if front < len(heads) else 0
+    return edges_inside + above[FRESH, 0]
 
 
 @njit(cache=True, nogil=True)
-def _score_batch(
-    all_heads,
-    offsets,
-    all_edges_inside,
-    all_last_child,
-    all_previous_child,
-    strategy,
-    skip,
-    sentences,
-    stacks,
-    stack_sizes,
-    buffer_fronts,
-):
+def _score_batch(all_heads, offsets, facts, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
+    """Applies each applicable step and asks for the value of the configuration after it."""
     scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
@@ -305,9 +267,6 @@ def _score_batch(
     for row in range(len(sentences)):
         start, end = offsets[sentences[row]], offsets[sentences[row] + 1]
         heads = all_heads[start:end]
-        inside = all_edges_inside[start : end + 1]
-        last_child = all_last_child[start:end]
-        previous = all_previous_child[start:end]
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
         for i in range(k + 1):
@@ -320,17 +279,17 @@ def _score_batch(
             closed_to = k if strategy in (_LEFT_BEFORE_RIGHT, _STRICT) else -1
             stack[k + 1] = front
             scores[row, SHIFT] = _value(
-                heads, inside, last_child, previous, k + 1, front + 1, closed_from, closed_to, skip, where, work
+                heads, start, facts, k + 1, front + 1, closed_from, closed_to, skip, where, work
             )
         if k >= 1:
             closed_to = k - 1 if strategy == _STRICT else -1
-            value = _value(heads, inside, last_child, previous, k - 1, front, 0, closed_to, skip, where, work)
+            value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)
             scores[row, REDUCE_LEFT] = value + (heads[a_k] == stack[k - 1])
         if k >= 2:
             closed_to = k - 2 if strategy == _STRICT else -1
             gold = heads[stack[k - 1]] == a_k
             stack[k - 1] = a_k
-            value = _value(heads, inside, last_child, previous, k - 1, front, 0, closed_to, skip, where, work)
+            value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)
             if strategy == _RIGHT_BEFORE_LEFT:
                 # The new top has a left child, so it takes no right child any more.
                 value -= work[_NCHILDREN, k - 1]
