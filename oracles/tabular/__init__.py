@@ -1,0 +1,34 @@
+"""Tabular parsing with split grammars over any semiring: Nederhof 2019, Tables 2, 3 and 4, as written.
+
+    from oracles.tabular import ARC_STANDARD, SCORE_AND_COUNT, parse
+    parse(ARC_STANDARD, "ppss", lambda head, child: SCORE_AND_COUNT.edge(0, head, child), SCORE_AND_COUNT)
+
+The slow, clear twin of the fast kernels, and a way to an oracle for another transition system: write down as a split grammar
+what its computations can make of a configuration, and its steps (see ``TransitionSystem``).
+"""
+
+from oracles.tabular.grammar import ARC_STANDARD, ARC_STANDARD_STRICT, PROJECTIVE_TREES, SplitGrammar
+from oracles.tabular.semiring import BEST_DERIVATION, BOOLEAN, COUNTING, MAX_PLUS, SCORE_AND_COUNT, Semiring, edges_of
+from oracles.tabular.transition_systems import ArcStandard, Configuration, Step, TransitionSystem, best_score, step_scores
+from oracles.tabular.weighted_parsing import parse
+
+__all__ = [
+    "ARC_STANDARD",
+    "ARC_STANDARD_STRICT",
+    "BEST_DERIVATION",
+    "BOOLEAN",
+    "COUNTING",
+    "MAX_PLUS",
+    "PROJECTIVE_TREES",
+    "SCORE_AND_COUNT",
+    "ArcStandard",
+    "Configuration",
+    "Semiring",
+    "SplitGrammar",
+    "Step",
+    "TransitionSystem",
+    "best_score",
+    "edges_of",
+    "parse",
+    "step_scores",
+]
