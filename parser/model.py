@@ -98,6 +98,24 @@ class Model:
         )
         return cls(encoder, relations, slots, shape, classifier)
 
+    def is_like(self, other: Model) -> bool:
+        """Whether the weights of the one would mean the same in the other."""
+        return self._description() == other._description()
+
+    def _description(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings and vocabularies as they stand in the folder, versions left out."""
+        settings = {
+            "format": FORMAT,
+            "transition_system": self.system.name,
+            "slots": [str(slot) for slot in self.slots],
+            "classifier": asdict(self.shape),
+        }
+        vocabularies = {
+            "attributes": {name: vocabulary.symbols for name, vocabulary in self.encoder.vocabularies.items()},
+            "relations": self.relations.symbols,
+        }
+        return settings, vocabularies
+
     def scorer(self) -> Scorer:
         """The classifier as a function from features to scores, numpy to numpy, without dropout."""
         device = self.classifier.output.weight.device
@@ -116,23 +134,9 @@ class Model:
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
-            write_json(
-                temporary / SETTINGS,
-                {
-                    "format": FORMAT,
-                    "transition_system": self.system.name,
-                    "slots": [str(slot) for slot in self.slots],
-                    "classifier": asdict(self.shape),
-                    "versions": versions(),
-                },
-            )
-            write_json(
-                temporary / VOCABULARIES,
-                {
-                    "attributes": {name: vocabulary.symbols for name, vocabulary in self.encoder.vocabularies.items()},
-                    "relations": self.relations.symbols,
-                },
-            )
+            settings, vocabularies = self._description()
+            write_json(temporary / SETTINGS, settings | {"versions": versions()})
+            write_json(temporary / VOCABULARIES, vocabularies)
             tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.classifier.state_dict().items()}
             (temporary / TENSORS).write_bytes(save(tensors))
 

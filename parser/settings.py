@@ -94,6 +94,7 @@ class FirstPass:
 
     trees: str = MISSING
     epochs: int = MISSING
+    model: str | None = None
 
 
 @dataclass
@@ -146,7 +147,6 @@ class Settings:
 OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine")
 KEEP = ("last", "best")
-PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
 
 
 def check(settings: Settings) -> None:
@@ -161,7 +161,7 @@ def check(settings: Settings) -> None:
     choices: list[tuple[str, Any, Any]] = [
         ("oracle", settings.oracle, oracles.names()),
         ("strategy", settings.strategy, list(oracles.Strategy)),
-        ("projectivization", settings.projectivization, PROJECTIVIZATIONS),
+        ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("keep", settings.keep, KEEP),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
@@ -191,6 +191,8 @@ def check(settings: Settings) -> None:
     for key, share in (("dropout", settings.classifier.dropout), ("input_dropout", settings.classifier.input_dropout)):
         if not 0 <= share < 1:
             raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
+    if settings.first_pass.model is not None and settings.second_pass.trees is None:
+        raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
 
 

@@ -26,7 +26,7 @@ from parser.features import slots_of
 from parser.held_out import HeldOut
 from parser.model import ClassifierShape, Model
 from parser.optimization import Fitter
-from parser.settings import ExampleUse, Settings, TrainingTrees, check
+from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, check
 from parser.tracking import Figures, Tracker
 from parser.versions import versions
 
@@ -80,12 +80,14 @@ class _Run:
         with self._timed("read"):
             self.corpus = prepare(settings)
         self._check_oracle()
+        self.order = torch.Generator().manual_seed(settings.seed)
+        self.best: dict[str, Tensor] = {}
         torch.manual_seed(settings.seed)
         self.model = _new_model(settings, self.corpus)
         self.model.classifier.to(settings.device)
+        if settings.first_pass.model is not None:
+            self._take_first_pass(Path(settings.first_pass.model))
         self.scorer = self.model.scorer()
-        self.order = torch.Generator().manual_seed(settings.seed)
-        self.best: dict[str, Tensor] = {}
         self.walk_weights: dict[str, Tensor] = {}
         self.gold: Examples | None = None
 
@@ -116,7 +118,22 @@ class _Run:
             self._save(fitter)
         if self.settings.keep == "best" and self.best:
             restore_weights(self.model.classifier, self.best)
-        self.progress.figures[name] = {part: self._measure(part) for part in ("dev", "test")}
+        self._end_pass(number)
+
+    def _take_first_pass(self, folder: Path) -> None:
+        """Takes the outcome of another run's first pass for one's own."""
+        other = Model.load(folder, self.settings.device)
+        if not self.model.is_like(other):
+            raise SettingsError(
+                f"first_pass.model={folder} has other features, vocabularies or layers than this run; they depend on the "
+                "training part, on vectors.* and on classifier.*"
+            )
+        self.model = other
+        if self.progress.pass_number == 0:
+            self._end_pass(0)
+
+    def _end_pass(self, number: int) -> None:
+        self.progress.figures[PASSES[number]] = {part: self._measure(part) for part in ("dev", "test")}
         self.progress.pass_number, self.progress.epochs_done, self.progress.best_las = number + 1, 0, None
         self.best = {}
 

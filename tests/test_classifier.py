@@ -59,7 +59,9 @@ def test_loss_of_a_set_is_minus_the_log_of_its_probability():
     torch.testing.assert_close(set_loss(scores[[0, 3]], single), set_loss(scores[[0, 3]], targets[[0, 3]]))
 
 
-@pytest.mark.parametrize(("name", "rate", "momentum"), [("sgd", 0.5, 0.0), ("sgd", 0.1, 0.9), ("adam", 0.03, 0), ("adamw", 0.03, 0)])
+@pytest.mark.parametrize(
+    ("name", "rate", "momentum"), [("sgd", 0.5, 0.0), ("sgd", 0.1, 0.9), ("adam", 0.03, 0), ("adamw", 0.03, 0)]
+)
 @pytest.mark.parametrize("width", [1, 2])
 def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
     classifier = make(embeddings={"form": Embedding(4, trained=True)})

@@ -14,7 +14,9 @@ from parser.word_vectors import WordVectors
 from tests.toy import ROOT as REPOSITORY
 from tests.toy import sentence
 
-SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a", "cat", "sees"]] * 5 + [["hapax", "legomenon"]]
+SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a", "cat", "sees"]] * 5 + [
+    ["hapax", "legomenon"]
+]
 
 
 def test_training_is_reproducible_from_process_to_process():
