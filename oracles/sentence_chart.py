@@ -81,8 +81,10 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
     * lefts[y]: left halves of the buffer node y that hold s_i..s_k.
 
     A stack element below the top takes its first right child from what holds the top, and left children only after that
-    (Nederhof 2019, Table 4); a left child from the stack is then a childless one. Its only gold head is worth an edge, so
-    that each s_j is joined to its head alone, and everything else at weight 0 in one go.
+    (Nederhof 2019, Table 4); a left child from the stack is then a childless one. Only its gold head is worth an edge to
+    s_j, so that edges to gold heads are looked at one by one, and all others, which weigh 0, at once through ``whole``.
+    There it does not matter whether s_j may take left children: where none of them is gold, s_i..s_j can as well be a chain
+    of right children, for the same weight.
 
     Args:
         heads: int32[n + 1], heads[0] = -1.
@@ -98,13 +100,11 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
     base = front - 1  # column c of a row stands for y = base + c
     width = n - base + 1
     whole = work[0]
-    further = work[1]  # whole, without those whose head may take no more left children
-    lefts = work[2]
-    arcs = work[3]  # from s_i to the buffer node y
-    bought = work[4]  # per s_j: gold edges to s_{i+1}..s_{j-1}, all of them its left children
-    to_head = np.empty(k + 1, np.int16)  # per s_j: the best left half of its gold head that ends in s_j
+    lefts = work[1]
+    arcs = work[2]  # from s_i to the buffer node y
+    bought = work[3]  # per s_j: gold edges to s_{i+1}..s_{j-1}, all of them its left children
+    to_head = work[4]  # per s_j: the best left half of its gold head that ends in s_j
     whole[:width] = NEGATIVE_INFINITY
-    further[:width] = NEGATIVE_INFINITY
     lefts[:width] = NEGATIVE_INFINITY
 
     for i in range(k, -1, -1):
@@ -136,11 +136,8 @@ def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right
             if head == stack[j]:
                 bought[j] += 1
                 if takes_left[j]:
-                    add_max(further, rights[j], bought[j], width)
-        whole[:width] = further[:width]
+                    add_max(whole, rights[j], bought[j], width)
         add_max(whole, right, np.int16(0), width)
-        if takes_left[i]:
-            add_max(further, right, np.int16(0), width)
 
         # Left halves down to s_i of buffer nodes: with s_i as a childless left child, with a constituent of s_i..s_k,
         # and with a buffer node between that has such a left half itself.

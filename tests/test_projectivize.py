@@ -81,6 +81,9 @@ def test_a_new_child_of_the_root_is_avoided_where_it_can_be():
     heads = [2, 0, 1, 1]
     assert oracles.projectivize(heads, "arbitrary") == [0, 3, 1, 1]
     assert oracles.projectivize(heads) == [2, 0, 2, 2]
+    # Even at the price of more words under what is no ancestor of theirs: otherwise (1, 2, 3).
+    heads = [6, 8, 8, 1, 0, 3, 0, 5]
+    assert faults(heads, oracles.projectivize(heads)) == (0, 3, 4)
 
 
 def test_the_choice_is_deterministic_and_independent_of_the_batch():
