@@ -49,9 +49,18 @@ class HeldOut:
 
     def measure(self, model: Model, single_root: bool) -> dict[str, float]:
         """Parses the sentences; percentages under the keys of metrics.json (see attachment_scores)."""
+        heads, relations = self._parse(model, single_root)
+        return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
+
+    def correct(self, model: Model, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Parses the sentences; int64[words], 1 where the head is right, and 1 where head and relation are."""
+        heads, relations = self._parse(model, single_root)
+        attached = heads == self.heads
+        return attached.astype(np.int64), (attached & (relations == self.relations)).astype(np.int64)
+
+    def _parse(self, model: Model, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
+        """int32[words] heads and relations that the model predicts."""
         parses = parse(self.sentences, model.system, model.table, model.scorer(), single_root=single_root)
         words = np.ones(len(parses.heads), np.bool_)
         words[parses.offsets[:-1]] = False
-        return attachment_scores(
-            self.heads, self.relations, parses.heads[words], parses.relations[words], self.punctuation, self.universal
-        )
+        return parses.heads[words], parses.relations[words]

@@ -1,0 +1,168 @@
+"""The cells of Table 7: a training each, its row of results.csv, and its counts by sentence."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from parser.atomic import replacing, write_json
+from parser.held_out import HeldOut
+from parser.model import Model
+from parser.settings import Settings, register
+from parser.training import train
+from parser.treebank import read_treebank
+
+_VERSIONS = ("torch", "numpy", "gensim")  # of what the figures depend on
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of results.csv. Scores are percentages on the test part, all words, full relations."""
+
+    treebank: str
+    recipe: str
+    column: str
+    seed: str
+    las: str
+    uas: str
+    las_first_pass: str
+    uas_first_pass: str
+    seconds: str
+    config: str
+    versions: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What there is one row for."""
+        return self.treebank, self.recipe, self.column, self.seed
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A training: one treebank, recipe, column and seed."""
+
+    treebank: str
+    recipe: str
+    column: int
+    seed: int
+    treebanks: str
+    overrides: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The key of its row."""
+        return self.treebank, self.recipe, str(self.column), str(self.seed)
+
+    def settings(self, configs: Path) -> Settings:
+        """The settings of the training."""
+        register()
+        overrides = [
+            f"treebank={self.treebank}",
+            f"recipe={self.recipe}",
+            f"column={self.column}",
+            f"seed={self.seed}",
+            f"paths.treebanks={self.treebanks}",
+            *self.overrides,
+        ]
+        with initialize_config_dir(str(configs), version_base="1.3"):
+            return compose("train", overrides=overrides)  # type: ignore[return-value]
+
+    def fingerprint(self, configs: Path) -> str:
+        """Eight digits that change with every setting but the seed and the files' place: rows of old settings are stale."""
+        plain: Any = OmegaConf.to_container(self.settings(configs), resolve=True)
+        for key in ("seed", "paths", "treebank", "resume", "table7"):
+            del plain[key]
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
+
+    def done(self, rows: dict[tuple[str, ...], Row], configs: Path) -> bool:
+        """Whether there is a row that was made with today's settings."""
+        row = rows.get(self.key)
+        return row is not None and row.config == self.fingerprint(configs)
+
+    def has_train_part(self, configs: Path) -> bool:
+        """Whether the treebank can be trained on here."""
+        return Path(str(self.settings(configs).treebank.train)).exists()
+
+    def folder(self, runs: Path) -> Path:
+        """Where its run folder is."""
+        return run_folder(runs, self.key)
+
+
+def run_folder(runs: Path, key: Sequence[str]) -> Path:
+    """The run folder of a cell or row with that key."""
+    treebank, recipe, column, seed = key
+    return runs / recipe / f"{treebank}-column{column}-seed{seed}"
+
+
+def run_family(configs: Path, cells: list[Cell], runs: Path) -> list[Row]:
+    """Trains cells that share a first pass, the first of which trains it. Runs in a process of its own."""
+    logging.disable(logging.WARNING)
+    first_pass = cells[0].folder(runs) / "model"
+    rows = []
+    for cell in cells:
+        settings = cell.settings(configs)
+        if cell is not cells[0]:
+            settings.first_pass.model = str(first_pass)
+        metrics = train(settings, cell.folder(runs))
+        _write_counts(cell.folder(runs), str(settings.treebank.test), settings.single_root)
+        rows.append(_row(cell, metrics, cell.fingerprint(configs)))
+    return rows
+
+
+def _row(cell: Cell, metrics: dict[str, Any], fingerprint: str) -> Row:
+    first = metrics["after_first_pass"]["test"]
+    scores = [metrics["test"]["las"], metrics["test"]["uas"], first["las"], first["uas"]]
+    las, uas, las_first, uas_first = (f"{score:.4f}" for score in scores)
+    seconds = f"{sum(metrics['seconds'].values()):.1f}"
+    versions = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
+    return Row(*cell.key, las, uas, las_first, uas_first, seconds, fingerprint, versions)
+
+
+def _write_counts(folder: Path, test: str, single_root: bool) -> None:
+    """Words, and words with the right head and with the right head and relation too, by sentence of the test part."""
+    model = Model.load(folder / "model")
+    held_out = HeldOut.of(read_treebank(test).sentences, model.encoder, model.relations)
+    attached, labelled = held_out.correct(model, single_root)
+    starts = np.concatenate([[0], np.cumsum(held_out.sentences.lengths)[:-1]])
+    counts = {
+        "words": held_out.sentences.lengths,
+        "uas": np.add.reduceat(attached, starts),
+        "las": np.add.reduceat(labelled, starts),
+    }
+    write_json(folder / "counts.json", {name: values.tolist() for name, values in counts.items()})
+
+
+def read_counts(folder: Path) -> dict[str, np.ndarray] | None:
+    """What a run wrote of its sentences: int64[sentences] under "words", "uas" and "las"; None if the run folder is gone."""
+    path = folder / "counts.json"
+    if not path.exists():
+        return None
+    return {name: np.array(values) for name, values in json.loads(path.read_text()).items()}
+
+
+def read_rows(path: Path) -> dict[tuple[str, ...], Row]:
+    """The rows of results.csv by key; none if there is no such file."""
+    if not path.exists():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [Row(**line) for line in csv.DictReader(file)]
+    return {row.key: row for row in rows}
+
+
+def write_rows(path: Path, rows: dict[tuple[str, ...], Row]) -> None:
+    """Writes results.csv, sorted, atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(Row)])
+        writer.writerows(astuple(rows[key]) for key in sorted(rows))
