@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -231,3 +234,24 @@ def test_an_empty_batch_and_an_empty_sentence():
     bound = oracles.create("nederhof_cubic").bind(Trees.from_heads([[]]))
     assert bound.score_batch(*random_trees.batch([])).shape == (0, 3)
     assert (bound.score_batch(*random_trees.batch([(0, (0,), 1)])) == NOT_APPLICABLE).all()
+
+
+USE_EVERYTHING = """
+import sys
+import numba
+import oracles
+for name in oracles.names():
+    oracles.create(name).step_scores([2, 0, 2], [0, 1], [2, 3])
+oracles.create("nederhof_cubic").step_scores([2, 0, 1, 1], [0, 1], [2, 3, 4])
+oracles.projectivize([2, 0, 1, 1]), oracles.lift([2, 0, 1, 1]), oracles.count_projectivizations([2, 0, 1, 1])
+modules = [module for name, module in sys.modules.items() if name.startswith("oracles")]
+kernels = {kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, numba.core.dispatcher.Dispatcher)}
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+def test_a_second_start_compiles_nothing():
+    command = [sys.executable, "-c", USE_EVERYTHING]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent.parent) for _ in "12"]
+    assert int(runs[1].stdout) == 0
