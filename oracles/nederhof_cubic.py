@@ -8,8 +8,8 @@ module, a grammar written as in the paper, is oracles.tabular.
 
 Three ways to the same numbers, tried in this order:
 
-1. Projective gold tree, ``drop_non_critical``: only the critical buffer nodes enter the chart. Section 4 proves, for
-   projective trees, that gold edges between buffer nodes need not be given up otherwise. O(n^3) in the critical nodes.
+1. Projective gold tree, ``drop_non_critical``: only the critical buffer nodes enter the chart. Section 4 shows that,
+   for projective trees, the gold edges of the others to buffer nodes never have to be given up. O(n^3) in the critical nodes.
 2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by bind();
    oracles.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).

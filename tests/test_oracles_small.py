@@ -245,7 +245,7 @@ for name in oracles.names():
 oracles.create("nederhof_cubic").step_scores([2, 0, 1, 1], [0, 1], [2, 3, 4])
 oracles.projectivize([2, 0, 1, 1]), oracles.lift([2, 0, 1, 1]), oracles.count_projectivizations([2, 0, 1, 1])
 modules = [module for name, module in sys.modules.items() if name.startswith("oracles")]
-kernels = {kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, numba.core.dispatcher.Dispatcher)}
+kernels = {x for module in modules for x in vars(module).values() if isinstance(x, numba.core.dispatcher.Dispatcher)}
 print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
 """
 
