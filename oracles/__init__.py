@@ -1,14 +1,15 @@
 """Optimal steps for shift-reduce dependency parsing. Integer arrays in, integer arrays out; knows nothing of any parser.
 
-    import oracles
-    oracle = oracles.create("nederhof_cubic", strategy="left_before_right")
-    oracle.step_scores(heads=[2, 0, 2], stack=[0, 1], buffer=[2, 3])      # -> (3, 2, None)
-    scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # for a batch, as training does
+import oracles
+oracle = oracles.create("nederhof_cubic", strategy="left_before_right")
+oracle.step_scores(heads=[2, 0, 2], stack=[0, 1], buffer=[2, 3])      # -> (3, 2, None)
+scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # for a batch, as training does
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from oracles.lifting import lift, lift_trees
 from oracles.oracle import (
@@ -23,6 +24,7 @@ from oracles.oracle import (
     Strategy,
 )
 from oracles.projectivization import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
+from oracles.stale_kernels import forget_stale_kernels
 from oracles.trees import Trees
 
 __all__ = [
@@ -45,6 +47,8 @@ __all__ = [
     "projectivize",
     "projectivize_trees",
 ]
+
+forget_stale_kernels(Path(__file__).parent)
 
 # A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
 _REGISTRY = {

@@ -4,7 +4,7 @@ While the tree is not projective, the smallest non-projective arc is lifted: its
 that. The smallest is the shortest, of equally short ones the leftmost. An arc is non-projective if some word between its
 ends does not descend from its head. Arcs from the artificial root are never that, so the loop ends.
 
-It keeps at most as many gold edges as oracles.projectivization (Nederhof 2019, Table 6), and always attaches to a gold ancestor.
+It keeps at most as many gold edges as oracles.projectivization (Nederhof 2019, Table 6), and attaches to gold ancestors alone.
 Labels are not encoded here. Complexity: O(n^2 depth) for each lift.
 """
 

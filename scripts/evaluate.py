@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
-from parser.conllu_checks import ConlluError
+from command_line import run
 from parser.evaluation import Score, evaluate_files
 from parser.files import STANDARD_STREAM
 
@@ -62,8 +61,8 @@ def as_json(scores: dict[str, Score]) -> str:
     return json.dumps({**{key: score.f1 for key, score in scores.items()}, "details": details}, indent=2)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Prints the scores; 0 if there are any, 1 after an error in a file."""
+def main(arguments: list[str] | None = None) -> None:
+    """Prints the scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gold", metavar="GOLD", help="the file of gold trees")
     parser.add_argument("system", metavar="SYSTEM", help="the file of the parser's trees, over the same text")
@@ -71,14 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.gold == options.system == STANDARD_STREAM:
         parser.error("only one of GOLD and SYSTEM can be standard input; name the file of the other")
-    try:
-        scores = evaluate_files(options.gold, options.system)
-    except ConlluError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    scores = evaluate_files(options.gold, options.system)
     print(as_json(scores) if options.json else as_table(scores))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

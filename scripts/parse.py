@@ -13,13 +13,14 @@ from pathlib import Path
 
 import torch
 
+from command_line import run
 from parser.file_parsing import parse_file
 from parser.files import STANDARD_STREAM, open_input, open_output
 from parser.model import Model
 
 
 def main() -> None:
-    """Parses as the command line says; exits with 1 and one line of text upon bad input."""
+    """Parses as the command line says, and reports the speed on standard error."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a model folder, such as RUN_FOLDER/model")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
@@ -29,17 +30,14 @@ def main() -> None:
     arguments.add_argument("--threads", type=int, default=1, help="threads of the matrix products (default 1)")
     given = arguments.parse_args()
     torch.set_num_threads(given.threads)
-    try:
-        model = Model.load(given.model, given.device)
-        start = time.perf_counter()
-        with open_input(given.input) as source, open_output(given.output) as target:
-            parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots)
-    except ValueError as error:
-        sys.exit(f"parse.py: {error}")
+    model = Model.load(given.model, given.device)
+    start = time.perf_counter()
+    with open_input(given.input) as source, open_output(given.output) as target:
+        parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots)
     seconds = time.perf_counter() - start
     rate = f"{parsed.words / seconds:,.0f} words a second"
     print(f"{parsed.sentences:,} sentences, {parsed.words:,} words in {seconds:.1f} s, {rate}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

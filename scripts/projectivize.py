@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 
 import oracles
+from command_line import run
 from parser.conllu_checks import DEPREL, ConlluError
 from parser.conllu_stream import RawSentence, open_input, open_output, read_raw_sentences, rewrite
 from parser.files import STANDARD_STREAM
@@ -56,8 +57,8 @@ def count_row(sentence: RawSentence, summary: Summary) -> str:
     return f"{sentence.number}\t{len(sentence)}\t{best}\t{trees}\n"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Writes what the command line asks for and a summary to standard error; 0, or 1 after an error in a file."""
+def main(arguments: list[str] | None = None) -> None:
+    """Writes what the command line asks for, and a summary to standard error."""
     sys.set_int_max_str_digits(0)  # a count may have thousands of digits
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", metavar="INPUT")
@@ -67,28 +68,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--method", choices=methods, default=methods[0], help=f"default: {methods[0]}")
     options = parser.parse_args(arguments)
     summary = Summary()
-    try:
-        with open_input(options.input) as source, open_output(options.output) as target:
-            if options.count:
-                target.write("sentence\twords\tkept\ttrees\n")
-            for sentence in read_raw_sentences(source, options.input):
-                try:
-                    if not options.count:
-                        target.write(projective_text(sentence, options.method, summary))
-                    elif len(sentence):
-                        target.write(count_row(sentence, summary))
-                except ConlluError:
-                    raise
-                except ValueError as error:  # too long
-                    raise ConlluError(f"{sentence.place()}: {error}") from error
-                summary.sentences += len(sentence) > 0
-                summary.words += len(sentence)
-    except ConlluError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    with open_input(options.input) as source, open_output(options.output) as target:
+        if options.count:
+            target.write("sentence\twords\tkept\ttrees\n")
+        for sentence in read_raw_sentences(source, options.input):
+            try:
+                if not options.count:
+                    target.write(projective_text(sentence, options.method, summary))
+                elif len(sentence):
+                    target.write(count_row(sentence, summary))
+            except ConlluError:
+                raise
+            except ValueError as error:  # too long
+                raise ConlluError(f"{sentence.place()}: {error}") from error
+            summary.sentences += len(sentence) > 0
+            summary.words += len(sentence)
     print(summary, file=sys.stderr)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run(main)

@@ -29,7 +29,7 @@ def main(settings: Settings) -> None:
         metrics = train(settings, folder)
     except ValueError as error:  # what this project raises for bad input says what to mend; a traceback would bury it
         log.debug("traceback", exc_info=True)
-        sys.exit(f"train.py: {error}")
+        sys.exit(f"error: {error}")
     print(f"\n{final_table(metrics)}\n\nmodel, metrics.json and TensorBoard events: {folder}")
 
 

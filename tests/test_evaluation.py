@@ -337,18 +337,18 @@ def test_script(tmp_path, capsys):
     gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
     gold.write_text(conllu(GOLD))
     system.write_text(conllu([*GOLD[:4], (".", "PUNCT", 4, "punct")]))
-    assert main([str(gold), str(system), "--json"]) == 0
+    main([str(gold), str(system), "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert printed["uas"] == 80
     assert printed["uas_nopunct"] == 100
     assert printed["details"]["las"]["correct"] == 4
     assert set(printed) == {*OFFICIAL, "las", "uas_nopunct", "las_nopunct", "details"}
 
-    assert main([str(gold), str(system)]) == 0
+    main([str(gold), str(system)])
     assert "LAS, official            80.00     80.00     80.00      80.00" in capsys.readouterr().out
 
-    assert main([str(gold), str(tmp_path / "missing.conllu")]) == 1
-    assert "missing.conllu: there is no such file" in capsys.readouterr().err
+    with pytest.raises(ConlluError, match=r"missing.conllu: there is no such file"):
+        main([str(gold), str(tmp_path / "missing.conllu")])
 
 
 def test_script_from_the_command_line_reads_standard_input(tmp_path):
@@ -357,3 +357,10 @@ def test_script_from_the_command_line_reads_standard_input(tmp_path):
     command = [sys.executable, REPOSITORY / "scripts" / "evaluate.py", gold, "-", "--json"]
     done = subprocess.run(command, input=conllu(GOLD), capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["las"] == 100
+
+
+def test_script_reports_bad_input_in_one_line(tmp_path):
+    command = [sys.executable, REPOSITORY / "scripts" / "evaluate.py", tmp_path / "a.conllu", "-"]
+    done = subprocess.run(command, input="", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"error: {tmp_path}/a.conllu: there is no such file; check the path\n"

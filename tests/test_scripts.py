@@ -84,6 +84,12 @@ def test_parsing_what_is_not_conllu_names_the_line_and_leaves_no_output(run_fold
     assert [path.name for path in tmp_path.iterdir()] == ["in.conllu"]
 
 
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = f"{sys.executable} scripts/projectivize.py {SAMPLE}/sample-ud-train.conllu | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True)
+    assert b"Traceback" not in done.stderr
+
+
 def test_parsing_nothing_gives_nothing(run_folder):
     done = script("parse.py", run_folder / "model", input=b"")
     assert (done.returncode, done.stdout) == (0, b"")
