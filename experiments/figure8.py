@@ -1,0 +1,151 @@
+"""Figure 8 of Nederhof (2019): how many optimal projective trees a non-projective tree has.
+
+    python experiments/figure8.py paths.treebanks=../shared/ud-v2.2
+
+The geometric mean, by sentence length, of the number of projective trees that have the most gold edges, exactly counted
+(oracles.count_projectivizations). Over the non-projective trees of all parts that are there; a projective tree has just itself.
+Lengths are put together in bins of ``bin_width``. Writes experiments/figure8/results.csv and figure8.svg; low and high are the
+ends of the 95% interval of the mean logarithm, 1.96 standard errors away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+import numpy as np
+from matplotlib.ticker import LogLocator
+from tqdm import tqdm
+
+import oracles
+import treebanks
+from figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    HERE,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    YELLOW,
+    Paths,
+    describe,
+    panels,
+    provenance,
+    run,
+    save,
+    write_csv,
+)
+from oracles import Trees
+
+COMMAND = "python experiments/figure8.py"
+POOLED = "all"
+
+
+@dataclass
+class Settings:
+    """Of a run; the defaults are those of the committed figure."""
+
+    treebanks: list[str] = field(default_factory=lambda: list(treebanks.ALL))
+    bin_width: int = 5
+    min_trees: int = 10  # bins with fewer trees are in the CSV file, but not drawn
+    paths: Paths = field(default_factory=Paths)
+    output: str = str(HERE / "figure8")
+    format: str = "svg"
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The trees of one treebank, or of all of them, whose lengths lie in first_length..last_length."""
+
+    treebank: str
+    first_length: int
+    last_length: int
+    trees: int
+    mean_length: float
+    geometric_mean: float
+    low: float
+    high: float
+    most: float
+
+
+def counts(trees: Trees) -> list[tuple[int, float]]:
+    """Of each non-projective tree: its length, and the natural logarithm of the number of its optimal projective trees.
+
+    Logarithms, because the counts are exact integers that may exceed any float.
+    """
+    found = []
+    for s in np.flatnonzero(~trees.projective):
+        _, n_optimal = oracles.count_projectivizations(trees[int(s)])
+        found.append((int(trees.lengths[s]), math.log(n_optimal)))
+    return found
+
+
+def bins(treebank: str, found: Iterable[tuple[int, float]], width: int) -> list[Bin]:
+    """The pairs of ``counts`` by length; bins begin at 1, 1 + width, ..."""
+    by_bin: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for length, log_count in found:
+        by_bin[(length - 1) // width].append((length, log_count))
+    return [_bin(treebank, 1 + number * width, (number + 1) * width, pairs) for number, pairs in sorted(by_bin.items())]
+
+
+def _bin(treebank: str, first: int, last: int, pairs: list[tuple[int, float]]) -> Bin:
+    lengths, logs = np.array(pairs).T
+    mean = logs.mean()
+    # One tree says nothing about the spread.
+    margin = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+    around = [float(np.exp(x)) for x in (mean, mean - margin, mean + margin, logs.max())]
+    return Bin(treebank, first, last, len(logs), float(lengths.mean()), *around)
+
+
+def draw(rows: list[Bin], min_trees: int, path: Path) -> None:
+    """One thin line for each treebank, a thick one with its interval for all of them."""
+    figure, (axes,) = panels()
+    colours = [ORANGE, SKY, GREEN, BLUE, RED, PINK, YELLOW, GREY]
+    names = list(dict.fromkeys(row.treebank for row in rows))
+    pooled = [row for row in rows if row.treebank == POOLED and row.trees >= min_trees]
+    for name, colour in zip([name for name in names if name != POOLED], colours * len(names), strict=False):
+        some = [row for row in rows if row.treebank == name and row.trees >= min_trees]
+        axes.plot([r.mean_length for r in some], [r.geometric_mean for r in some], color=colour, linewidth=0.9, label=name)
+    x = [row.mean_length for row in pooled]
+    axes.fill_between(x, [r.low for r in pooled], [r.high for r in pooled], color=BLACK, alpha=0.15, linewidth=0)
+    axes.plot(x, [row.geometric_mean for row in pooled], "o-", color=BLACK, linewidth=1.8, label="all of these")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.minorticks_off()
+    axes.set_xlim(left=0)
+    axes.set_xlabel("sentence length (words)")
+    axes.set_ylabel("optimal projective trees (geometric mean)")
+    axes.legend(ncols=2, loc="upper left")
+    save(figure, path)
+
+
+def main(settings: Settings) -> None:
+    """Counts, and writes."""
+    everything, rows, data = [], [], []
+    for name in tqdm(settings.treebanks, unit="treebank", disable=None):
+        treebank = treebanks.read(name, settings.paths.treebanks)
+        trees = treebanks.trees([treebank])
+        found = counts(trees)
+        data.append(describe(treebank.label, len(trees), int(trees.lengths.sum())) + f" {len(found)} non-projective")
+        everything += found
+        rows += bins(name, found, settings.bin_width)
+    rows += bins(POOLED, everything, settings.bin_width)
+    output = Path(settings.output)
+    columns = [column.name for column in fields(Bin)]
+    values = ([getattr(row, column) for column in columns] for row in rows)
+    write_csv(output / "results.csv", provenance(COMMAND, data), columns, values)
+    draw(rows, settings.min_trees, output / f"figure8.{settings.format}")
+    for row in rows:
+        if row.treebank == POOLED:
+            print(f"{row.first_length:3}..{row.last_length:<3} words {row.trees:5} trees: {row.geometric_mean:9.2f}")
+
+
+if __name__ == "__main__":
+    run(main, Settings, __doc__)

@@ -1,0 +1,83 @@
+"""The trees of table 6 and the figures: of treebanks named as in configs/treebank/, as far as their parts are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from oracles import Trees
+from parser.treebank import read_treebank
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "treebank"
+PARTS = ("train", "dev", "test")
+
+# Gothic, Old Church Slavonic, Hungarian, Greek; Ancient Greek, German, Danish, Basque.
+WITH_TRAIN_PART = ["got", "cu", "hu", "el"]
+ALL = [*WITH_TRAIN_PART, "grc", "de", "da", "eu"]
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """Some parts of a treebank.
+
+    Attributes:
+        name: as in configs/treebank/.
+        parts: the names of the parts, in the order of PARTS.
+        heads: of each sentence of these parts, [h_1, ..., h_n].
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    heads: list[list[int]]
+
+    @property
+    def label(self) -> str:
+        """Like ``got train`` or ``grc dev+test``."""
+        return f"{self.name} {'+'.join(self.parts)}"
+
+
+def files(name: str, folder: str) -> dict[str, Path]:
+    """The parts that are there.
+
+    Args:
+        name: of a treebank in configs/treebank/.
+        folder: where the treebanks lie, paths.treebanks.
+
+    Raises:
+        ValueError: no such name, or none of its parts.
+    """
+    config = CONFIGS / f"{name}.yaml"
+    if not config.is_file():
+        known = ", ".join(sorted(path.stem for path in CONFIGS.glob("*.yaml")))
+        raise ValueError(f"unknown treebank {name!r}; known: {known}")
+    wanted = OmegaConf.create({"paths": {"treebanks": folder}, "treebank": OmegaConf.load(config)}).treebank
+    found = {part: Path(wanted[part]) for part in PARTS if Path(wanted[part]).is_file()}
+    if not found:
+        raise ValueError(f"no part of treebank {name!r}: {wanted.train} and its like are not there; set paths.treebanks=DIR")
+    return found
+
+
+def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> Treebank:
+    """Those of the given parts that are there.
+
+    Raises:
+        ValueError: unknown name, or none of these parts.
+    """
+    found = {part: file for part, file in files(name, folder).items() if part in tuple(parts)}
+    if not found:
+        raise ValueError(f"treebank {name!r} has no part {' or '.join(parts)} under {folder}; set paths.treebanks=DIR")
+    return Treebank(name, tuple(found), [s.heads for file in found.values() for s in read_treebank(file)])
+
+
+def read_train_or_rest(name: str, folder: str) -> Treebank:
+    """The training part, which the paper's figures are about; dev and test where it is not there, and ``parts`` says so."""
+    return read(name, folder, ("train",) if "train" in files(name, folder) else PARTS)
+
+
+def trees(treebanks: Iterable[Treebank]) -> Trees:
+    """All trees of these treebanks."""
+    return Trees.from_heads(chain.from_iterable(treebank.heads for treebank in treebanks))
