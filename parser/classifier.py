@@ -7,7 +7,7 @@ is looked up in a matrix of vectors, shared by the slots of the attribute, and a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,21 @@ from torch import Tensor, nn
 
 from parser.features import Slot
 
-ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}
+
+@dataclass(frozen=True)
+class Activation:
+    """A function of the hidden units, and its derivative given what goes in and what comes out of it."""
+
+    apply: Callable[[Tensor], Tensor]
+    slope: Callable[[Tensor, Tensor], Tensor]
+
+
+ACTIVATIONS = {
+    "relu": Activation(torch.relu, lambda _, out: out > 0),
+    "tanh": Activation(torch.tanh, lambda _, out: 1 - out * out),
+    "sigmoid": Activation(torch.sigmoid, lambda _, out: out * (1 - out)),
+    "cube": Activation(lambda x: x * x * x, lambda x, _: 3 * x * x),  # Chen and Manning 2014
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +50,7 @@ class Classifier(nn.Module):
         embeddings: by attribute, how it is embedded; attributes that are not there are one-hot.
         hidden: units of the hidden layer.
         n_actions: number of outputs.
-        activation: relu, tanh, sigmoid or gelu.
+        activation: relu, tanh, sigmoid or cube.
         dropout: the share of hidden units dropped in training.
         input_dropout: the share of numbers of the embedded input dropped in training.
     """
@@ -64,19 +78,19 @@ class Classifier(nn.Module):
         self.register_buffer("_one_hot_columns", torch.tensor(one_hot, dtype=torch.int64), persistent=False)
         self.register_buffer("_one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
 
-        self._embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
+        self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
         self.vectors = nn.ParameterDict(
             {
                 name: nn.Parameter(torch.empty(sizes[name], embedding.size), requires_grad=embedding.trained)
                 for name, embedding in embeddings.items()
             }
         )
-        width = sum(len(self._embedded_columns[name]) * embedding.size for name, embedding in embeddings.items())
+        width = sum(len(self.embedded_columns[name]) * embedding.size for name, embedding in embeddings.items())
 
         self.one_hot = nn.EmbeddingBag(max(1, sum(rows)), hidden, mode="sum")
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
         self.embedded = nn.Linear(width, hidden, bias=False) if width else None
-        self.activation = ACTIVATIONS[activation]()
+        self.activation = ACTIVATIONS[activation]
         self.dropout = nn.Dropout(dropout)
         self.input_dropout = nn.Dropout(input_dropout)
         self.output = nn.Linear(hidden, n_actions)
@@ -98,15 +112,27 @@ class Classifier(nn.Module):
         with torch.no_grad():
             self.vectors[attribute].copy_(torch.from_numpy(matrix))
 
+    def one_hot_rows(self, features: Tensor) -> Tensor:
+        """int32[batch, one-hot slots]: the rows of the one-hot table that are on."""
+        return features[:, self._one_hot_columns] + self._one_hot_starts
+
+    def embed(self, features: Tensor) -> Tensor:
+        """float32[batch, width]: the vectors of the embedded slots, side by side."""
+        parts = [
+            nn.functional.embedding(features[:, columns], self.vectors[name]).flatten(1)
+            for name, columns in self.embedded_columns.items()
+        ]
+        return torch.cat(parts, dim=1)
+
+    def hidden_input(self, rows: Tensor, vectors: Tensor | None) -> Tensor:
+        """float32[batch, hidden]: what goes into the activation, from one_hot_rows() and embed()."""
+        total = self.hidden_bias.expand(len(rows), -1)
+        if vectors is not None and self.embedded is not None:
+            total = torch.addmm(self.hidden_bias, vectors, self.embedded.weight.t())
+        return total + self.one_hot(rows) if rows.shape[1] else total
+
     def forward(self, features: Tensor) -> Tensor:
         """float32[batch, actions] scores (logits) of int32[batch, slots] features."""
-        total = self.hidden_bias
-        if len(self._one_hot_columns):
-            total = total + self.one_hot(features[:, self._one_hot_columns] + self._one_hot_starts)
-        if self.embedded is not None:
-            parts = [
-                nn.functional.embedding(features[:, columns], self.vectors[name]).flatten(1)
-                for name, columns in self._embedded_columns.items()
-            ]
-            total = total + self.embedded(self.input_dropout(torch.cat(parts, dim=1)))
-        return self.output(self.dropout(self.activation(total)))
+        vectors = None if self.embedded is None else self.input_dropout(self.embed(features))
+        total = self.hidden_input(self.one_hot_rows(features), vectors)
+        return self.output(self.dropout(self.activation.apply(total)))

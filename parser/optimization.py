@@ -1,4 +1,4 @@
-"""Fitting the classifier to examples: the optimizer, its schedule, the loss, an epoch."""
+"""Fitting the classifier to examples: the optimizer, its schedule, an epoch."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from parser.arc_standard import NO_NODE
 from parser.classifier import Classifier
 from parser.computations import Examples
+from parser.gradients import loss_and_gradients
 from parser.settings import OptimizerSettings
 
 
@@ -44,16 +44,13 @@ class Fitter:
         size = self.settings.batch_size
         batches = math.ceil(len(examples) / size)
         order = torch.randperm(len(examples), generator=generator).to(device)
-        self.classifier.train()
         total = torch.zeros((), device=device)
         for batch, rate in zip(order.split(size), self._learning_rates(epoch, batches), strict=True):
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
-            loss = set_loss(self.classifier(features[batch]), targets[batch])
-            self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            loss = loss_and_gradients(self.classifier, features[batch], targets[batch])
             self.optimizer.step()
-            total += loss.detach() * len(batch)
+            total += loss * len(batch)
         return float(total) / len(examples)
 
     def _learning_rates(self, epoch: int, batches: int) -> Iterator[float]:
@@ -63,25 +60,12 @@ class Fitter:
             yield share * self.settings.learning_rate
 
 
-def set_loss(scores: Tensor, targets: Tensor) -> Tensor:
-    """Minus the logarithm of the probability of the set of right actions, mean over the batch.
-
-    Args:
-        scores: float[batch, actions].
-        targets: int64[batch, targets], right actions; NO_NODE fills up rows. With one target it is the cross entropy.
-    """
-    if targets.shape[1] == 1:
-        return nn.functional.cross_entropy(scores, targets[:, 0])
-    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
-    return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
-
-
 def _optimizer(parameters: list[nn.Parameter], settings: OptimizerSettings) -> torch.optim.Optimizer:
     decay, rate = settings.weight_decay, settings.learning_rate
     if settings.name == "sgd":
         return torch.optim.SGD(
-            parameters, lr=rate, momentum=settings.momentum, nesterov=settings.momentum > 0, weight_decay=decay
+            parameters, lr=rate, momentum=settings.momentum, nesterov=settings.momentum > 0, weight_decay=decay, fused=True
         )
     if settings.name == "adam":
-        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay)
-    return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay)
+        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
+    return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from parser.arc_standard import NO_NODE
-from parser.classifier import Classifier, Embedding
+from parser.classifier import ACTIVATIONS, Classifier, Embedding
 from parser.computations import Examples
 from parser.features import slots_of
-from parser.optimization import Fitter, set_loss
+from parser.gradients import loss_and_gradients, set_loss
+from parser.optimization import Fitter
 from parser.settings import OptimizerSettings
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
@@ -57,6 +58,47 @@ def test_loss_of_a_set_is_minus_the_log_of_its_probability():
     torch.testing.assert_close(set_loss(scores, targets), torch.stack(expected).mean())
     single = targets[[0, 3], :1]
     torch.testing.assert_close(set_loss(scores[[0, 3]], single), set_loss(scores[[0, 3]], targets[[0, 3]]))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("width", [1, 3])
+@pytest.mark.parametrize(
+    "embedded", [{}, {"form": False}, {"form": True, "upos": False}, {"form": True, "upos": True, "deprel": True}]
+)
+def test_explicit_gradients_are_those_of_autograd(activation, width, embedded):
+    classifier = make({name: Embedding(3, trained) for name, trained in embedded.items()}, activation=activation)
+    features = random_features(9)
+    rng = np.random.default_rng(1)
+    targets = torch.from_numpy(np.stack([rng.permutation(6)[:width] for _ in range(9)]))
+    if width > 1:
+        targets[::2, 1:] = NO_NODE
+    expected = set_loss(classifier(features), targets)
+    expected.backward()
+    of_autograd = {name: p.grad for name, p in classifier.named_parameters()}
+    classifier.zero_grad()
+    torch.testing.assert_close(loss_and_gradients(classifier, features, targets), expected.detach())
+    for name, parameter in classifier.named_parameters():
+        if of_autograd[name] is None:
+            assert parameter.grad is None or not parameter.grad.any(), name
+        else:
+            torch.testing.assert_close(parameter.grad, of_autograd[name], msg=name)
+
+
+def test_dropout_drops_the_share_asked_for_and_keeps_the_mean():
+    classifier = make(dropout=0.5, input_dropout=0.25)
+    features, targets = random_features(9), torch.zeros(9, 1, dtype=torch.int64)
+    losses = {float(loss_and_gradients(classifier, features, targets)) for _ in range(20)}
+    assert len(losses) == 20
+    with torch.no_grad():
+        classifier.output.weight.zero_()
+    loss_and_gradients(classifier, features, targets)
+    # With hidden units h dropped by half, the gradient of the output weights is either 0 or twice what it was.
+    dropped = classifier.output.weight.grad
+    whole = make()
+    with torch.no_grad():
+        whole.output.weight.zero_()
+    loss_and_gradients(whole, features, targets)
+    assert dropped.abs().sum() == pytest.approx(float(whole.output.weight.grad.abs().sum()), rel=0.5)
 
 
 @pytest.mark.parametrize(
