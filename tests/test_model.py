@@ -113,11 +113,12 @@ def test_parsing_needs_neither_gensim_nor_hydra(model, sentences, tmp_path):
     model.save(tmp_path / "model")
     source = write_conllu(tmp_path / "in.conllu", sentences)
     code = f"""
-import sys
+import runpy, sys
 for name in ("gensim", "hydra", "tensorboard"):
     sys.modules[name] = None  # importing it fails
 sys.argv = ["parse.py", {str(tmp_path / "model")!r}, {str(source)!r}, "-o", {str(tmp_path / "out.conllu")!r}]
-exec(compile(open({str(ROOT / "scripts" / "parse.py")!r}).read(), "parse.py", "exec"))
+sys.path.insert(0, {str(ROOT / "scripts")!r})
+runpy.run_path({str(ROOT / "scripts" / "parse.py")!r}, run_name="__main__")
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
     assert Path(tmp_path / "out.conllu").read_text().count("\troot\t") == len(sentences)
