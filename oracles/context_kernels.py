@@ -1,9 +1,9 @@
 """The compiled part of context_rows: see there for what the rows mean.
 
-A sentence of n tokens takes entries_of_sentence(n) entries of the arena: the chart, R, L, IL, each a packed triangle whose row
-i holds the entries [i, i..n]; and for each depth d of the stack a slot of _SLOT rows of n + 1 columns: OR_d, OL_{d+1} and the
-maxima of these over all depths up to this one. With the maxima a new row looks at the gold children on the stack alone,
-not at all elements of the stack: between two gold children LS is constant, and below them it is larger.
+A sentence of n tokens takes entries_of_sentence(n) entries of the arena: its chart (R, L and IL, see oracles.context_chart),
+and for each depth d of the stack a slot of _SLOT rows of n + 1 columns: OR_d, OL_{d+1} and the maxima of these over all
+depths up to this one. With the maxima a new row looks at the gold children on the stack alone, not at all elements of the
+stack: between two gold children LS is constant, and below them it is larger.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from oracles.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
 from oracles.oracle import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT
-from oracles.sentence_chart import NEGATIVE_INFINITY, best_sum
+from oracles.sentence_chart import NEGATIVE_INFINITY
 
 LEFT_BEFORE_RIGHT, STRICT, RIGHT_BEFORE_LEFT, ANY = range(4)
 
@@ -22,61 +23,8 @@ _SLOT = 4
 
 @njit(cache=True, nogil=True)
 def entries_of_sentence(n):
-    """int16 entries that a sentence of n tokens takes in the arena."""
-    return 3 * _triangle(n) + _SLOT * (n + 1) * (n + 1)
-
-
-@njit(cache=True, nogil=True)
-def _triangle(n):
-    return (n + 1) * (n + 2) // 2
-
-
-@njit(cache=True, nogil=True)
-def _row(i, n):
-    """Where [i, 0] would be in a packed triangle of rows i..n: entry [i, j] is at _row(i, n) + j."""
-    return i * n - i * (i - 1) // 2
-
-
-@njit(cache=True, nogil=True)
-def _column(j):
-    """Where [0, j] is in a packed triangle of columns 0..j: entry [i, j] is at _column(j) + i."""
-    return j * (j + 1) // 2
-
-
-@njit(cache=True, nogil=True)
-def _fill_chart(heads, right, left, left_arc, spare):
-    """The chart of Eisner 1996, the edges counted: O(n^3).
-
-    Args:
-        heads: int32[n + 1].
-        right, left, left_arc: int16[triangle], R, L and IL by rows; the result.
-        spare: int16[>= 4 triangles], working space: R, L, IL by columns, and the counterpart of IL for right children by rows.
-    """
-    n = len(heads) - 1
-    size = _triangle(n)
-    right_by_column = spare[:size]
-    left_by_column = spare[size : 2 * size]
-    left_arc_by_column = spare[2 * size : 3 * size]
-    right_arc = spare[3 * size : 4 * size]
-    for j in range(n + 1):
-        column = _column(j)
-        for i in range(j, -1, -1):
-            row = _row(i, n)
-            if i == j:
-                to_right = to_left = 0
-                arc_left = NEGATIVE_INFINITY
-            else:
-                join = best_sum(right[row + i : row + j], left_by_column[column + i + 1 : column + j + 1])
-                arc_left = join + (heads[i] == j)
-                right_arc[row + j] = join + (heads[j] == i)
-                left_arc_by_column[column + i] = arc_left
-                to_right = best_sum(right_arc[row + i + 1 : row + j + 1], right_by_column[column + i + 1 : column + j + 1])
-                to_left = best_sum(left_arc_by_column[column + i : column + j], left[row + i : row + j])
-            right[row + j] = to_right
-            right_by_column[column + i] = to_right
-            left[row + j] = to_left
-            left_by_column[column + i] = to_left
-            left_arc[row + j] = arc_left
+    """int16 entries that a sentence of n tokens takes in the arena; also for int64[sentences]."""
+    return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n)
 
 
 @njit(cache=True, nogil=True)
@@ -87,82 +35,164 @@ def _raise_to(target, source, gain):
 
 
 @njit(cache=True, nogil=True)
-def _fill_row(heads, stack, d, first, takes_left, takes_right, keep, chart, slots, below, slot, work):
-    """Computes the row of s_d above s_0..s_{d-1}, columns first..n; O(n^2).
+def _begin_row(heads, stack, d, first, takes_left, slots, below, outside, half):
+    """What the row of s_d takes from the rows of s_0..s_{d-1}: H_d, and the part of OR_d where s_d is reduced at once.
 
     Args:
         heads: int32[n + 1].
         stack: int32[> d].
         d: the depth, from 0.
         first: the first column, front - 1.
-        takes_left, takes_right: whether s_d may take left, right children.
-        keep: whether other rows will be built on this one; if not, only OR_d is filled.
-        chart: R, L, IL.
-        slots: int16[_SLOT * depths, n + 1], the kept rows; those of depths below d - 1 are read.
-        below: int16[_SLOT, n + 1], the rows of depth d - 1; not read if d = 0.
-        slot: int16[_SLOT, n + 1], the result.
-        work: int16[3, >= n + 1], working space.
+        takes_left: whether s_d may take left children.
+        slots: int16[_SLOT * depths, width], the kept rows; those of depths below d - 1 are read.
+        below: int16[_SLOT, width], the rows of depth d - 1; not read if d = 0.
+        outside, half: int16[>= width], the results.
     """
-    right, left, left_arc = chart
     n = len(heads) - 1
+    width = row_width(n)
+    begin = block_start(first)
+    if d == 0:
+        outside[begin:width] = NEGATIVE_INFINITY
+        half[begin:width] = NEGATIVE_INFINITY
+        outside[n] = 0
+        return
     node = stack[d]
     head = heads[node]
-    outside = slot[_OR]
-    outside_left = slot[_OL]
-    half = work[0]  # H
-    buffer = work[1]  # B
-    whole = work[2]  # Z
-    if d == 0:
-        outside[first : n + 1] = NEGATIVE_INFINITY
-        half[first : n + 1] = NEGATIVE_INFINITY
-        outside[n] = 0
-    else:
-        gain = np.int16(heads[node] == stack[d - 1])
-        if takes_left:
-            for y in range(first, n + 1):
-                outside[y] = max(below[_BEST_OR, y], np.int16(below[_OR, y] + gain))
-                half[y] = below[_BEST_OL, y]
-            gain = np.int16(0)
-            for i in range(d - 1, -1, -1):
-                if i < d - 1 and stack[i] == head:
-                    _raise_to(outside[first : n + 1], slots[_SLOT * i + _OR, first : n + 1], np.int16(gain + 1))
-                if heads[stack[i]] == node:
-                    gain += np.int16(1)
-                    # s_i is a left child now, so i >= 1 and there is a row below it.
-                    _raise_to(outside[first : n + 1], slots[_SLOT * (i - 1) + _BEST_OR, first : n + 1], gain)
-                    _raise_to(half[first : n + 1], slots[_SLOT * (i - 1) + _BEST_OL, first : n + 1], gain)
-        else:
-            for y in range(first, n + 1):
-                outside[y] = below[_OR, y] + gain
-                half[y] = below[_OL, y]
+    gain = np.int16(head == stack[d - 1])
+    if not takes_left:
+        for y in range(begin, width):
+            outside[y] = np.int16(below[_OR, y] + gain)
+            half[y] = below[_OL, y]
+        return
+    for y in range(begin, width):
+        outside[y] = max(below[_BEST_OR, y], np.int16(below[_OR, y] + gain))
+        half[y] = below[_BEST_OL, y]
+    gain = np.int16(0)
+    for i in range(d - 1, -1, -1):
+        if i < d - 1 and stack[i] == head:
+            _raise_to(outside[begin:width], slots[_SLOT * i + _OR, begin:width], np.int16(gain + 1))
+        if heads[stack[i]] == node:
+            gain += np.int16(1)
+            # s_i is a left child now, so i >= 1 and there is a row below it.
+            _raise_to(outside[begin:width], slots[_SLOT * (i - 1) + _BEST_OR, begin:width], gain)
+            _raise_to(half[begin:width], slots[_SLOT * (i - 1) + _BEST_OL, begin:width], gain)
 
+
+@njit(cache=True, nogil=True)
+def _finish_rows(rows, first, heads, node, takes_right, right, left, outside, half, whole, buffer, last):
+    """The rest of OR, from the last column to the first; O(n^2). Two rows share what is read of the chart.
+
+    The inner loops stand here in full: slices and array arguments are counted references, which costs more than such a short
+    loop. Unsigned indices and 16-bit sums let LLVM vectorize them.
+
+    Args:
+        rows: how many rows, 1 or 2, all of the same stack element.
+        first: the first column.
+        heads: int32[n + 1].
+        node: the stack element.
+        takes_right: whether it may take right children in the second row.
+        right, left: R and L.
+        outside: int16[rows, >= width], what _begin_row found, and the result OR.
+        half: int16[rows, >= width], H.
+        whole: int16[rows, >= width], the result Z, from column first + 1 on.
+        buffer: int16[rows, >= width], working space for B.
+        last: int16[rows], working space.
+    """
+    n = len(heads) - 1
+    width = row_width(n)
+    end = np.uintp(width)
+    for r in range(rows):
+        last[r] = NEGATIVE_INFINITY
+        for x in range(block_start(first), width):
+            buffer[r, x] = NEGATIVE_INFINITY
+    row_after = after = np.uintp(0)  # of column y + 1
+    for y in range(n, first - 1, -1):
+        row = np.uintp(row_start(y, width))
+        begin = np.uintp(block_start(y))
+        for r in range(np.uintp(rows)):
+            # What was just written comes back late as part of a vector. So B of column y + 1 is in ``last``, OR of this one in
+            # ``here``, and they go to memory when the vector has been read. (R and L of one token are 0: nothing to add.)
+            here = max(outside[r, y], last[r])
+            if y < n:
+                for x in range(after, end):
+                    here = max(here, np.int16(left[row_after + x] + buffer[r, x]))
+                buffer[r, y + 1] = last[r]
+            if y > first:
+                best = np.int16(half[r, y] + (heads[node] == y))
+                if r == 0 or takes_right:
+                    z = here
+                    for x in range(begin, end):
+                        z = max(z, np.int16(right[row + x] + outside[r, x]))
+                    z = np.int16(z + (heads[y] == node))
+                    whole[r, y] = z
+                    best = max(best, z)
+                last[r] = best
+            outside[r, y] = here
+        row_after = row
+        after = begin
+
+
+@njit(cache=True, nogil=True)
+def _finish_slot(heads, node, first, left_arc, whole, below, slot):
+    """Fills a kept slot, of which OR is there already; O(n^2).
+
+    Args:
+        heads: int32[n + 1].
+        node: the stack element s_d that the slot belongs to.
+        first: the first column.
+        left_arc: IL.
+        whole: int16[>= width], Z_d.
+        below: int16[_SLOT, width], the slot below; ``slot`` itself if there is none.
+        slot: int16[_SLOT, width], the result.
+    """
+    n = len(heads) - 1
+    width = row_width(n)
+    head = heads[node]
+    outside_left = slot[_OL]
+    begin = block_start(first)
+    outside_left[begin:width] = NEGATIVE_INFINITY
+    lowest = node == 0
+    last = np.int16(NEGATIVE_INFINITY)
     for y in range(n, first, -1):
-        row = _row(y, n)
-        row_above = _row(y + 1, n)
-        outside[y] = max(outside[y], best_sum(left[row_above + y + 1 : row_above + n + 1], buffer[y + 1 : n + 1]))
-        best = np.int16(half[y] + (head == y))
-        if takes_right:
-            whole[y] = best_sum(right[row + y : row + n + 1], outside[y : n + 1]) + (heads[y] == node)
-            best = max(best, whole[y])
-        buffer[y] = best
-        if keep:
-            outer = whole[y]
-            if d > 0:
-                outer = max(outer, np.int16(below[_OL, y] + (head == y)))
-            outside_left[y] = max(
-                outer, best_sum(left_arc[row + y + 1 : row + n + 1], outside_left[y + 1 : n + 1])
-            )
-    row_above = _row(first + 1, n)
-    outside[first] = max(
-        outside[first], best_sum(left[row_above + first + 1 : row_above + n + 1], buffer[first + 1 : n + 1])
-    )
-    if keep:
-        outside_left[first] = NEGATIVE_INFINITY
-        slot[_BEST_OR, first : n + 1] = outside[first : n + 1]
-        slot[_BEST_OL, first : n + 1] = outside_left[first : n + 1]
-        if d > 0:
-            _raise_to(slot[_BEST_OR, first : n + 1], below[_BEST_OR, first : n + 1], np.int16(0))
-            _raise_to(slot[_BEST_OL, first : n + 1], below[_BEST_OL, first : n + 1], np.int16(0))
+        row = np.uintp(row_start(y, width))
+        best = whole[y]
+        for x in range(np.uintp(block_start(y)), np.uintp(width)):
+            best = max(best, np.int16(left_arc[row + x] + outside_left[x]))
+        if not lowest:
+            best = max(best, np.int16(below[_OL, y] + (head == y)))
+        if y < n:
+            best = max(best, np.int16(left_arc[row + np.uintp(y + 1)] + last))
+            outside_left[y + 1] = last
+        last = best
+    if first < n:
+        outside_left[first + 1] = last
+    begin = block_start(first)
+    slot[_BEST_OR, begin:width] = slot[_OR, begin:width]
+    slot[_BEST_OL, begin:width] = outside_left[begin:width]
+    if not lowest:
+        _raise_to(slot[_BEST_OR, begin:width], below[_BEST_OR, begin:width], np.int16(0))
+        _raise_to(slot[_BEST_OL, begin:width], below[_BEST_OL, begin:width], np.int16(0))
+
+
+@njit(cache=True, nogil=True)
+def _value_of_shift(heads, node, front, left, outside_left, whole):
+    """The second term of OR of the stack top, without the left children that it would have taken before the shift.
+
+    Args:
+        heads: int32[n + 1].
+        node: the stack top s_k.
+        front: the first node of the buffer, which is not empty.
+        left: L.
+        outside_left, whole: int16[>= n + 1], OL_k and Z_k.
+    """
+    n = len(heads) - 1
+    row = row_start(front, row_width(n))
+    head = heads[node]
+    best = np.int16(NEGATIVE_INFINITY)
+    for y in range(front, n + 1):
+        outer = max(whole[y], np.int16(outside_left[y] + (head == y)))
+        best = max(best, np.int16(left[row + y] + outer))
+    return best
 
 
 @njit(cache=True, nogil=True)
@@ -175,7 +205,6 @@ def _place(s, size, arena, places, queue, ring, depths):
     """Where sentence s begins in the arena; makes room at the cost of those who came first. Returns (place, whether new)."""
     if places[s] >= 0:
         return places[s], False
-    count = len(queue)
     begin = ring[2]
     if begin + size > len(arena):
         # Too little room at the end: whoever is there came before all others.
@@ -184,7 +213,7 @@ def _place(s, size, arena, places, queue, ring, depths):
         begin = 0
     while ring[1] > 0 and begin <= places[queue[ring[0]]] < begin + size:
         _forget_first(places, queue, ring, depths)
-    queue[(ring[0] + ring[1]) % count] = s
+    queue[(ring[0] + ring[1]) % len(queue)] = s
     ring[1] += 1
     ring[2] = begin + size
     places[s] = begin
@@ -217,66 +246,67 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
     scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    work = np.empty((3, longest), np.int16)
-    spare_slots = np.empty((2, _SLOT * longest), np.int16)
-    stack = np.empty(stacks.shape[1] + 1, np.int32)
+        longest = max(longest, offsets[s + 1] - offsets[s] - 1)
+    # Row 0 is the top above all others, for shift; row 1 is the top without its neighbour, for reduce_right.
+    outside = np.full((2, row_width(longest)), NEGATIVE_INFINITY, np.int16)
+    half = outside.copy()
+    whole = outside.copy()
+    buffer = outside.copy()
+    nothing = outside[0].copy()
+    last = np.empty(2, np.int16)
+    takes_right = strategy != RIGHT_BEFORE_LEFT
+    stack = np.empty(stacks.shape[1], np.int32)
     for row in range(len(sentences)):
         s = sentences[row]
         start, end = offsets[s], offsets[s + 1]
         heads = all_heads[start:end]
         n = end - start - 1
+        width = row_width(n)
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        for i in range(k + 1):
-            stack[i] = stacks[row, i]
+        stack[: k + 1] = stacks[row, : k + 1]
 
         place, new = _place(s, entries_of_sentence(n), arena, places, queue, ring, depths)
-        size = _triangle(n)
+        size = triangle_size(n)
         right = arena[place : place + size]
         left = arena[place + size : place + 2 * size]
         left_arc = arena[place + 2 * size : place + 3 * size]
-        chart = (right, left, left_arc)
         rows = arena[place + 3 * size : place + entries_of_sentence(n)]
         if new:
-            _fill_chart(heads, right, left, left_arc, rows)
-        slots = rows.reshape((_SLOT * (n + 1), n + 1))
-        slot = spare_slots[0, : _SLOT * (n + 1)].reshape((_SLOT, n + 1))
-        slot_of_shifted = spare_slots[1, : _SLOT * (n + 1)].reshape((_SLOT, n + 1))
+            fill_chart(heads, right, left, left_arc, rows)
+        slots = rows.reshape((_SLOT * (n + 1), width))
 
-        # Kept rows are needed for all elements below the top; for the top itself if something may be shifted onto it as it is.
+        # Kept rows are those of the elements below the top.
         nodes = all_nodes[start:end]
         columns = all_columns[start:end]
-        shifts = front <= n
-        closes_top = strategy == LEFT_BEFORE_RIGHT and k >= 1
-        needed = k + 1 if shifts and not closes_top else k
         d = 0
-        while d < min(needed, depths[s]) and nodes[d] == stack[d] and columns[d] < front:
+        while d < min(k, depths[s]) and nodes[d] == stack[d] and columns[d] < front:
             d += 1
-        while d < needed:
+        while d < k:
+            slot = _slot(slots, d)
             below = _slot(slots, max(d - 1, 0))
-            open_left = strategy != STRICT
-            _fill_row(heads, stack, d, front - 1, open_left, True, True, chart, slots, below, _slot(slots, d), work)
+            _begin_row(heads, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0])
+            _finish_rows(1, front - 1, heads, stack[d], True, right, left, slot, half, whole, buffer, last)
+            _finish_slot(heads, stack[d], front - 1, left_arc, whole[0], below, slot)
             nodes[d] = stack[d]
             columns[d] = front - 1
             d += 1
             depths[s] = d  # rows above this one were built on another one
 
-        if shifts:
-            below = _slot(slots, k)
-            if closes_top:
-                _fill_row(heads, stack, k, front, False, True, True, chart, slots, _slot(slots, k - 1), slot, work)
-                below = slot
-            stack[k + 1] = front
-            _fill_row(heads, stack, k + 1, front, True, True, False, chart, slots, below, slot_of_shifted, work)
-            scores[row, SHIFT] = slot_of_shifted[_OR, front]
+        top = stack[k]
+        below = _slot(slots, max(k - 1, 0))
+        takes_left = strategy in (RIGHT_BEFORE_LEFT, ANY)
+        _begin_row(heads, stack, k, front - 1, takes_left, slots, below, outside[0], half[0])
         if k >= 1:
-            scores[row, REDUCE_LEFT] = slots[_SLOT * (k - 1) + _OR, front - 1] + (heads[stack[k]] == stack[k - 1])
+            scores[row, REDUCE_LEFT] = below[_OR, front - 1] + (heads[top] == stack[k - 1])
         if k >= 2:
-            gold = heads[stack[k - 1]] == stack[k]
-            stack[k - 1] = stack[k]
-            takes_right = strategy != RIGHT_BEFORE_LEFT
-            below = _slot(slots, k - 2)
-            _fill_row(heads, stack, k - 1, front - 1, True, takes_right, False, chart, slots, below, slot, work)
-            scores[row, REDUCE_RIGHT] = slot[_OR, front - 1] + gold
+            gold = heads[stack[k - 1]] == top
+            stack[k - 1] = top
+            _begin_row(heads, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
+        _finish_rows(min(max(k, 1), 2), front - 1, heads, top, takes_right, right, left, outside, half, whole, buffer, last)
+        if k >= 2:
+            scores[row, REDUCE_RIGHT] = outside[1, front - 1] + gold
+        if front <= n:
+            outside_left = below[_OL] if k > 0 else nothing
+            scores[row, SHIFT] = _value_of_shift(heads, top, front, left, outside_left, whole[0])
     return scores

@@ -32,11 +32,14 @@ of them made left children of s_d, or minus infinity if i < d and s_d may take n
 with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR_t[front - 1].
 
     reduce_left   a row at hand: OR of a_{k-1}
-    reduce_right  one new row: a_k above a_0..a_{k-2}; under right_before_left it drops the term with Z
-    shift         one new row: the first of the buffer above a_0..a_k; under left_before_right on a row for a_k that takes no
-                  left child, which is not kept; under strict_left_before_right all kept rows are of that kind
+    reduce_right  a row that is not kept: a_k above a_0..a_{k-2}; under right_before_left it drops the term with Z
+    shift         a row that is not kept: a_k above a_0..a_{k-1}; then the second term of OR_k at front - 1, with OL_k for
+                  H_k, as left children that a_k takes before the shift do not count. Under left_before_right and
+                  strict_left_before_right a_k takes no left child in this row; under the latter the kept rows are of that kind
 
-Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a walk changes one kept row at most. A configuration
+Only rows of elements below the top are kept, so a step of a walk makes at most one new one.
+
+Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a walk needs three at most. A configuration
 unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
 Memory: 11 n^2 bytes per sentence. It is reserved when bound and taken when a sentence is first asked for, up to ``max_bytes``
