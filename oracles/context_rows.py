@@ -22,7 +22,7 @@ For each stack prefix s_0..s_d, for columns y from n down to front - 1; LS(i,d) 
 of them made left children of s_d, or minus infinity if i < d and s_d may take no left child:
 
     OR_d[y]      outside a constituent headed by s_d, its left children excluded, that covers the buffer up to y
-    OL_d[y]      outside a left half of buffer node y, that begins above s_{d-1}
+    OL_d[y]      outside the left half of buffer node y that begins with s_d
     H_d[y]       = max over 1 <= i <= d: LS(i,d) + OL_i[y]
     OR_d[y]      = max( max over i < d: LS(i+1,d) + w(s_i,s_d) + OR_i[y],  max over y2 > y: L[y+1,y2] + B_d[y2] )
     B_d[y]       = max( w(y,s_d) + H_d[y],  w(s_d,y) + Z_d[y] )
@@ -42,10 +42,10 @@ Only rows of elements below the top are kept, so a step of a walk makes at most 
 Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a walk needs three at most. A configuration
 unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
-Memory: 11 n^2 bytes per sentence. It is reserved when bound and taken when a sentence is first asked for, up to ``max_bytes``
-for all sentences together; beyond that the sentences asked for the longest ago are forgotten, and computed anew when they
-return. So walk at most as many sentences at a time as fit (a gigabyte holds 200,000 sentences of 20 tokens). A sentence that
-does not fit on its own is refused.
+Memory: 11 n^2 bytes per sentence, rows rounded up to blocks of 8. It is reserved when bound and taken when a sentence is
+first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the longest ago are
+forgotten, and computed anew when they return. So walk at most as many sentences at a time as fit (a gigabyte holds 150,000
+sentences of 20 tokens). A sentence that does not fit on its own is refused.
 """
 
 from __future__ import annotations

@@ -1,0 +1,193 @@
+"""Speed of the oracles: python scripts/benchmark.py oracles [FILE.conllu ...] [OPTIONS].
+
+Microseconds per configuration (the scores of all three steps) within batch calls, one thread, along walks that follow an
+optimal step with probability 0.9; for configurations with k + m = 10, 20, ..., and as a mean over whole walks. On the trees
+of the files (on random ones without a file), as they are and projectivized. Also the time to projectivize a tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import oracles
+from benchmarks.machine import machine
+from benchmarks.walks import Batch, aligned_at, random_trees, walk
+from oracles import Oracle, Trees
+from oracles.nederhof_cubic import NederhofCubic
+from parser.treebank import read_treebank
+from parser.versions import versions
+
+SIZES = (10, 20, 40, 60, 80, 100)
+
+# Walks of which all are timed together; where a treebank has fewer sentences of a size, they are walked several times.
+WALKS_PER_SIZE = 200
+
+# For the means over whole walks. The slowest oracles get fewer.
+SENTENCES = 2000
+SENTENCES_FROM_NOTHING = 100
+
+FROM_NOTHING = "nederhof_cubic from nothing"
+
+
+def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
+    """Name -> how to create the oracle, of those that are exact on such trees."""
+    names = [name for name in oracles.names(any_gold=not projective) if name != "static"]
+    cubic = lambda: NederhofCubic(strategy, drop_non_critical=False, share_chart=False)  # noqa: E731
+    return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {FROM_NOTHING: cubic}
+
+
+def time_batches(oracle: Oracle, trees: Trees, before: list[Batch], timed: list[Batch], repeats: int) -> float:
+    """Microseconds per configuration of the batches ``timed``, asked after those ``before``; the median of some repetitions."""
+    configurations = sum(map(len, timed))
+    results = []
+    for _ in range(repeats):
+        bound = oracle.bind(trees)
+        for batch in before:
+            bound.score_batch(*batch.arguments)
+        start = time.perf_counter()
+        for batch in timed:
+            bound.score_batch(*batch.arguments)
+        results.append((time.perf_counter() - start) / configurations * 1e6)
+    return float(np.median(results))
+
+
+def growth(by_size: dict[int, float]) -> dict[str, float]:
+    """Least squares: time ~ (k + m)^exponent, and time ~ factor^((k + m) / 10), the geometric growth."""
+    sizes = np.array(list(by_size), float)
+    times = np.log(list(by_size.values()))
+    exponent = float(np.polyfit(np.log(sizes), times, 1)[0])
+    return {"exponent": exponent, "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0]))}
+
+
+def measure(trees: Trees, strategy: str, projective: bool, options: argparse.Namespace) -> dict[str, Any]:
+    """All contenders on one kind of trees: {name: {"by_size", "mean", "growth"}}."""
+    guide = oracles.create("nederhof_linear" if projective else "context_rows", strategy)
+    rng = np.random.default_rng(options.seed)
+
+    def walks(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
+        subset = trees.select(chosen)
+        return subset, walk(subset, guide.bind(subset), options.follow, options.seed)
+
+    sizes = [size for size in options.sizes if (trees.lengths >= size).any()]
+    at_size = {}
+    for size in sizes:
+        long_enough = np.flatnonzero(trees.lengths >= size)
+        subset, batches = walks(np.resize(rng.permutation(long_enough), WALKS_PER_SIZE))
+        before, at = aligned_at(batches, subset.lengths, size)
+        # What an oracle computes when it first sees a sentence is in the means, not here.
+        at_size[size] = subset, batches[:1] + before, at
+    some, whole = walks(rng.permutation(len(trees))[:SENTENCES])
+    few, fewer = walks(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
+
+    results = {}
+    for name, create in contenders(strategy, projective).items():
+        oracle = create()
+        slow = name == FROM_NOTHING
+        repeats = 1 if slow else options.repeats
+        time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
+        by_size = {}
+        for size, (subset, before, at) in at_size.items():
+            # All but one answer from the configuration alone.
+            by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
+        mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
+        results[name] = {"by_size": by_size, "mean": mean}
+        if len(by_size) >= 2:
+            results[name]["growth"] = growth(by_size)
+    return results
+
+
+def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
+    """Milliseconds per non-projective tree, all in one call."""
+    sentences = np.flatnonzero(~trees.projective)
+    if not len(sentences):
+        return {"trees": 0}
+    subset = trees.select(sentences)
+    result: dict[str, float] = {"trees": len(sentences)}
+    for choice in oracles.PROJECTIVIZATIONS:
+        oracles.projectivize_trees(subset.select(np.arange(1)), choice)
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            oracles.projectivize_trees(subset, choice)
+            times.append(time.perf_counter() - start)
+        result[f"milliseconds_per_tree_{choice}"] = float(np.median(times)) / len(sentences) * 1e3
+    return result
+
+
+def as_table(result: dict[str, Any]) -> str:
+    """For people."""
+    lines = [f"microseconds per configuration, {result['strategy']}"]
+    for kind in ("projectivized", "original"):
+        sizes = sorted({size for entry in result[kind].values() for size in entry["by_size"]})
+        columns = "".join(f"{size:>9}" for size in sizes)
+        lines.append(f"{kind + ' trees, k+m =':32}{columns}{'mean':>9}{'exponent':>10}{'per 10':>8}")
+        for name, entry in result[kind].items():
+            figures = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
+            fitted = entry.get("growth", {"exponent": math.nan, "factor_per_10": math.nan})
+            lines.append(f"  {name:30}{figures}{entry['mean']:9.2f}{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x")
+    lines += [f"projectivization: {result['projectivization']}", f"goals: {result['goals']}"]
+    return "\n".join(lines)
+
+
+def goals(result: dict[str, Any]) -> dict[str, float]:
+    """The figures that this project promises something about, as far as the trees are long enough."""
+    projectivized, original = result["projectivized"], result["original"]
+    found = {
+        "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
+        "goldberg_tabular_mean": projectivized["goldberg_tabular"]["mean"],
+        "context_rows_mean_original": original["context_rows"]["mean"],
+    }
+    linear = projectivized["nederhof_linear"]["by_size"]
+    if 10 in linear and 100 in linear:
+        found["nederhof_linear_100_over_10"] = linear[100] / linear[10]
+    if 80 in original["context_rows"]["by_size"]:
+        ratio = original[FROM_NOTHING]["by_size"][80] / original["context_rows"]["by_size"][80]
+        found["cubic_from_nothing_over_context_rows_at_80"] = ratio
+    return found
+
+
+def run(arguments: list[str]) -> dict[str, Any]:
+    """Measures, prints the table to stderr, and returns everything."""
+    parser = argparse.ArgumentParser(
+        prog="benchmark.py oracles", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz; random trees if there is none")
+    parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
+    parser.add_argument("--follow", type=float, default=0.9, help="probability of an optimal step (default: %(default)s)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
+    parser.add_argument("--repeats", type=int, default=3, help="of which the median is taken (default: %(default)s)")
+    parser.add_argument("--random-trees", type=int, default=1000, metavar="N", help="how many, without files")
+    parser.add_argument("--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+
+    if options.files:
+        trees = Trees.from_heads(sentence.heads for file in options.files for sentence in read_treebank(file))
+    else:
+        trees = random_trees(options.random_trees, options.longest, options.seed)
+    projectivized = oracles.projectivize_trees(trees)
+    result = {
+        "machine": machine(),
+        "versions": versions(),
+        "files": options.files,
+        "strategy": options.strategy,
+        "follow": options.follow,
+        "seed": options.seed,
+        "repeats": options.repeats,
+        "sentences": len(trees),
+        "words": int(trees.lengths.sum()),
+        "nonprojective_percent": 100 * float((~trees.projective).mean()),
+        "projectivized": measure(projectivized, options.strategy, True, options),
+        "original": measure(trees, options.strategy, False, options),
+        "projectivization": projectivization(trees, options.repeats),
+    }
+    result["goals"] = goals(result)
+    print(as_table(result), file=sys.stderr)
+    return result
