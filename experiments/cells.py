@@ -1,4 +1,4 @@
-"""The cells of Table 7: a training each, its row of results.csv, and its counts by sentence."""
+"""Trainings of the experiments; the cells of Table 7, their rows of results.csv, and their counts by sentence."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from parser.atomic import replacing, write_json
+from parser.checkpoint import CheckpointError
 from parser.held_out import HeldOut
 from parser.model import Model
 from parser.settings import Settings, register
 from parser.training import train
 from parser.treebank import read_treebank
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the figures depend on
 
@@ -48,8 +51,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A training: one treebank, recipe, column and seed."""
+class Training:
+    """A training: one treebank, recipe, column and seed, and more settings on top."""
 
     treebank: str
     recipe: str
@@ -60,11 +63,11 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The key of its row."""
+        """The key of its row in the results of Table 7."""
         return self.treebank, self.recipe, str(self.column), str(self.seed)
 
-    def settings(self, configs: Path) -> Settings:
-        """The settings of the training."""
+    def settings(self) -> Settings:
+        """Its settings."""
         register()
         overrides = [
             f"treebank={self.treebank}",
@@ -74,58 +77,66 @@ class Cell:
             f"paths.treebanks={self.treebanks}",
             *self.overrides,
         ]
-        with initialize_config_dir(str(configs), version_base="1.3"):
+        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
             return compose("train", overrides=overrides)  # type: ignore[return-value]
 
-    def fingerprint(self, configs: Path) -> str:
+    def fingerprint(self) -> str:
         """Eight digits that change with every setting but the seed and the files' place: rows of old settings are stale."""
-        plain: Any = OmegaConf.to_container(self.settings(configs), resolve=True)
+        plain: Any = OmegaConf.to_container(self.settings(), resolve=True)
         for key in ("seed", "paths", "treebank", "resume", "table7"):
             del plain[key]
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
-    def done(self, rows: dict[tuple[str, ...], Row], configs: Path) -> bool:
-        """Whether there is a row that was made with today's settings."""
-        row = rows.get(self.key)
-        return row is not None and row.config == self.fingerprint(configs)
-
-    def has_train_part(self, configs: Path) -> bool:
+    def has_train_part(self) -> bool:
         """Whether the treebank can be trained on here."""
-        return Path(str(self.settings(configs).treebank.train)).exists()
+        return Path(str(self.settings().treebank.train)).exists()
 
-    def folder(self, runs: Path) -> Path:
-        """Where its run folder is."""
-        return run_folder(runs, self.key)
+
+def run_training(training: Training, folder: Path, first_pass: Path | None = None) -> dict[str, Any]:
+    """Trains into a run folder and returns the metrics; ``first_pass`` is a model to begin the second pass with."""
+    settings = training.settings()
+    if first_pass is not None:
+        settings.first_pass.model = str(first_pass)
+    try:
+        return train(settings, folder)
+    except CheckpointError:  # what was interrupted there had other settings
+        settings.resume = False
+        return train(settings, folder)
+
+
+def is_done(training: Training, rows: dict[tuple[str, ...], Row]) -> bool:
+    """Whether there is a row that was made with today's settings."""
+    row = rows.get(training.key)
+    return row is not None and row.config == training.fingerprint()
 
 
 def run_folder(runs: Path, key: Sequence[str]) -> Path:
-    """The run folder of a cell or row with that key."""
+    """The run folder of the training or row with that key."""
     treebank, recipe, column, seed = key
     return runs / recipe / f"{treebank}-column{column}-seed{seed}"
 
 
-def run_family(configs: Path, cells: list[Cell], runs: Path) -> list[Row]:
+def run_family(trainings: list[Training], runs: Path) -> list[Row]:
     """Trains cells that share a first pass, the first of which trains it. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    first_pass = cells[0].folder(runs) / "model"
     rows = []
-    for cell in cells:
-        settings = cell.settings(configs)
-        if cell is not cells[0]:
-            settings.first_pass.model = str(first_pass)
-        metrics = train(settings, cell.folder(runs))
-        _write_counts(cell.folder(runs), str(settings.treebank.test), settings.single_root)
-        rows.append(_row(cell, metrics, cell.fingerprint(configs)))
+    for training in trainings:
+        folder = run_folder(runs, training.key)
+        first_pass = None if training is trainings[0] else run_folder(runs, trainings[0].key) / "model"
+        metrics = run_training(training, folder, first_pass)
+        settings = training.settings()
+        _write_counts(folder, str(settings.treebank.test), settings.single_root)
+        rows.append(_row(training, metrics))
     return rows
 
 
-def _row(cell: Cell, metrics: dict[str, Any], fingerprint: str) -> Row:
+def _row(training: Training, metrics: dict[str, Any]) -> Row:
     first = metrics["after_first_pass"]["test"]
     scores = [metrics["test"]["las"], metrics["test"]["uas"], first["las"], first["uas"]]
     las, uas, las_first, uas_first = (f"{score:.4f}" for score in scores)
     seconds = f"{sum(metrics['seconds'].values()):.1f}"
     versions = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
-    return Row(*cell.key, las, uas, las_first, uas_first, seconds, fingerprint, versions)
+    return Row(*training.key, las, uas, las_first, uas_first, seconds, training.fingerprint(), versions)
 
 
 def _write_counts(folder: Path, test: str, single_root: bool) -> None:

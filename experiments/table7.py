@@ -21,15 +21,13 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING
 from tqdm import tqdm
 
-from cells import Cell, Row, read_rows, run_family, write_rows
+from cells import Row, Training, is_done, read_rows, run_family, write_rows
 from claims import report
 
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
 
 # Columns that share a first pass, the one that trains it first.
 FAMILIES = ((1, 3), (2, 4, 5))
-
-CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +41,7 @@ class Paths:
 
 @dataclass
 class Table7:
-    """Which cells to fill; configs/table7_experiment.yaml says what each key is for."""
+    """Which cells to fill; configs/experiments/table7.yaml says what each key is for."""
 
     languages: list[str] = field(default_factory=list)
     seeds: int = MISSING
@@ -56,23 +54,23 @@ class Table7:
     paths: Paths = field(default_factory=Paths)
 
 
-ConfigStore.instance().store(name="table7_experiment_schema", node=Table7)
+ConfigStore.instance().store(name="table7_schema", node=Table7)
 
 
-@hydra.main(version_base="1.3", config_path="../configs", config_name="table7_experiment")
+@hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="table7")
 def main(wanted: Table7) -> None:
     """Fills the cells that are not there yet, then writes the table and the claims."""
     GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     results = Path(wanted.results)
     languages = ALL if list(wanted.languages) == ["all"] else list(wanted.languages)
     rows = read_rows(results / "results.csv")
-    available = [language for language in languages if _cell(wanted, language, 1, 1).has_train_part(CONFIGS)]
+    available = [language for language in languages if _cell(wanted, language, 1, 1).has_train_part()]
     for language in sorted(set(languages) - set(available)):
         log.warning("%s: train part not available under %s", language, wanted.paths.treebanks)
     context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
     with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
         families = _missing_families(wanted, available, rows)
-        jobs = [pool.submit(run_family, CONFIGS, family, Path(wanted.runs)) for family in families]
+        jobs = [pool.submit(run_family, family, Path(wanted.runs)) for family in families]
         for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
             for row in job.result():
                 rows[row.key] = row
@@ -83,11 +81,11 @@ def main(wanted: Table7) -> None:
     print(text)
 
 
-def _cell(wanted: Table7, language: str, column: int, seed: int) -> Cell:
-    return Cell(language, wanted.recipe, column, seed, wanted.paths.treebanks, tuple(wanted.overrides))
+def _cell(wanted: Table7, language: str, column: int, seed: int) -> Training:
+    return Training(language, wanted.recipe, column, seed, wanted.paths.treebanks, tuple(wanted.overrides))
 
 
-def _missing_families(wanted: Table7, languages: list[str], rows: dict[tuple[str, ...], Row]) -> list[list[Cell]]:
+def _missing_families(wanted: Table7, languages: list[str], rows: dict[tuple[str, ...], Row]) -> list[list[Training]]:
     """The cells to train, in lists that share a first pass."""
     families = []
     for seed in range(1, wanted.seeds + 1):
@@ -95,7 +93,7 @@ def _missing_families(wanted: Table7, languages: list[str], rows: dict[tuple[str
             for columns in FAMILIES:
                 asked = [column for column in columns if column in wanted.columns]
                 cells = [_cell(wanted, language, column, seed) for column in dict.fromkeys([columns[0], *asked])]
-                if asked and not all(cell.done(rows, CONFIGS) for cell in cells):
+                if asked and not all(is_done(cell, rows) for cell in cells):
                     families.append(cells)
     return families
 

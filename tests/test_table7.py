@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cells import Cell, Row, read_rows, write_rows
+from cells import Row, Training, is_done, read_rows, write_rows
 from claims import Difference, difference
-from tests.toy import CONFIGS, ROOT
+from tests.toy import ROOT
 
 TINY = "overrides=['first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.dimensions=8']"
 
@@ -43,15 +43,15 @@ def test_the_command_fills_cells_once_and_writes_table_and_claims(tmp_path):
 
 
 def test_rows_of_other_settings_are_stale():
-    cell = Cell("sample", "paper", 2, 1, "data", ())
-    other = Cell("sample", "paper", 2, 1, "data", ("optimizer.learning_rate=0.5",))
-    row = Row(*cell.key, "0", "0", "0", "0", "0", cell.fingerprint(CONFIGS), "")
+    cell = Training("sample", "paper", 2, 1, "data", ())
+    other = Training("sample", "paper", 2, 1, "data", ("optimizer.learning_rate=0.5",))
+    row = Row(*cell.key, "0", "0", "0", "0", "0", cell.fingerprint(), "")
     rows = {row.key: row}
-    assert cell.done(rows, CONFIGS)
-    assert not other.done(rows, CONFIGS)
-    assert not cell.done({}, CONFIGS)
-    elsewhere = Cell("sample", "paper", 2, 7, "elsewhere", ())
-    assert elsewhere.fingerprint(CONFIGS) == cell.fingerprint(CONFIGS)
+    assert is_done(cell, rows)
+    assert not is_done(other, rows)
+    assert not is_done(cell, {})
+    elsewhere = Training("sample", "paper", 2, 7, "elsewhere", ())
+    assert elsewhere.fingerprint() == cell.fingerprint()
 
 
 def counts_of(las: list[int], words: list[int]) -> dict[str, np.ndarray]:

@@ -133,7 +133,7 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize("epochs_until_death", [1, 3, 4, 5])
 @pytest.mark.parametrize(
-    "overrides", [[], ["classifier.dropout=0.5", "keep=best", "second_pass.walk_every=2", "second_pass.examples=join"]]
+    "overrides", [[], ["classifier.dropout=0.5", "keep=last", "second_pass.walk_every=2", "second_pass.examples=join"]]
 )
 def test_a_killed_run_goes_on_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death, overrides):
     whole = train(run(treebank, *overrides), tmp_path / "whole")
@@ -201,7 +201,7 @@ def test_a_first_pass_can_be_shared(treebank, tmp_path):
         ["features.form=[]", "+features.lower=[s0,b0]", "vectors.attribute=lower"],
         ["features.form=[]", "features.upos=[]", "+features.xpos=[s0]", "+features.feats=[s0,b0.l1]"],
         ["single_root=false", "projectivization=arbitrary", "strategy=right_before_left"],
-        ["treebank.dev=null", "treebank.test=null", "keep=best"],
+        ["treebank.dev=null", "treebank.test=null"],
     ],
 )
 def test_settings_that_can_be_combined(treebank, tmp_path, overrides):

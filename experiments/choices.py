@@ -1,0 +1,202 @@
+"""What Nederhof (2019) leaves open, settled by measurement on dev.
+
+    python experiments/choices.py seeds=3 recipe=paper_tuned paths.treebanks=../shared/ud-v2.2
+    python experiments/choices.py "studies=[target,walks]" "languages=[hu]" seeds=1 ...
+
+The studies and their variants are in configs/experiments/choices.yaml. Rows go to experiments/choices/results.csv as trainings
+end; a row that is there is not run again. RECIPE.md beside it has a table for each study.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+
+import hydra
+import numpy as np
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import MISSING
+from tqdm import tqdm
+
+from cells import Training, run_training
+from parser.atomic import replacing
+
+# Settings that decide the outcome of the first pass.
+_FIRST_PASS = ("projectivization=", "first_pass.", "second_pass.trees=null", "single_root=")
+
+
+@dataclass
+class Paths:
+    """Where things lie on this machine."""
+
+    treebanks: str = MISSING
+
+
+@dataclass
+class Study:
+    """A question and its answers: settings by variant, the default first."""
+
+    question: str = MISSING
+    variants: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass
+class Choices:
+    """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
+
+    languages: list[str] = field(default_factory=list)
+    seeds: int = MISSING
+    recipe: str = MISSING
+    studies: list[str] = field(default_factory=list)
+    workers: int = MISSING
+    results: str = MISSING
+    runs: str = MISSING
+    paths: Paths = field(default_factory=Paths)
+    all_studies: dict[str, Study] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of results.csv: scores on dev, percentages, all words, full relations."""
+
+    recipe: str
+    treebank: str
+    seed: str
+    settings: str
+    las: str
+    uas: str
+    seconds: str
+    config: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What there is one row for."""
+        return self.recipe, self.treebank, self.seed, self.settings
+
+
+Rows = dict[tuple[str, ...], Row]
+
+ConfigStore.instance().store(name="choices_schema", node=Choices)
+
+
+@hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="choices")
+def main(wanted: Choices) -> None:
+    """Makes the trainings that are not there yet, then writes the tables."""
+    GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
+    results = Path(wanted.results)
+    path = results / "results.csv"
+    rows = _read(path)
+    studies = {name: study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies}
+    variants = list(dict.fromkeys(tuple(settings) for study in studies.values() for settings in study.variants.values()))
+    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
+    with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
+        jobs = []
+        for seed in range(1, wanted.seeds + 1):
+            for language in wanted.languages:
+                trainings = [
+                    Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant) for variant in variants
+                ]
+                missing = [t for t in trainings if not _done(t, rows)]
+                if missing:
+                    jobs.append(pool.submit(_run, missing, Path(wanted.runs)))
+        for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
+            rows |= {row.key: row for row in job.result()}
+            _write(path, rows)
+    text = _report(rows, wanted, studies)
+    (results / f"{wanted.recipe}.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def _settings(training: Training) -> str:
+    return " ".join(training.overrides)
+
+
+def _done(training: Training, rows: Rows) -> bool:
+    row = rows.get((training.recipe, training.treebank, str(training.seed), _settings(training)))
+    return row is not None and row.config == training.fingerprint()
+
+
+def _run(trainings: list[Training], runs: Path) -> list[Row]:
+    """Trains variants of one treebank and seed, sharing the first pass where they can. Runs in a process of its own."""
+    logging.disable(logging.WARNING)
+    rows = []
+    for training in trainings:
+        base = runs / training.recipe / f"{training.treebank}-seed{training.seed}"
+        first_pass = None
+        if not any(setting.startswith(_FIRST_PASS) for setting in training.overrides):
+            first_pass = base / "first_pass" / "model"
+            if not first_pass.exists():
+                first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())
+                run_training(first, base / "first_pass")
+        metrics = run_training(training, base / training.fingerprint(), first_pass)
+        dev = metrics["dev"]
+        rows.append(
+            Row(
+                training.recipe,
+                training.treebank,
+                str(training.seed),
+                _settings(training),
+                f"{dev['las']:.4f}",
+                f"{dev['uas']:.4f}",
+                f"{sum(metrics['seconds'].values()):.1f}",
+                training.fingerprint(),
+            )
+        )
+    return rows
+
+
+def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
+    """Markdown: a table for each study."""
+    languages, seeds = list(wanted.languages), range(1, wanted.seeds + 1)
+    lines = [
+        f"# What the paper leaves open, recipe={wanted.recipe}, column=5",
+        "",
+        f"LAS on dev in percent, mean ± standard deviation of {wanted.seeds} seeds; the last column is the mean difference "
+        "from the first line of the table, over treebanks and seeds, ± its standard error.",
+    ]
+    for name, study in studies.items():
+        lines += ["", f"## {name}", "", study.question, ""]
+        lines += ["| | " + " | ".join(languages) + " | difference |", "|---" * (len(languages) + 2) + "|"]
+        scores = {
+            variant: np.array([[_las(rows, wanted.recipe, t, s, settings) for s in seeds] for t in languages])
+            for variant, settings in study.variants.items()
+        }
+        default = next(iter(scores.values()))
+        for variant, found in scores.items():
+            deviations = found.std(axis=1, ddof=1) if wanted.seeds > 1 else np.zeros(len(languages))
+            cells = [f"{mean:.2f} ± {sd:.2f}" for mean, sd in zip(found.mean(axis=1), deviations, strict=True)]
+            gain = (found - default).ravel()
+            error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else 0.0
+            cells.append("" if found is default else f"{gain.mean():+.2f} ± {error:.2f}")
+            lines.append(f"| {variant} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _las(rows: Rows, recipe: str, treebank: str, seed: int, settings: list[str]) -> float:
+    row = rows.get((recipe, treebank, str(seed), " ".join(settings)))
+    return float(row.las) if row else float("nan")
+
+
+def _read(path: Path) -> Rows:
+    if not path.exists():
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [Row(**line) for line in csv.DictReader(file)]
+    return {row.key: row for row in rows}
+
+
+def _write(path: Path, rows: Rows) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([column.name for column in fields(Row)])
+        writer.writerows(astuple(rows[key]) for key in sorted(rows))
+
+
+if __name__ == "__main__":
+    main()
