@@ -158,7 +158,10 @@ def _value(heads, start, facts, stack, k, front, closed_from, closed_to, positio
 
 @njit(cache=True, nogil=True)
 def _least_loss(head_at, top, closed_from, closed_to):
-    """Fewest nodes without their gold head in a tree over 0..len(head_at)-1, of which 0..top are the stack."""
+    """Fewest nodes without their gold head in a tree over 0..len(head_at)-1, of which 0..top are the stack.
+
+    Fragments that hold the root 0 as another node's child come up too, but no fragment headed by 0 is made from them.
+    """
     size = len(head_at)
     lost = np.full((size - top, size), _IMPOSSIBLE, np.int16)  # lost[j, h]: a fragment p..top+j headed by h
     lost[0, top] = 0
@@ -170,8 +173,6 @@ def _least_loss(head_at, top, closed_from, closed_to):
                 _extend(row, p + 1, end, p, head_at)
                 for h in range(max(closed_from, p + 1), min(closed_to, top) + 1):
                     row[h] = _IMPOSSIBLE
-                if p == 0:
-                    row[1:end] = _IMPOSSIBLE  # the root is nobody's child
             if j > 0:
                 _extend_from(lost[j - 1], row, p, end - 1, head_at)
     return lost[size - top - 1, 0]
@@ -198,5 +199,4 @@ def _extend_from(source, target, begin, new, head_at):
     for h in range(begin, new):
         best = min(best, np.int16(source[h] + (head_at[h] != new)))
         target[h] = min(target[h], np.int16(source[h] + (h != head)))
-    # With the root at hand no other node can head the fragment.
-    target[new] = best if begin > 0 else np.int16(_IMPOSSIBLE)
+    target[new] = best

@@ -278,9 +278,7 @@ def _score_batch(all_heads, offsets, facts, strategy, skip, sentences, stacks, s
             closed_from = k if strategy == _LEFT_BEFORE_RIGHT else 0
             closed_to = k if strategy in (_LEFT_BEFORE_RIGHT, _STRICT) else -1
             stack[k + 1] = front
-            scores[row, SHIFT] = _value(
-                heads, start, facts, k + 1, front + 1, closed_from, closed_to, skip, where, work
-            )
+            scores[row, SHIFT] = _value(heads, start, facts, k + 1, front + 1, closed_from, closed_to, skip, where, work)
         if k >= 1:
             closed_to = k - 1 if strategy == _STRICT else -1
             value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)

@@ -57,9 +57,10 @@ def nested(n: int) -> list[int]:
     return heads[1:]
 
 
-@given(st.randoms(use_true_random=False), st.integers(1, LONGEST), st.sampled_from(Strategy), st.booleans())
+@given(st.integers(0, 2**32), st.integers(1, LONGEST), st.sampled_from(Strategy), st.booleans())
 @settings(deadline=None, max_examples=EXAMPLES)
-def test_on_any_configuration(rng, n, strategy, projective):
+def test_on_any_configuration(seed, n, strategy, projective):
+    rng = random.Random(seed)  # a hundred times faster than one that hypothesis directs
     draw = random_trees.random_projective_tree if projective else random_trees.random_any_tree
     trees = Trees.from_heads([draw(rng, n)])
     batch = random_trees.batch([(0, *random_configuration(rng, n)) for _ in range(5)])
