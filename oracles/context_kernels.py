@@ -79,99 +79,123 @@ def _begin_row(heads, stack, d, first, takes_left, slots, below, outside, half):
 
 
 @njit(cache=True, nogil=True)
-def _finish_rows(rows, first, heads, node, takes_right, right, left, outside, half, whole, buffer, last):
-    """The rest of OR, from the last column to the first; O(n^2). Two rows share what is read of the chart.
+def _finish_two_rows(heads, node, first, takes_right, right, left, outside, half, whole, buffer):
+    """The rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
 
-    The inner loops stand here in full: slices and array arguments are counted references, which costs more than such a short
-    loop. Unsigned indices and 16-bit sums let LLVM vectorize them.
+    The inner loops stand here in full, over both rows at once: slices and array arguments are counted references, which
+    costs more than such a short loop. Unsigned indices and 16-bit sums let LLVM vectorize them. What was just written comes
+    back late as part of a vector, so B of the last column stays in a variable until the vector has been read; R and L of one
+    token are 0, so nothing is added to it.
 
     Args:
-        rows: how many rows, 1 or 2, all of the same stack element.
-        first: the first column.
         heads: int32[n + 1].
         node: the stack element.
+        first: the first column.
         takes_right: whether it may take right children in the second row.
         right, left: R and L.
-        outside: int16[rows, >= width], what _begin_row found, and the result OR.
-        half: int16[rows, >= width], H.
-        whole: int16[rows, >= width], the result Z, from column first + 1 on.
-        buffer: int16[rows, >= width], working space for B.
-        last: int16[rows], working space.
+        outside: int16[2, >= width], what _begin_row found, and the result OR.
+        half: int16[2, >= width], H.
+        whole: int16[2, >= width], the result Z, from column first + 1 on.
+        buffer: int16[2, >= width], working space for B.
     """
     n = len(heads) - 1
     width = row_width(n)
     end = np.uintp(width)
-    for r in range(rows):
-        last[r] = NEGATIVE_INFINITY
-        for x in range(block_start(first), width):
-            buffer[r, x] = NEGATIVE_INFINITY
+    head = heads[node]
+    for x in range(block_start(first), width):
+        buffer[0, x] = buffer[1, x] = NEGATIVE_INFINITY
+    last_0 = last_1 = np.int16(NEGATIVE_INFINITY)
     row_after = after = np.uintp(0)  # of column y + 1
     for y in range(n, first - 1, -1):
-        row = np.uintp(row_start(y, width))
-        begin = np.uintp(block_start(y))
-        for r in range(np.uintp(rows)):
-            # What was just written comes back late as part of a vector. So B of column y + 1 is in ``last``, OR of this one in
-            # ``here``, and they go to memory when the vector has been read. (R and L of one token are 0: nothing to add.)
-            here = max(outside[r, y], last[r])
-            if y < n:
-                for x in range(after, end):
-                    here = max(here, np.int16(left[row_after + x] + buffer[r, x]))
-                buffer[r, y + 1] = last[r]
-            if y > first:
-                best = np.int16(half[r, y] + (heads[node] == y))
-                if r == 0 or takes_right:
-                    z = here
-                    for x in range(begin, end):
-                        z = max(z, np.int16(right[row + x] + outside[r, x]))
-                    z = np.int16(z + (heads[y] == node))
-                    whole[r, y] = z
-                    best = max(best, z)
-                last[r] = best
-            outside[r, y] = here
-        row_after = row
-        after = begin
+        here_0 = max(outside[0, y], last_0)
+        here_1 = max(outside[1, y], last_1)
+        if y < n:
+            for x in range(after, end):
+                part = left[row_after + x]
+                here_0 = max(here_0, np.int16(part + buffer[0, x]))
+                here_1 = max(here_1, np.int16(part + buffer[1, x]))
+            buffer[0, y + 1] = last_0
+            buffer[1, y + 1] = last_1
+        if y > first:
+            row = np.uintp(row_start(y, width))
+            begin = np.uintp(block_start(y))
+            z_0 = here_0
+            z_1 = here_1
+            for x in range(begin, end):
+                part = right[row + x]
+                z_0 = max(z_0, np.int16(part + outside[0, x]))
+                z_1 = max(z_1, np.int16(part + outside[1, x]))
+            gold = np.int16(heads[y] == node)
+            whole[0, y] = z_0 + gold
+            whole[1, y] = z_1 + gold if takes_right else NEGATIVE_INFINITY
+            gold = np.int16(head == y)
+            last_0 = max(whole[0, y], np.int16(half[0, y] + gold))
+            last_1 = max(whole[1, y], np.int16(half[1, y] + gold))
+            row_after = row
+            after = begin
+        outside[0, y] = here_0
+        outside[1, y] = here_1
 
 
 @njit(cache=True, nogil=True)
-def _finish_slot(heads, node, first, left_arc, whole, below, slot):
-    """Fills a kept slot, of which OR is there already; O(n^2).
+def _finish_slot(heads, node, first, right, left, left_arc, half, buffer, below, slot):
+    """Fills a kept slot, of which _begin_row has begun OR; O(n^2). As _finish_two_rows, but one row, and OL too.
 
     Args:
         heads: int32[n + 1].
         node: the stack element s_d that the slot belongs to.
         first: the first column.
-        left_arc: IL.
-        whole: int16[>= width], Z_d.
+        right, left, left_arc: R, L and IL.
+        half: int16[>= width], H.
+        buffer: int16[>= width], working space for B.
         below: int16[_SLOT, width], the slot below; ``slot`` itself if there is none.
         slot: int16[_SLOT, width], the result.
     """
     n = len(heads) - 1
     width = row_width(n)
+    end = np.uintp(width)
     head = heads[node]
-    outside_left = slot[_OL]
-    begin = block_start(first)
-    outside_left[begin:width] = NEGATIVE_INFINITY
-    lowest = node == 0
-    last = np.int16(NEGATIVE_INFINITY)
-    for y in range(n, first, -1):
-        row = np.uintp(row_start(y, width))
-        best = whole[y]
-        for x in range(np.uintp(block_start(y)), np.uintp(width)):
-            best = max(best, np.int16(left_arc[row + x] + outside_left[x]))
-        if not lowest:
-            best = max(best, np.int16(below[_OL, y] + (head == y)))
+    is_lowest = node == 0
+    for x in range(block_start(first), width):
+        buffer[x] = slot[_OL, x] = NEGATIVE_INFINITY
+    last = last_left = np.int16(NEGATIVE_INFINITY)
+    row_after = after = np.uintp(0)
+    for y in range(n, first - 1, -1):
+        here = max(slot[_OR, y], last)
         if y < n:
-            best = max(best, np.int16(left_arc[row + np.uintp(y + 1)] + last))
-            outside_left[y + 1] = last
-        last = best
-    if first < n:
-        outside_left[first + 1] = last
-    begin = block_start(first)
-    slot[_BEST_OR, begin:width] = slot[_OR, begin:width]
-    slot[_BEST_OL, begin:width] = outside_left[begin:width]
-    if not lowest:
-        _raise_to(slot[_BEST_OR, begin:width], below[_BEST_OR, begin:width], np.int16(0))
-        _raise_to(slot[_BEST_OL, begin:width], below[_BEST_OL, begin:width], np.int16(0))
+            for x in range(after, end):
+                here = max(here, np.int16(left[row_after + x] + buffer[x]))
+            buffer[y + 1] = last
+        if y > first:
+            row = np.uintp(row_start(y, width))
+            begin = np.uintp(block_start(y))
+            z = here
+            outer = np.int16(NEGATIVE_INFINITY)
+            for x in range(begin, end):
+                z = max(z, np.int16(right[row + x] + slot[_OR, x]))
+                outer = max(outer, np.int16(left_arc[row + x] + slot[_OL, x]))
+            z = np.int16(z + (heads[y] == node))
+            gold = np.int16(head == y)
+            last = max(z, np.int16(half[y] + gold))
+            outer = max(outer, z)
+            if not is_lowest:
+                outer = max(outer, np.int16(below[_OL, y] + gold))
+            if y < n:
+                outer = max(outer, np.int16(left_arc[row + np.uintp(y + 1)] + last_left))
+                slot[_OL, y + 1] = last_left
+            last_left = outer
+            row_after = row
+            after = begin
+        elif y < n:
+            slot[_OL, y + 1] = last_left
+        slot[_OR, y] = here
+    for x in range(block_start(first), width):
+        slot[_BEST_OR, x] = slot[_OR, x]
+        slot[_BEST_OL, x] = slot[_OL, x]
+    if not is_lowest:
+        for x in range(block_start(first), width):
+            slot[_BEST_OR, x] = max(slot[_OR, x], below[_BEST_OR, x])
+            slot[_BEST_OL, x] = max(slot[_OL, x], below[_BEST_OL, x])
 
 
 @njit(cache=True, nogil=True)
@@ -253,7 +277,6 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
     whole = outside.copy()
     buffer = outside.copy()
     nothing = outside[0].copy()
-    last = np.empty(2, np.int16)
     takes_right = strategy != RIGHT_BEFORE_LEFT
     stack = np.empty(stacks.shape[1], np.int32)
     for row in range(len(sentences)):
@@ -286,8 +309,7 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
             slot = _slot(slots, d)
             below = _slot(slots, max(d - 1, 0))
             _begin_row(heads, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0])
-            _finish_rows(1, front - 1, heads, stack[d], True, right, left, slot, half, whole, buffer, last)
-            _finish_slot(heads, stack[d], front - 1, left_arc, whole[0], below, slot)
+            _finish_slot(heads, stack[d], front - 1, right, left, left_arc, half[0], buffer[0], below, slot)
             nodes[d] = stack[d]
             columns[d] = front - 1
             d += 1
@@ -303,7 +325,10 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
             gold = heads[stack[k - 1]] == top
             stack[k - 1] = top
             _begin_row(heads, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
-        _finish_rows(min(max(k, 1), 2), front - 1, heads, top, takes_right, right, left, outside, half, whole, buffer, last)
+        else:
+            outside[1, :width] = NEGATIVE_INFINITY
+            half[1, :width] = NEGATIVE_INFINITY
+        _finish_two_rows(heads, top, front - 1, takes_right, right, left, outside, half, whole, buffer)
         if k >= 2:
             scores[row, REDUCE_RIGHT] = outside[1, front - 1] + gold
         if front <= n:
