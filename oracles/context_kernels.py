@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from oracles.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
+from oracles.context_memory import place
 from oracles.oracle import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT
 from oracles.sentence_chart import NEGATIVE_INFINITY
 
@@ -225,35 +226,6 @@ def _slot(slots, d):
 
 
 @njit(cache=True, nogil=True)
-def _place(s, size, arena, places, queue, ring, depths):
-    """Where sentence s begins in the arena; makes room at the cost of those who came first. Returns (place, whether new)."""
-    if places[s] >= 0:
-        return places[s], False
-    begin = ring[2]
-    if begin + size > len(arena):
-        # Too little room at the end: whoever is there came before all others.
-        while ring[1] > 0 and places[queue[ring[0]]] >= begin:
-            _forget_first(places, queue, ring, depths)
-        begin = 0
-    while ring[1] > 0 and begin <= places[queue[ring[0]]] < begin + size:
-        _forget_first(places, queue, ring, depths)
-    queue[(ring[0] + ring[1]) % len(queue)] = s
-    ring[1] += 1
-    ring[2] = begin + size
-    places[s] = begin
-    return begin, True
-
-
-@njit(cache=True, nogil=True)
-def _forget_first(places, queue, ring, depths):
-    forgotten = queue[ring[0]]
-    places[forgotten] = -1
-    depths[forgotten] = 0
-    ring[0] = (ring[0] + 1) % len(queue)
-    ring[1] -= 1
-
-
-@njit(cache=True, nogil=True)
 def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores a batch of configurations; see BoundOracle.score_batch.
 
@@ -289,12 +261,12 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
         front = buffer_fronts[row]
         stack[: k + 1] = stacks[row, : k + 1]
 
-        place, new = _place(s, entries_of_sentence(n), arena, places, queue, ring, depths)
+        begin, new = place(s, entries_of_sentence(n), arena, places, queue, ring, depths)
         size = triangle_size(n)
-        right = arena[place : place + size]
-        left = arena[place + size : place + 2 * size]
-        left_arc = arena[place + 2 * size : place + 3 * size]
-        rows = arena[place + 3 * size : place + entries_of_sentence(n)]
+        right = arena[begin : begin + size]
+        left = arena[begin + size : begin + 2 * size]
+        left_arc = arena[begin + 2 * size : begin + 3 * size]
+        rows = arena[begin + 3 * size : begin + entries_of_sentence(n)]
         if new:
             fill_chart(heads, right, left, left_arc, rows)
         slots = rows.reshape((_SLOT * (n + 1), width))
