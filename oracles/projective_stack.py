@@ -38,8 +38,8 @@ The quadratic algorithm lets a_j look at all i < j. The linear one skips (N19, S
 With it every level i is looked at for a bounded number of j. (Only the first j above i with gold edges below i and its
 gold head get there step by step; all others stop above, or jump to the lower end of an edge.)
 
-Names here and in print: lowest[i] <= the least index joined to a_i by a gold edge (lambda and kappa ask this);
-``above``, ``under`` = score, score'. Departures from the print: the table is filled from the top downwards, so no
+Names here and in print: lowest[i], the least index joined to a_i by a gold edge, i if there is none below (lambda and kappa
+ask this); ``above``, ``under`` = score, score'. Departures from the print: the table is filled from the top downwards, so no
 memo table of (k + 1)^2 entries has to be cleared; critical buffer nodes need not be found; the three cases are explicit,
 with them the result equals that of an exhaustive search.
 """
