@@ -119,8 +119,9 @@ def _vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> Wo
 
 def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:
     """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
-    shares = encoder.unknown_share(encoder.encode(treebank.sentences))
-    log.info("%-5s unknown to training: %s", part, ", ".join(f"{name} {share:.2f}%" for name, share in shares.items()))
+    counts = encoder.unknown_counts(encoder.encode(treebank.sentences))
+    shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
+    log.info("%-5s unknown to training: %s", part, shares)
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
     if new:
         named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())

@@ -8,18 +8,30 @@ from typing import BinaryIO, TextIO
 
 from parser.conllu_checks import FEATS, FORM, UPOS, XPOS
 from parser.conllu_stream import RawSentence, read_raw_sentences, rewrite
+from parser.decoding import parse
 from parser.model import Model
 
 # Enough for large batches in the classifier, little enough for the memory: about 20 MB.
 CHUNK_WORDS = 50_000
 
 
-@dataclass(frozen=True)
+@dataclass
 class Parsed:
-    """How much a file held."""
+    """How much a file held.
+
+    Attributes:
+        sentences: sentences with at least one word.
+        words: words.
+        unknown: by attribute, how many words have a value that training never saw.
+    """
 
     sentences: int
     words: int
+    unknown: dict[str, int]
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
+        return f"{self.sentences:,} sentences, {self.words:,} words; unknown to the model: {shares}"
 
 
 class _Columns:
@@ -45,18 +57,21 @@ def parse_file(model: Model, source: BinaryIO, target: TextIO, name: str = "-", 
     Raises:
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
     """
-    sentences = words = 0
+    parsed = Parsed(0, 0, dict.fromkeys(model.encoder.attributes, 0))
     relations = model.relations.symbols
     for chunk in _chunks(read_raw_sentences(source, name)):
-        parses = model.parse([_Columns(sentence) for sentence in chunk], single_root=single_root)
+        encoded = model.encoder.encode([_Columns(sentence) for sentence in chunk])
+        parses = parse(encoded, model.system, model.table, model.scorer(), single_root=single_root)
         heads = parses.heads.tolist()
         deprels = [relations[relation] for relation in parses.relations.tolist()]
         starts = parses.offsets.tolist()
         for sentence, start, end in zip(chunk, starts, starts[1:], strict=False):
             target.write(rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end]))
-            sentences += len(sentence) > 0
-            words += len(sentence)
-    return Parsed(sentences, words)
+            parsed.sentences += len(sentence) > 0
+            parsed.words += len(sentence)
+        for name, count in model.encoder.unknown_counts(encoded).items():
+            parsed.unknown[name] += count
+    return parsed
 
 
 def _chunks(sentences: Iterable[RawSentence]) -> Iterator[list[RawSentence]]:

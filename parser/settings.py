@@ -12,6 +12,7 @@ from omegaconf import MISSING
 import oracles
 from parser.classifier import ACTIVATIONS
 from parser.computations import Target
+from parser.device import check_device
 
 # Choices are plain strings, checked by check(): hydra would ask for the members of an enumeration by their names in capitals.
 
@@ -193,6 +194,7 @@ def check(settings: Settings) -> None:
             raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
+    check_device(settings.device)
     oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
 
 

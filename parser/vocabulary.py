@@ -103,7 +103,7 @@ class Encoder:
         return list(self.vocabularies)
 
     def encode(self, sentences: Sequence[Columns]) -> Sentences:
-        """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_share() counts them)."""
+        """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         lengths = [len(sentence.forms) for sentence in sentences]
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum(np.array(lengths, np.int64) + 1, out=offsets[1:])
@@ -116,8 +116,7 @@ class Encoder:
             row[:] = numbers
         return Sentences(values, offsets)
 
-    def unknown_share(self, sentences: Sentences) -> dict[str, float]:
-        """By attribute: the percentage (0..100) of the tokens whose value training never saw."""
-        tokens = max(1, int(sentences.lengths.sum()))
+    def unknown_counts(self, sentences: Sentences) -> dict[str, int]:
+        """By attribute: how many tokens have a value that training never saw."""
         unknown = (sentences.values == UNKNOWN).sum(axis=1)
-        return {name: 100.0 * int(count) / tokens for name, count in zip(self.vocabularies, unknown, strict=True)}
+        return {name: int(count) for name, count in zip(self.vocabularies, unknown, strict=True)}

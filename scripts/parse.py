@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from command_line import run
+from parser.device import check_device
 from parser.file_parsing import parse_file
 from parser.files import STANDARD_STREAM, open_input, open_output
 from parser.model import Model
@@ -30,13 +31,14 @@ def main() -> None:
     arguments.add_argument("--threads", type=int, default=1, help="threads of the matrix products (default 1)")
     given = arguments.parse_args()
     torch.set_num_threads(given.threads)
+    check_device(given.device)
     model = Model.load(given.model, given.device)
     start = time.perf_counter()
     with open_input(given.input) as source, open_output(given.output) as target:
         parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots)
     seconds = time.perf_counter() - start
     rate = f"{parsed.words / seconds:,.0f} words a second"
-    print(f"{parsed.sentences:,} sentences, {parsed.words:,} words in {seconds:.1f} s, {rate}", file=sys.stderr)
+    print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
 
 
 if __name__ == "__main__":

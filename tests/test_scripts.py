@@ -53,6 +53,7 @@ def test_parsing_a_file_changes_head_and_deprel_alone(run_folder, tmp_path):
             assert new_columns[8] == "_"
         else:
             assert old == new
+    assert b"150 sentences, 1,508 words; unknown to the model: upos 0.00%, form" in done.stderr
     scores = script("evaluate.py", source, output, "--json")
     assert scores.returncode == 0, scores.stderr.decode()
     assert 0 < json.loads(scores.stdout)["las"] <= 100

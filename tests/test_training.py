@@ -229,6 +229,11 @@ def test_settings_that_cannot_be(treebank, tmp_path, override, message):
     assert message in str(raised.value)
 
 
+def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
+    with pytest.raises(ValueError, match="no device 'tpu' here; there is cpu"):
+        train(run(treebank, "device=tpu"), tmp_path)
+
+
 def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_the_first(treebank, tmp_path):
     with pytest.raises(ValueError, match=r"needs projective gold trees.*nederhof_cubic"):
         train(run(treebank, "column=5", "oracle=static"), tmp_path)
