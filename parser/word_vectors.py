@@ -7,7 +7,9 @@ Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -48,15 +50,29 @@ class WordVectors:
         sentences: list[list[str]],
         *,
         dimensions: int = 100,
-        window: int = 5,
-        epochs: int = 5,
-        min_count: int = 1,
+        window: int = 2,
+        epochs: int = 50,
+        min_count: int = 2,
         skip_gram: bool = False,
         seed: int = 0,
     ) -> WordVectors:
-        """Trains Word2Vec on forms, reproducibly: one worker, and a hash of words that does not depend on the process."""
+        """Trains Word2Vec on forms, reproducibly: one worker, and a hash of words that does not depend on the process.
+
+        Args:
+            sentences: forms by sentence.
+            dimensions: length of a vector.
+            window: words to either side that a word is seen with.
+            epochs: times that the sentences are gone through. Over a treebank of some 40,000 words it takes dozens.
+            min_count: rarer forms get no vector of their own. From 2 on, the classifier learns what to do about unknown forms.
+            skip_gram: predict the neighbours from the word, not the word from its neighbours.
+            seed: of the first vectors and of all draws.
+        """
         from gensim.models import Word2Vec  # a slow import, not needed to parse
 
+        most = max(Counter(chain.from_iterable(sentences)).values(), default=0)
+        if most < min_count:
+            log.warning("no form occurs %d times; vectors are trained with vectors.min_count=%d", min_count, most)
+            min_count = most
         model = Word2Vec(
             sentences,
             vector_size=dimensions,

@@ -33,11 +33,23 @@ print(hashlib.sha256(WordVectors.train(SENTENCES, dimensions=10, seed=3).matrix.
 
 
 def test_reserved_rows():
-    vectors = WordVectors.train(SENTENCES, dimensions=10)
+    vectors = WordVectors.train(SENTENCES, dimensions=10, min_count=1)
     assert vectors.matrix.shape == (len(vectors.vocabulary), 10)
     assert not vectors.matrix[[ABSENT, ROOT]].any()
     rare = vectors.vocabulary.encode(["hapax", "legomenon"])
     np.testing.assert_allclose(vectors.matrix[UNKNOWN], vectors.matrix[rare].mean(axis=0))
+
+
+def test_rare_forms_share_the_vector_of_unknown_ones():
+    vectors = WordVectors.train(SENTENCES, dimensions=10, min_count=2)
+    assert vectors.vocabulary.encode(["hapax", "never seen", "cat"])[:2] == [UNKNOWN, UNKNOWN]
+    assert vectors.matrix[UNKNOWN].any()
+
+
+def test_a_treebank_without_any_repetition_is_no_error(caplog):
+    vectors = WordVectors.train([["one", "two"], ["three"]], dimensions=4, min_count=2)
+    assert sorted(vectors.vocabulary.symbols) == ["one", "three", "two"]
+    assert "vectors.min_count=1" in caplog.text
 
 
 @pytest.mark.parametrize("binary", [False, True])
