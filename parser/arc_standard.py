@@ -170,51 +170,64 @@ class ArcStandard:
 @njit(cache=True, nogil=True)
 def _best_actions(scores, rows, sizes, fronts, lengths, action_steps, action_relations, root_relation, single_root):
     best = np.empty(len(rows), np.int32)
-    applicable = np.empty(3, np.bool_)
     for r in range(len(rows)):
         row = rows[r]
-        size = sizes[row]
         buffered = fronts[row] <= lengths[row]
-        applicable[SHIFT] = buffered
-        applicable[REDUCE_LEFT] = size >= 2 and not (single_root and size == 2 and buffered)
-        applicable[REDUCE_RIGHT] = size >= 3
-        at_root = size == 2  # reduce_left would make a child of the root
-        highest = -np.inf
-        chosen = -1
-        for action in range(len(action_steps)):
-            step = action_steps[action]
-            if not applicable[step] or (chosen >= 0 and not scores[r, action] > highest):
+        best[r] = best_action(scores, r, sizes[row], buffered, action_steps, action_relations, root_relation, single_root)
+    return best
+
+
+@njit(cache=True, nogil=True)
+def best_action(scores, r, size, buffered, action_steps, action_relations, root_relation, single_root):
+    """The best applicable action of a configuration with ``size`` = k + 1; ``scores[r]`` are its scores."""
+    can_reduce_left = size >= 2 and not (single_root and size == 2 and buffered)
+    can_reduce_right = size >= 3
+    at_root = size == 2  # reduce_left would make a child of the root
+    highest = -np.inf
+    chosen = -1
+    for action in range(len(action_steps)):
+        if chosen >= 0 and not scores[r, action] > highest:
+            continue
+        step = action_steps[action]
+        if step == SHIFT:
+            if not buffered:
                 continue
-            if single_root and root_relation >= 0 and step != SHIFT:
+        else:
+            if not (can_reduce_left if step == REDUCE_LEFT else can_reduce_right):
+                continue
+            if single_root and root_relation >= 0:
                 makes_root = at_root and step == REDUCE_LEFT
                 if makes_root != (action_relations[action] == root_relation):
                     continue
-            highest = scores[r, action]
-            chosen = action
-        best[r] = chosen
-    return best
+        highest = scores[r, action]
+        chosen = action
+    return chosen
 
 
 @njit(cache=True, nogil=True)
 def _apply(rows, steps, new_relations, stacks, sizes, fronts, heads, relations, children, siblings):
     for r in range(len(rows)):
-        row = rows[r]
-        size = sizes[row]
-        stack = stacks[row]
-        if steps[r] == SHIFT:
-            stack[size] = fronts[row]
-            fronts[row] += 1
-            sizes[row] = size + 1
-            continue
-        if steps[r] == REDUCE_LEFT:
-            head, child = stack[size - 2], stack[size - 1]
-        else:
-            head, child = stack[size - 1], stack[size - 2]
-            stack[size - 2] = head
-        sizes[row] = size - 1
-        heads[row, child] = head
-        relations[row, child] = new_relations[r]
-        # Children are attached from the inside out, so the newest is the outermost on its side.
-        side = 0 if child < head else 1
-        siblings[row, child] = children[row, head, side]
-        children[row, head, side] = child
+        take_step(rows[r], steps[r], new_relations[r], stacks, sizes, fronts, heads, relations, children, siblings)
+
+
+@njit(cache=True, nogil=True)
+def take_step(row, step, relation, stacks, sizes, fronts, heads, relations, children, siblings):
+    """Takes one step in one row of the arrays of Configurations."""
+    size = sizes[row]
+    if step == SHIFT:
+        stacks[row, size] = fronts[row]
+        fronts[row] += 1
+        sizes[row] = size + 1
+        return
+    if step == REDUCE_LEFT:
+        head, child = stacks[row, size - 2], stacks[row, size - 1]
+    else:
+        head, child = stacks[row, size - 1], stacks[row, size - 2]
+        stacks[row, size - 2] = head
+    sizes[row] = size - 1
+    heads[row, child] = head
+    relations[row, child] = relation
+    # Children are attached from the inside out, so the newest is the outermost on its side.
+    side = 0 if child < head else 1
+    siblings[row, child] = children[row, head, side]
+    children[row, head, side] = child

@@ -55,8 +55,8 @@ class Classifier(nn.Module):
         input_dropout: the share of numbers of the embedded input dropped in training.
     """
 
-    _one_hot_columns: Tensor
-    _one_hot_starts: Tensor
+    one_hot_columns: Tensor
+    one_hot_starts: Tensor
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class Classifier(nn.Module):
         one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in embeddings]
         rows = [sizes[slots[i].attribute] for i in one_hot]
         starts = np.cumsum([0, *rows[:-1]]) if rows else np.zeros(0)
-        self.register_buffer("_one_hot_columns", torch.tensor(one_hot, dtype=torch.int64), persistent=False)
-        self.register_buffer("_one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
+        self.register_buffer("one_hot_columns", torch.tensor(one_hot, dtype=torch.int64), persistent=False)
+        self.register_buffer("one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
 
         self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
         self.vectors = nn.ParameterDict(
@@ -114,7 +114,7 @@ class Classifier(nn.Module):
 
     def one_hot_rows(self, features: Tensor) -> Tensor:
         """int32[batch, one-hot slots]: the rows of the one-hot table that are on."""
-        return features[:, self._one_hot_columns] + self._one_hot_starts
+        return features[:, self.one_hot_columns] + self.one_hot_starts
 
     def embed(self, features: Tensor) -> Tensor:
         """float32[batch, width]: the vectors of the embedded slots, side by side."""

@@ -58,6 +58,11 @@ class FeatureTable:
     Args:
         slots: the slots, in the order of the columns of the result.
         attributes: the attributes that the sentences will carry, in the order of ``Sentences.values``.
+
+    Attributes:
+        slots: the slots.
+        programs: int32[addresses, 9], the addresses as numbers; see _program().
+        columns: int32[slots, 2]: by slot, which address, and which row of ``Sentences.values`` (NO_NODE: the relation).
     """
 
     def __init__(self, slots: Sequence[Slot], attributes: Sequence[str]) -> None:
@@ -69,8 +74,8 @@ class FeatureTable:
                 raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
         self.slots = list(slots)
         addresses = list(dict.fromkeys(slot.address for slot in slots))
-        self._programs = np.stack([_program(address) for address in addresses])
-        self._columns = np.array(
+        self.programs = np.stack([_program(address) for address in addresses])
+        self.columns = np.array(
             [
                 (addresses.index(slot.address), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
                 for slot in slots
@@ -101,8 +106,8 @@ class FeatureTable:
             configurations.siblings,
             sentences.values,
             sentences.offsets,
-            self._programs,
-            self._columns,
+            self.programs,
+            self.columns,
         )
 
 
@@ -124,31 +129,41 @@ def _extract(rows, numbers, stacks, sizes, fronts, lengths, relations, children,
     nodes = np.empty(len(programs), np.int32)
     for r in range(len(rows)):
         row = rows[r]
-        for a in range(len(programs)):
-            program = programs[a]
-            index = program[1]
-            node = NO_NODE
-            if program[0] == 0:
-                if index < sizes[row]:
-                    node = stacks[row, sizes[row] - 1 - index]
-            elif fronts[row] + index <= lengths[row]:
-                node = fronts[row] + index
-            move = 2
-            while node != NO_NODE and program[move] >= 0:
-                node = children[row, node, program[move]]
-                for _ in range(program[move + 1] - 1):
-                    if node != NO_NODE:
-                        node = siblings[row, node]
-                move += 2
-            nodes[a] = node
-        start = offsets[numbers[row]]
-        for c in range(len(columns)):
-            node = nodes[columns[c, 0]]
-            if node == NO_NODE:
-                features[r, c] = ABSENT
-            elif columns[c, 1] == NO_NODE:
-                relation = relations[row, node]
-                features[r, c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
-            else:
-                features[r, c] = values[columns[c, 1], start + node]
+        find_nodes(row, stacks, sizes, fronts, lengths, children, siblings, programs, nodes)
+        read_slots(row, offsets[numbers[row]], nodes, relations, values, columns, r, features)
     return features
+
+
+@njit(cache=True, nogil=True)
+def find_nodes(row, stacks, sizes, fronts, lengths, children, siblings, programs, nodes):
+    """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE."""
+    for a in range(len(programs)):
+        index = programs[a, 1]
+        node = NO_NODE
+        if programs[a, 0] == 0:
+            if index < sizes[row]:
+                node = stacks[row, sizes[row] - 1 - index]
+        elif fronts[row] + index <= lengths[row]:
+            node = fronts[row] + index
+        move = 2
+        while node != NO_NODE and programs[a, move] >= 0:
+            node = children[row, node, programs[a, move]]
+            for _ in range(programs[a, move + 1] - 1):
+                if node != NO_NODE:
+                    node = siblings[row, node]
+            move += 2
+        nodes[a] = node
+
+
+@njit(cache=True, nogil=True)
+def read_slots(row, start, nodes, relations, values, columns, r, features):
+    """Fills in ``features[r]``: what each slot reads at its node; the sentence's tokens begin at ``start`` in ``values``."""
+    for c in range(len(columns)):
+        node = nodes[columns[c, 0]]
+        if node == NO_NODE:
+            features[r, c] = ABSENT
+        elif columns[c, 1] == NO_NODE:
+            relation = relations[row, node]
+            features[r, c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
+        else:
+            features[r, c] = values[columns[c, 1], start + node]

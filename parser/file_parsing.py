@@ -8,7 +8,6 @@ from typing import BinaryIO, TextIO
 
 from parser.conllu_checks import FEATS, FORM, UPOS, XPOS
 from parser.conllu_stream import RawSentence, read_raw_sentences, rewrite
-from parser.decoding import parse
 from parser.model import Model
 
 # Enough for large batches in the classifier, little enough for the memory: about 20 MB.
@@ -44,7 +43,9 @@ class _Columns:
         self.feats = sentence.column(FEATS)
 
 
-def parse_file(model: Model, source: BinaryIO, target: TextIO, name: str = "-", *, single_root: bool = True) -> Parsed:
+def parse_file(
+    model: Model, source: BinaryIO, target: TextIO, name: str = "-", *, single_root: bool = True, threads: int = 1
+) -> Parsed:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
 
     Args:
@@ -53,15 +54,17 @@ def parse_file(model: Model, source: BinaryIO, target: TextIO, name: str = "-", 
         target: where to write; nothing is buffered beyond a chunk.
         name: what errors call the input.
         single_root: make valid UD trees with exactly one child of the root.
+        threads: how many sentences are parsed side by side.
 
     Raises:
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
     """
     parsed = Parsed(0, 0, dict.fromkeys(model.encoder.attributes, 0))
+    parser = model.greedy_parser(threads)
     relations = model.relations.symbols
     for chunk in _chunks(read_raw_sentences(source, name)):
         encoded = model.encoder.encode([_Columns(sentence) for sentence in chunk])
-        parses = parse(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+        parses = parser.parse(encoded, single_root=single_root)
         heads = parses.heads.tolist()
         deprels = [relations[relation] for relation in parses.relations.tolist()]
         starts = parses.offsets.tolist()

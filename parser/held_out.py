@@ -7,7 +7,6 @@ from itertools import chain
 
 import numpy as np
 
-from parser.decoding import parse
 from parser.evaluation import attachment_scores, universal
 from parser.model import Model
 from parser.treebank import Sentence
@@ -60,7 +59,7 @@ class HeldOut:
 
     def _parse(self, model: Model, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
         """int32[words] heads and relations that the model predicts."""
-        parses = parse(self.sentences, model.system, model.table, model.scorer(), single_root=single_root)
+        parses = model.greedy_parser().parse(self.sentences, single_root=single_root)
         words = np.ones(len(parses.heads), np.bool_)
         words[parses.offsets[:-1]] = False
         return parses.heads[words], parses.relations[words]

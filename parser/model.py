@@ -22,8 +22,9 @@ from parser.arc_standard import ArcStandard
 from parser.atomic import replacing_folder, write_json
 from parser.classifier import Classifier, Embedding
 from parser.computations import Scorer
-from parser.decoding import Parses, parse
+from parser.decoding import Parses
 from parser.features import FeatureTable, Slot
+from parser.greedy import GreedyParser
 from parser.versions import versions
 from parser.vocabulary import Columns, Encoder, Vocabulary
 
@@ -127,9 +128,13 @@ class Model:
 
         return score
 
-    def parse(self, sentences: Sequence[Columns], *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see decoding.parse."""
-        return parse(self.encoder.encode(sentences), self.system, self.table, self.scorer(), single_root=single_root)
+    def greedy_parser(self, threads: int = 1) -> GreedyParser:
+        """A parser with the weights as they are now."""
+        return GreedyParser(self.classifier, self.shape.activation, self.system, self.table, self.encoder.attributes, threads)
+
+    def parse(self, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
+        """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
+        return self.greedy_parser(threads).parse(self.encoder.encode(sentences), single_root=single_root)
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""

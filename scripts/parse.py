@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 
 from command_line import run
-from parser.device import check_device
 from parser.file_parsing import parse_file
 from parser.files import STANDARD_STREAM, open_input, open_output
 from parser.model import Model
@@ -27,15 +26,13 @@ def main() -> None:
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--device", default="cpu", help="cpu (default) or cuda")
-    arguments.add_argument("--threads", type=int, default=1, help="threads of the matrix products (default 1)")
+    arguments.add_argument("--threads", type=int, default=1, help="sentences parsed side by side (default 1)")
     given = arguments.parse_args()
-    torch.set_num_threads(given.threads)
-    check_device(given.device)
-    model = Model.load(given.model, given.device)
+    torch.set_num_threads(1)  # the threads of the parser are enough
+    model = Model.load(given.model)
     start = time.perf_counter()
     with open_input(given.input) as source, open_output(given.output) as target:
-        parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots)
+        parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots, threads=given.threads)
     seconds = time.perf_counter() - start
     rate = f"{parsed.words / seconds:,.0f} words a second"
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)

@@ -11,7 +11,7 @@ import oracles
 from oracles import Trees
 from parser.arc_standard import NO_NODE, ArcStandard, Configurations
 from parser.computations import Examples, Target, TrainingSentences, explore, gold_examples
-from parser.decoding import parse
+from parser.decoding import parse_in_lockstep
 from parser.features import FeatureTable, slots_of
 from parser.vocabulary import N_RESERVED, Encoder, Vocabulary
 from tests.random_trees import random_projective_tree, random_tree
@@ -98,7 +98,7 @@ def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     np.testing.assert_array_equal(examples.targets, gold.targets)
     assert (report.left_optimum_percent, report.reached_gold_percent, report.lost_edges) == (0, 100, 0)
     assert report.steps == 10
-    parses = parse(toy.data.sentences, toy.system, toy.table, scorer)
+    parses = parse_in_lockstep(toy.data.sentences, toy.system, toy.table, scorer)
     np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
     np.testing.assert_array_equal(parses.relations, toy.data.relations)
 
