@@ -135,10 +135,11 @@ def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-def panels(count: int = 1, width: float = 5.2, height: float = 3.4) -> tuple[Figure, list[Any]]:
-    """A figure of some plots side by side that share their y axis; sizes in inches, of one plot."""
+def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True) -> tuple[Figure, list[Any]]:
+    """A figure of some plots side by side that may share their y axis; sizes in inches, of one plot."""
     plt.rcParams.update(_STYLE)
-    figure, axes = plt.subplots(1, count, figsize=(width * count, height), sharey=True, squeeze=False, layout="constrained")
+    size = (width * count, height)
+    figure, axes = plt.subplots(1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained")
     return figure, list(axes[0])
 
 
