@@ -33,7 +33,7 @@ class Parsed:
         return f"{self.sentences:,} sentences, {self.words:,} words; unknown to the model: {shares}"
 
 
-class _Columns:
+class Columns:
     """The columns of a raw sentence under the names of gold data."""
 
     def __init__(self, sentence: RawSentence) -> None:
@@ -63,7 +63,7 @@ def parse_file(
     parser = model.greedy_parser(threads)
     relations = model.relations.symbols
     for chunk in _chunks(read_raw_sentences(source, name)):
-        encoded = model.encoder.encode([_Columns(sentence) for sentence in chunk])
+        encoded = model.encoder.encode([Columns(sentence) for sentence in chunk])
         parses = parser.parse(encoded, single_root=single_root)
         heads = parses.heads.tolist()
         deprels = [relations[relation] for relation in parses.relations.tolist()]

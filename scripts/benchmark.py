@@ -1,4 +1,4 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles} [OPTIONS]; prints JSON, and a table to stderr.
+"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing} [OPTIONS]; JSON, and a table on stderr.
 
 Each benchmark is a module of scripts/benchmarks with a function ``run(arguments) -> dict``; its name and --help explain it.
 """
@@ -13,6 +13,7 @@ from importlib import import_module
 # Imported when asked for: each brings its own libraries.
 BENCHMARKS = {
     "oracles": "benchmarks.oracles",
+    "parsing": "benchmarks.parsing",
 }
 
 
