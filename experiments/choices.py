@@ -27,7 +27,16 @@ from cells import Training, run_training
 from parser.atomic import replacing
 
 # Settings that decide the outcome of the first pass.
-_FIRST_PASS = ("projectivization=", "first_pass.", "second_pass.trees=null", "single_root=")
+_FIRST_PASS = (
+    "classifier.",
+    "features.",
+    "first_pass.",
+    "optimizer.",
+    "projectivization=",
+    "second_pass.trees=null",
+    "single_root=",
+    "vectors.",
+)
 
 
 @dataclass
