@@ -43,13 +43,10 @@ TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vect
 
 
 def test_the_command(tmp_path):
+    variants = f"{{one:[{TINY}],any number:['single_root=false',{TINY}]}}"
     command = [
         *(sys.executable, "experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
-        *(
-            f"results={tmp_path}/results",
-            f"runs={tmp_path}/runs",
-            f"all_studies.single_root.variants={{one:[{TINY}],any number:['single_root=false',{TINY}]}}",
-        ),
+        *(f"results={tmp_path}/results", f"runs={tmp_path}/runs", f"all_studies.single_root.variants={variants}"),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
