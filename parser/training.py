@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -109,6 +110,9 @@ class _Run:
                 examples = self._examples(number, tracker)
             with self._timed(f"{name}_fit"):
                 loss = fitter.fit_epoch(examples, epoch, self.order)
+            if not math.isfinite(loss):
+                rate = self.settings.optimizer.learning_rate
+                raise SettingsError(f"optimizer.learning_rate={rate} is too high: the loss became {loss} in epoch {epoch + 1}")
             dev = self._measure("dev")
             if dev is not None and (self.progress.best_las is None or dev["las"] > self.progress.best_las):
                 self.progress.best_las = dev["las"]

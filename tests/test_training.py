@@ -229,6 +229,12 @@ def test_settings_that_cannot_be(treebank, tmp_path, override, message):
     assert message in str(raised.value)
 
 
+def test_a_loss_that_runs_away_is_an_error(treebank, tmp_path):
+    with pytest.raises(SettingsError, match=r"learning_rate=1e\+20 is too high"):
+        train(run(treebank, "optimizer.learning_rate=1e20"), tmp_path)
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
     with pytest.raises(ValueError, match="no device 'tpu' here; there is cpu"):
         train(run(treebank, "device=tpu"), tmp_path)
