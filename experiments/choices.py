@@ -165,7 +165,7 @@ def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
     lines = [
         f"# What the paper leaves open, recipe={wanted.recipe}, column=5",
         "",
-        f"LAS on dev in percent, mean ± standard deviation of {wanted.seeds} seeds; the last column is the mean difference "
+        f"LAS on dev in percent, seeds 1 to {wanted.seeds}, mean ± standard deviation; the last column is the mean difference "
         "from the first line of the table, over treebanks and seeds, ± its standard error.",
     ]
     for name, study in studies.items():
@@ -177,13 +177,17 @@ def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
         }
         default = next(iter(scores.values()))
         for variant, found in scores.items():
-            deviations = found.std(axis=1, ddof=1) if wanted.seeds > 1 else np.zeros(len(languages))
-            cells = [f"{mean:.2f} ± {sd:.2f}" for mean, sd in zip(found.mean(axis=1), deviations, strict=True)]
+            cells = [_mean_and_deviation(of_language) for of_language in found]
             gain = (found - default).ravel()
             error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else 0.0
             cells.append("" if found is default else f"{gain.mean():+.2f} ± {error:.2f}")
             lines.append(f"| {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _mean_and_deviation(scores: np.ndarray) -> str:
+    """One seed has no deviation to show."""
+    return f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
 
 
 def _las(rows: Rows, recipe: str, treebank: str, seed: int, settings: list[str]) -> float:

@@ -92,8 +92,8 @@ def _ours(rows: Rows, recipe: str, language: str, column: int, cell: dict[str, s
         return "not run | | " if available else "train part not available | | "
     scores = np.array([(float(row.las), float(row.uas)) for row in found])
     means = scores.mean(axis=0)
-    deviations = scores.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(2)
-    ours = " / ".join(f"{mean:.2f} ± {deviation:.2f}" for mean, deviation in zip(means, deviations, strict=True))
+    spread = [f" ± {deviation:.2f}" for deviation in scores.std(axis=0, ddof=1)] if len(found) > 1 else ["", ""]
+    ours = " / ".join(f"{mean:.2f}{deviation}" for mean, deviation in zip(means, spread, strict=True))
     apart = ""
     if cell:
         apart = " / ".join(f"{mean - float(cell[key]):+.2f}" for mean, key in zip(means, ("las", "uas"), strict=True))
