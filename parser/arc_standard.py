@@ -87,7 +87,6 @@ class ArcStandard:
     """
 
     name = "arc_standard"
-    step_names = ("shift", "reduce_left", "reduce_right")
 
     def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
         self.n_relations = n_relations

@@ -10,7 +10,7 @@ import pytest
 import oracles
 from oracles import Trees
 from parser.arc_standard import NO_NODE, ArcStandard, Configurations
-from parser.computations import Examples, Target, TrainingSentences, explore, gold_examples
+from parser.computations import Examples, Target, TrainingSentences, _choose, explore, gold_examples
 from parser.decoding import parse_in_lockstep
 from parser.features import FeatureTable, slots_of
 from parser.vocabulary import N_RESERVED, Encoder, Vocabulary
@@ -157,10 +157,16 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
             others = [s for s in np.flatnonzero(optimal[row]) if s != own]
             if not others:
                 continue
-            # The other optimal actions are known from the marginal targets of the same walk; here it is enough that no
-            # other shift outscores the choice: shift has one action only.
-            if 0 in others:
+            if 0 in others:  # shift has one action alone, so its score is known
                 assert scores[row, chosen] >= scores[row, 0]
+
+
+def test_choices_among_optimal_actions():
+    actions = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
+    scores = np.array([[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]], np.float32)
+    assert _choose(actions, scores, Target.OWN_BEST).tolist() == [[2], [5], [0], [3]]
+    assert _choose(actions, scores, Target.FIXED_ORDER).tolist() == [[5], [5], [2], [3]]
+    assert _choose(actions, scores, Target.MARGINAL).tolist() == actions.tolist()
 
 
 def test_joining_examples_pads_the_narrower_targets():
