@@ -3,11 +3,12 @@
 An attribute is represented in one of two ways. *One-hot*: the weights of a (slot, value) pair are a row of a table, and the
 hidden layer sums the rows; the same function as a linear layer over one-hot inputs, without the zeros. *Embedded*: the value
 is looked up in a matrix of vectors, shared by the slots of the attribute, and a linear layer takes the vectors of all slots.
+Where the values are sets (value_sets.py), a row of that matrix is the sum of the vectors of its elements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.features import Slot
+from parser.value_sets import Elements
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Classifier(nn.Module):
         activation: relu, tanh, sigmoid or cube.
         dropout: the share of hidden units dropped in training.
         input_dropout: the share of numbers of the embedded input dropped in training.
+        elements: by attribute, the elements of its values, for those embedded attributes whose values are sets.
     """
 
     one_hot_columns: Tensor
@@ -68,6 +71,7 @@ class Classifier(nn.Module):
         activation: str = "relu",
         dropout: float = 0.0,
         input_dropout: float = 0.0,
+        elements: Mapping[str, Elements] | None = None,
     ) -> None:
         super().__init__()
         if activation not in ACTIVATIONS:
@@ -79,9 +83,11 @@ class Classifier(nn.Module):
         self.register_buffer("one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
 
         self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
+        self.set_values = nn.ModuleDict({name: _SetValues(found, sizes[name]) for name, found in (elements or {}).items()})
+        rows_of = {name: elements[name].n_elements if elements and name in elements else sizes[name] for name in embeddings}
         self.vectors = nn.ParameterDict(
             {
-                name: nn.Parameter(torch.empty(sizes[name], embedding.size), requires_grad=embedding.trained)
+                name: nn.Parameter(torch.empty(rows_of[name], embedding.size), requires_grad=embedding.trained)
                 for name, embedding in embeddings.items()
             }
         )
@@ -112,6 +118,11 @@ class Classifier(nn.Module):
         with torch.no_grad():
             self.vectors[attribute].copy_(torch.from_numpy(matrix))
 
+    def matrix(self, attribute: str) -> Tensor:
+        """float32[values, size]: the vectors of the values of an embedded attribute."""
+        vectors = self.vectors[attribute]
+        return self.set_values[attribute](vectors) if attribute in self.set_values else vectors
+
     def one_hot_rows(self, features: Tensor) -> Tensor:
         """int32[batch, one-hot slots]: the rows of the one-hot table that are on."""
         return features[:, self.one_hot_columns] + self.one_hot_starts
@@ -119,7 +130,7 @@ class Classifier(nn.Module):
     def embed(self, features: Tensor) -> Tensor:
         """float32[batch, width]: the vectors of the embedded slots, side by side."""
         parts = [
-            nn.functional.embedding(features[:, columns], self.vectors[name]).flatten(1)
+            nn.functional.embedding(features[:, columns], self.matrix(name)).flatten(1)
             for name, columns in self.embedded_columns.items()
         ]
         return torch.cat(parts, dim=1)
@@ -136,3 +147,25 @@ class Classifier(nn.Module):
         vectors = None if self.embedded is None else self.input_dropout(self.embed(features))
         total = self.hidden_input(self.one_hot_rows(features), vectors)
         return self.output(self.dropout(self.activation.apply(total)))
+
+
+class _SetValues(nn.Module):
+    """From vectors of elements to vectors of values, each the sum of those of its elements."""
+
+    values: Tensor
+    elements: Tensor
+
+    def __init__(self, elements: Elements, n_values: int) -> None:
+        super().__init__()
+        self.n_values = n_values
+        self.register_buffer("values", torch.from_numpy(elements.values), persistent=False)
+        self.register_buffer("elements", torch.from_numpy(elements.elements), persistent=False)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """float32[values, size] from float32[elements, size]."""
+        return vectors.new_zeros(self.n_values, vectors.shape[1]).index_add(0, self.values, vectors[self.elements])
+
+    def gradient(self, by_value: Tensor, n_elements: int) -> Tensor:
+        """float32[elements, size]: the gradient of the elements' vectors, given float32[values, size] of the values'."""
+        by_element = by_value.new_zeros(n_elements, by_value.shape[1])
+        return by_element.index_add_(0, self.elements, by_value[self.values])

@@ -38,6 +38,27 @@ class Target(StrEnum):
     MARGINAL = "marginal"
 
 
+class Policy(StrEnum):
+    """Which actions a walk takes.
+
+    * PREDICTION: the one that the classifier scores highest (Nederhof 2019, Section 8).
+    * MIXED: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
+    * SAMPLE: one drawn from the classifier's distribution over the applicable actions.
+    """
+
+    PREDICTION = "prediction"
+    MIXED = "mixed"
+    SAMPLE = "sample"
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How to walk: the policy, and for MIXED the probability to ``follow`` the prediction."""
+
+    policy: Policy = Policy.PREDICTION
+    follow: float = 1.0
+
+
 @dataclass(frozen=True)
 class TrainingSentences:
     """Encoded sentences with the trees to learn.
@@ -120,8 +141,10 @@ def explore(
     table: FeatureTable,
     scorer: Scorer,
     target: Target = Target.OWN_BEST,
+    walk: Walk = Walk(),
+    generator: np.random.Generator | None = None,
 ) -> tuple[Examples, ExplorationReport]:
-    """Follows the classifier's own predictions over the sentences.
+    """Follows the classifier over the sentences, and asks the oracle on the way.
 
     Args:
         data: sentences with the trees that the oracle is bound to.
@@ -130,6 +153,8 @@ def explore(
         table: the features.
         scorer: the classifier.
         target: which of several optimal actions becomes the target of an example.
+        walk: which actions are taken.
+        generator: draws them where the policy leaves it to chance; needed only then.
 
     Returns:
         An example for each configuration met, and what happened.
@@ -147,13 +172,24 @@ def explore(
             targets.append(_choose(right, scores, target))
 
             own = system.best_actions(scores, batch.configurations, rows)
-            own_steps = system.action_steps[own]
+            if walk.policy is Policy.SAMPLE:
+                assert generator is not None
+                # The highest of scores with Gumbel noise is a draw from their softmax.
+                taken = system.best_actions(
+                    scores + generator.gumbel(size=scores.shape).astype(np.float32), batch.configurations, rows
+                )
+            elif walk.policy is Policy.MIXED:
+                assert generator is not None
+                guided = _choose(right, scores, Target.OWN_BEST)[:, 0]
+                taken = np.where(generator.random(len(rows)) < walk.follow, own, guided)
+            else:
+                taken = own
             at = np.arange(len(rows))
             steps += len(rows)
-            left_optimum += int((~optimal[at, own_steps]).sum())
+            left_optimum += int((~optimal[at, system.action_steps[own]]).sum())
             optimal_steps += int(optimal.sum())
-            lost_edges += int((step_scores.max(axis=1) - step_scores[at, own_steps]).sum())
-            system.apply(batch.configurations, rows, own)
+            lost_edges += int((step_scores.max(axis=1) - step_scores[at, system.action_steps[taken]]).sum())
+            system.apply(batch.configurations, rows, taken)
         reached_gold += int((batch.configurations.heads == batch.gold_heads).all(axis=1).sum())
     report = ExplorationReport(
         steps=steps,

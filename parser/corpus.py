@@ -13,10 +13,11 @@ import numpy as np
 import oracles
 from parser.arc_standard import NO_NODE
 from parser.computations import TrainingSentences
-from parser.features import RELATION
+from parser.features import RELATION, Slot, slots_of
 from parser.held_out import HeldOut
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
 from parser.treebank import Sentence, Treebank, read_treebank
+from parser.value_sets import vocabulary_for
 from parser.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
 from parser.word_vectors import WordVectors
 
@@ -33,6 +34,7 @@ class Corpus:
         test: the part to report on, None if there is none.
         encoder: the vocabularies of the attributes that the features read.
         relations: the relations of the training part.
+        slots: the feature slots, without those of attributes that have one value in all of the training part.
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
     """
@@ -42,6 +44,7 @@ class Corpus:
     test: HeldOut | None
     encoder: Encoder
     relations: Vocabulary
+    slots: list[Slot]
     vectors: WordVectors | None
     projectivization: str
 
@@ -58,6 +61,12 @@ class Corpus:
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
         return TrainingSentences(self.encoder.encode(sentences), trees, relations)
+
+    def value_counts(self) -> dict[str, np.ndarray]:
+        """By attribute, int64[values]: how often the training part has each value."""
+        values = self.encoder.encode(self.train.sentences).values
+        vocabularies = self.encoder.vocabularies
+        return {name: np.bincount(row, minlength=len(vocabularies[name])) for name, row in zip(vocabularies, values, strict=True)}
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
         """int32[words]: the number of each word's relation, negative if training never saw it."""
@@ -76,15 +85,19 @@ def prepare(settings: Settings) -> Corpus:
         if attribute == RELATION or not addresses:
             continue
         values = attribute_values(train.sentences, attribute)
-        if attribute == settings.vectors.attribute:
+        symbols = Vocabulary.of(chain.from_iterable(values)).symbols
+        if len(symbols) == 1:
+            log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
+        elif attribute == settings.vectors.attribute:
             vectors = _vectors(settings.vectors, values, settings.seed)
             vocabularies[attribute] = vectors.vocabulary
         else:
-            vocabularies[attribute] = Vocabulary.of(chain.from_iterable(values))
+            vocabularies[attribute] = vocabulary_for(attribute, symbols)
     encoder = Encoder(vocabularies)
+    slots = [slot for slot in slots_of(settings.features) if slot.attribute in [*vocabularies, RELATION]]
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
     dev, test = (_held_out(part, getattr(settings.treebank, part), encoder, relations) for part in ("dev", "test"))
-    return Corpus(train, dev, test, encoder, relations, vectors, settings.projectivization)
+    return Corpus(train, dev, test, encoder, relations, slots, vectors, settings.projectivization)
 
 
 def _read(part: str, path: str | None) -> Treebank | None:

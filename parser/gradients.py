@@ -98,7 +98,9 @@ def _vector_gradients(classifier: Classifier, features: Tensor, by_vector: Tenso
         matrix = classifier.vectors[name]
         end = start + len(columns) * matrix.shape[1]
         if matrix.requires_grad:
-            matrix.grad = torch.zeros_like(matrix)
             looked_up = features[:, columns].flatten()
-            matrix.grad.index_add_(0, looked_up, by_vector[:, start:end].reshape(len(looked_up), -1))
+            set_values = classifier.set_values[name] if name in classifier.set_values else None
+            by_value = matrix.new_zeros(set_values.n_values if set_values is not None else len(matrix), matrix.shape[1])
+            by_value.index_add_(0, looked_up, by_vector[:, start:end].reshape(len(looked_up), -1))
+            matrix.grad = by_value if set_values is None else set_values.gradient(by_value, len(matrix))
         start = end

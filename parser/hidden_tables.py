@@ -52,7 +52,7 @@ class TableMaker:
         self._embedded: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         first = 0
         for name, columns in classifier.embedded_columns.items():
-            vectors = _numpy(classifier.vectors[name])
+            vectors = _numpy(classifier.matrix(name))
             width = len(columns) * vectors.shape[1]
             if columns:
                 assert classifier.embedded is not None

@@ -23,8 +23,9 @@ from parser.atomic import replacing_folder, write_json
 from parser.classifier import Classifier, Embedding
 from parser.computations import Scorer
 from parser.decoding import Parses
-from parser.features import FeatureTable, Slot
+from parser.features import RELATION, FeatureTable, Slot
 from parser.greedy import GreedyParser
+from parser.value_sets import Elements, SetVocabulary, vocabulary_for
 from parser.versions import versions
 from parser.vocabulary import Columns, Encoder, Vocabulary
 
@@ -85,7 +86,12 @@ class Model:
         shape: ClassifierShape,
     ) -> Model:
         """A model with fresh weights, drawn from torch's global generator."""
-        sizes = {name: len(vocabulary) for name, vocabulary in encoder.vocabularies.items()} | {"deprel": len(relations)}
+        sizes = {name: len(vocabulary) for name, vocabulary in encoder.vocabularies.items()} | {RELATION: len(relations)}
+        elements = {
+            name: Elements.of(vocabulary)
+            for name, vocabulary in encoder.vocabularies.items()
+            if isinstance(vocabulary, SetVocabulary) and name in shape.embeddings
+        }
         n_actions = ArcStandard(len(relations.symbols)).n_actions
         classifier = Classifier(
             slots,
@@ -96,6 +102,7 @@ class Model:
             shape.activation,
             shape.dropout,
             shape.input_dropout,
+            elements,
         )
         return cls(encoder, relations, slots, shape, classifier)
 
@@ -166,7 +173,7 @@ class Model:
         attributes, relations = _fields(
             folder / VOCABULARIES,
             lambda: (
-                {name: Vocabulary(symbols) for name, symbols in vocabularies["attributes"].items()},
+                {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()},
                 Vocabulary(vocabularies["relations"]),
             ),
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -12,6 +14,22 @@ from parser.classifier import Classifier
 from parser.computations import Examples
 from parser.gradients import loss_and_gradients
 from parser.settings import OptimizerSettings
+from parser.word_dropout import WordDropout
+
+# The share of the learning rate, given the share of the epochs that is done.
+_SCHEDULES = {
+    "constant": lambda done: 1.0,
+    "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
+    "linear": lambda done: 1 - done,
+}
+
+
+@dataclass(frozen=True)
+class Span:
+    """The epochs that a schedule of the learning rate spans: ``done`` ones lie behind when fitting begins, of ``epochs`` in all."""
+
+    done: int
+    epochs: int
 
 
 class Fitter:
@@ -20,14 +38,22 @@ class Fitter:
     Args:
         classifier: what is fitted, in place.
         settings: optimizer, learning rate and its schedule, batch size.
-        epochs: how many epochs there will be; over them the schedule ``cosine`` lets the learning rate fall to zero along
-            half a cosine.
+        span: over it the learning rate falls to zero, along half a cosine (``cosine``) or a line (``linear``).
+        dropout_rates: by slot, how likely each value is taken for unknown (word_dropout.py); None for never.
     """
 
-    def __init__(self, classifier: Classifier, settings: OptimizerSettings, epochs: int) -> None:
+    def __init__(
+        self,
+        classifier: Classifier,
+        settings: OptimizerSettings,
+        span: Span,
+        dropout_rates: Sequence[np.ndarray] | None = None,
+    ) -> None:
         self.classifier = classifier
         self.settings = settings
-        self.epochs = epochs
+        self.span = span
+        device = classifier.output.weight.device
+        self.word_dropout = WordDropout(dropout_rates, device) if dropout_rates is not None else None
         self.optimizer = _optimizer([p for p in classifier.parameters() if p.requires_grad], settings)
 
     def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator) -> float:
@@ -48,16 +74,16 @@ class Fitter:
         for batch, rate in zip(order.split(size), self._learning_rates(epoch, batches), strict=True):
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
-            loss = loss_and_gradients(self.classifier, features[batch], targets[batch])
+            values = features[batch] if self.word_dropout is None else self.word_dropout(features[batch])
+            loss = loss_and_gradients(self.classifier, values, targets[batch])
             self.optimizer.step()
             total += loss * len(batch)
         return float(total) / len(examples)
 
     def _learning_rates(self, epoch: int, batches: int) -> Iterator[float]:
         for batch in range(batches):
-            done = (epoch + batch / batches) / self.epochs
-            share = (1 + math.cos(math.pi * done)) / 2 if self.settings.schedule == "cosine" else 1.0
-            yield share * self.settings.learning_rate
+            done = (self.span.done + epoch + batch / batches) / self.span.epochs
+            yield _SCHEDULES[self.settings.schedule](done) * self.settings.learning_rate
 
 
 def _optimizer(parameters: list[nn.Parameter], settings: OptimizerSettings) -> torch.optim.Optimizer:

@@ -11,8 +11,10 @@ from omegaconf import MISSING
 
 import oracles
 from parser.classifier import ACTIVATIONS
-from parser.computations import Target
+from parser.computations import Policy, Target
 from parser.device import check_device
+from parser.features import RELATION
+from parser.vocabulary import ATTRIBUTES, ELEMENTS
 
 # Choices are plain strings, checked by check(): hydra would ask for the members of an enumeration by their names in capitals.
 
@@ -63,7 +65,7 @@ class VectorSettings:
     epochs: int = MISSING
     min_count: int = MISSING
     skip_gram: bool = MISSING
-    attribute: str = MISSING
+    attribute: str | None = MISSING
     trained: bool = MISSING
 
 
@@ -75,6 +77,7 @@ class ClassifierSettings:
     activation: str = MISSING
     dropout: float = MISSING
     input_dropout: float = MISSING
+    word_dropout: float = MISSING
 
 
 @dataclass
@@ -84,6 +87,7 @@ class OptimizerSettings:
     name: str = MISSING
     learning_rate: float = MISSING
     schedule: str = MISSING
+    schedule_over: str = MISSING
     momentum: float = MISSING
     weight_decay: float = MISSING
     batch_size: int = MISSING
@@ -108,6 +112,8 @@ class SecondPass:
     start_from_first_pass: bool = MISSING
     examples: str = MISSING
     walk_every: int = MISSING
+    policy: str = MISSING
+    follow: float = MISSING
 
 
 @dataclass
@@ -139,6 +145,7 @@ class Settings:
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING
+    embeddings: dict[str, int] = field(default_factory=dict)
     classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
@@ -146,7 +153,8 @@ class Settings:
 
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
-SCHEDULES = ("constant", "cosine")
+SCHEDULES = ("constant", "cosine", "linear")
+SPANS = ("pass", "run")
 KEEP = ("last", "best")
 
 
@@ -167,10 +175,12 @@ def check(settings: Settings) -> None:
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
         ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
+        ("optimizer.schedule_over", settings.optimizer.schedule_over, SPANS),
         ("first_pass.trees", settings.first_pass.trees, first),
         ("second_pass.trees", settings.second_pass.trees, [None, *TrainingTrees]),
         ("second_pass.target", settings.second_pass.target, list(Target)),
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
+        ("second_pass.policy", settings.second_pass.policy, list(Policy)),
     ]
     for key, value, known in choices:
         if value not in known:
@@ -189,13 +199,34 @@ def check(settings: Settings) -> None:
     for key, number, least in lowest:
         if number < least:
             raise SettingsError(f"{key}={number} is too small; it must be at least {least:g}")
-    for key, share in (("dropout", settings.classifier.dropout), ("input_dropout", settings.classifier.input_dropout)):
+    classifier = settings.classifier
+    for key, share in (("dropout", classifier.dropout), ("input_dropout", classifier.input_dropout)):
         if not 0 <= share < 1:
             raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
+    if classifier.word_dropout < 0:
+        raise SettingsError(f"classifier.word_dropout={classifier.word_dropout} is too small; it must be at least 0")
+    if not 0 <= settings.second_pass.follow <= 1:
+        raise SettingsError(f"second_pass.follow={settings.second_pass.follow} is not a probability; it must be from 0 to 1")
+    _check_embeddings(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     check_device(settings.device)
     oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+
+
+def _check_embeddings(settings: Settings) -> None:
+    readable = [*ATTRIBUTES, RELATION]
+    for attribute, size in settings.embeddings.items():
+        if attribute not in readable:
+            raise SettingsError(f"embeddings.{attribute}: there is no such attribute; known: {', '.join(readable)}")
+        if size < 1:
+            raise SettingsError(f"embeddings.{attribute}={size} is too small; it must be at least 1")
+    both = settings.vectors.attribute
+    if both is not None and both in settings.embeddings:
+        raise SettingsError(f"embeddings.{both} is given, but vectors.attribute={both} has the size vectors.dimensions; drop one")
+    for attribute, addresses in settings.features.items():
+        if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
+            raise SettingsError(f"features.{attribute}: its values are sets, which must be embedded; give embeddings.{attribute}")
 
 
 def register() -> None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from omegaconf import OmegaConf
 from torch import Tensor
@@ -21,12 +22,13 @@ from parser import checkpoint
 from parser.atomic import write_json
 from parser.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.classifier import Embedding
-from parser.computations import Examples, Target, TrainingSentences, explore, gold_examples
+from parser.computations import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
 from parser.corpus import Corpus, prepare
-from parser.features import slots_of
+from parser.features import RELATION
 from parser.held_out import HeldOut
 from parser.model import ClassifierShape, Model
-from parser.optimization import Fitter
+from parser.optimization import Fitter, Span
+from parser.word_dropout import unknown_rates
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, check
 from parser.tracking import Figures, Tracker
 from parser.versions import versions
@@ -102,12 +104,12 @@ class _Run:
         settings = self.settings.first_pass if number == 0 else self.settings.second_pass
         if number == 1 and not self.settings.second_pass.start_from_first_pass and not self.progress.epochs_done:
             restore_weights(self.model.classifier, trained_weights(_new_model(self.settings, self.corpus).classifier))
-        fitter = Fitter(self.model.classifier, self.settings.optimizer, settings.epochs)
+        fitter = Fitter(self.model.classifier, self.settings.optimizer, self._span(number), self._dropout_rates())
         examples = self._restore(number, fitter) if self._tensors else None
         tracker.begin_pass(name, settings.epochs, self.progress.epochs_done)
         for epoch in range(self.progress.epochs_done, settings.epochs):
             if examples is None or (number == 1 and self._walks_before(epoch)):
-                examples = self._examples(number, tracker)
+                examples = self._examples(number, epoch, tracker)
             with self._timed(f"{name}_fit"):
                 loss = fitter.fit_epoch(examples, epoch, self.order)
             if not math.isfinite(loss):
@@ -123,6 +125,24 @@ class _Run:
         if self.settings.keep == "best" and self.best:
             restore_weights(self.model.classifier, self.best)
         self._end_pass(number)
+
+    def _span(self, number: int) -> Span:
+        """Which epochs the learning rate's schedule spans, for a pass."""
+        epochs = [self.settings.first_pass.epochs]
+        if self.settings.second_pass.trees is not None:
+            epochs.append(self.settings.second_pass.epochs)
+        if self.settings.optimizer.schedule_over == "pass":
+            return Span(0, epochs[number])
+        return Span(sum(epochs[:number]), sum(epochs))
+
+    def _dropout_rates(self) -> list[np.ndarray] | None:
+        """By slot, how likely each value is taken for unknown in training."""
+        weight = self.settings.classifier.word_dropout
+        if weight == 0:
+            return None
+        counts = self.corpus.value_counts()
+        counts[RELATION] = np.zeros(0, np.int64)
+        return [unknown_rates(counts[slot.attribute], weight) for slot in self.model.slots]
 
     def _take_first_pass(self, folder: Path) -> None:
         """Takes the outcome of another run's first pass for one's own."""
@@ -171,13 +191,13 @@ class _Run:
         every = self.settings.second_pass.walk_every
         return epoch == 0 or (every > 0 and epoch % every == 0)
 
-    def _examples(self, number: int, tracker: Tracker) -> Examples:
-        """The examples that the next epoch learns from."""
+    def _examples(self, number: int, epoch: int, tracker: Tracker) -> Examples:
+        """The examples that the epoch learns from."""
         if number == 0:
             self.gold = self.gold or self._gold_examples()
             return self.gold
         self.walk_weights = trained_weights(self.model.classifier)
-        return self._walk(tracker)
+        return self._walk(epoch, tracker)
 
     def _gold_examples(self) -> Examples:
         with self._timed("projectivize"):
@@ -185,12 +205,17 @@ class _Run:
         with self._timed("gold_computations"):
             return gold_examples(data, oracles.create("static").bind(data.trees), self.model.system, self.model.table)
 
-    def _walk(self, tracker: Tracker | None) -> Examples:
+    def _walk(self, epoch: int, tracker: Tracker | None) -> Examples:
+        """The examples of a walk before the given epoch of the second pass."""
         second = self.settings.second_pass
+        walk = Walk(Policy(second.policy), second.follow)
+        generator = np.random.default_rng([self.settings.seed, epoch])
         with self._timed("projectivize"):
             data, oracle = self._second_pass_data
         with self._timed("second_pass_walk"):
-            examples, report = explore(data, oracle, self.model.system, self.model.table, self.scorer, Target(second.target))
+            examples, report = explore(
+                data, oracle, self.model.system, self.model.table, self.scorer, Target(second.target), walk, generator
+            )
         if tracker is not None:
             tracker.walk(PASSES[1], report)
         if second.examples == ExampleUse.JOIN:
@@ -250,7 +275,8 @@ class _Run:
         examples = None
         if number == 1 and self.walk_weights:
             restore_weights(self.model.classifier, self.walk_weights)
-            examples = self._walk(tracker=None)
+            last_walk = max(epoch for epoch in range(self.progress.epochs_done) if self._walks_before(epoch))
+            examples = self._walk(last_walk, tracker=None)
         restore_weights(self.model.classifier, tensors["weights"])
         checkpoint.restore_optimizer(fitter.optimizer, tensors.get("optimizer", {}))
         self.order.set_state(tensors["generators"]["order"])
@@ -259,13 +285,14 @@ class _Run:
 
 
 def _new_model(settings: Settings, corpus: Corpus) -> Model:
-    embeddings = {}
+    known = [*corpus.encoder.attributes, RELATION]
+    embeddings = {name: Embedding(size, True) for name, size in settings.embeddings.items() if name in known}
     if corpus.vectors is not None:
         size = corpus.vectors.matrix.shape[1]
-        embeddings[settings.vectors.attribute] = Embedding(size, settings.vectors.trained)
+        embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
     wanted = settings.classifier
     shape = ClassifierShape(wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, embeddings)
-    model = Model.new(corpus.encoder, corpus.relations, slots_of(settings.features), shape)
+    model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape)
     if corpus.vectors is not None:
-        model.classifier.set_vectors(settings.vectors.attribute, corpus.vectors.matrix)
+        model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model

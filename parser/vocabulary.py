@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,22 +52,39 @@ class Columns(Protocol):
     feats: list[str]
 
 
-# How an attribute is read off a sentence. "lower" ignores case, as word vectors often do.
+@dataclass(frozen=True)
+class Attribute:
+    """What a feature reads of a word: ``of`` a value of one ``column`` (an attribute of Columns)."""
+
+    column: str
+    of: Callable[[str], str]
+
+
+# "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
 ATTRIBUTES = {
-    "form": lambda sentence: sentence.forms,
-    "lower": lambda sentence: [form.lower() for form in sentence.forms],
-    "upos": lambda sentence: sentence.upos,
-    "xpos": lambda sentence: sentence.xpos,
-    "feats": lambda sentence: sentence.feats,
+    "form": Attribute("forms", lambda form: form),
+    "lower": Attribute("forms", str.lower),
+    "prefix2": Attribute("forms", lambda form: form[:2].lower()),
+    "suffix2": Attribute("forms", lambda form: form[-2:].lower()),
+    "suffix3": Attribute("forms", lambda form: form[-3:].lower()),
+    "suffix4": Attribute("forms", lambda form: form[-4:].lower()),
+    "upos": Attribute("upos", lambda tag: tag),
+    "xpos": Attribute("xpos", lambda tag: tag),
+    "feats": Attribute("feats", lambda feats: feats),
+    "feats_pairs": Attribute("feats", lambda feats: feats),
 }
+
+# Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. They are embedded as the sum of a
+# vector for each element, so that values which differ in one element are alike.
+ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 
 
 def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[str]]:
     """The values of an attribute, a list per sentence. ValueError for an attribute that is not in ATTRIBUTES."""
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
-    read = ATTRIBUTES[attribute]
-    return [read(sentence) for sentence in sentences]
+    column, of = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].of
+    return [[of(value) for value in getattr(sentence, column)] for sentence in sentences]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from parser.classifier import ACTIVATIONS, Classifier, Embedding
 from parser.computations import Examples
 from parser.features import slots_of
 from parser.gradients import loss_and_gradients, set_loss
-from parser.optimization import Fitter
+from parser.optimization import Fitter, Span
 from parser.settings import OptimizerSettings
+from parser.value_sets import Elements, vocabulary_for
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
 SIZES = {"upos": 7, "form": 11, "deprel": 5}
@@ -84,6 +85,25 @@ def test_explicit_gradients_are_those_of_autograd(activation, width, embedded):
             torch.testing.assert_close(parameter.grad, of_autograd[name], msg=name)
 
 
+def test_values_that_are_sets_have_the_sum_of_their_elements_vectors():
+    vocabulary = vocabulary_for("feats_pairs", ["Case=Nom", "Case=Nom|Number=Sing", "_", "Number=Sing|Person=3"])
+    elements = {"upos": Elements.of(vocabulary)}
+    classifier = make({"upos": Embedding(3, trained=True), "form": Embedding(2, trained=True)}, elements=elements)
+    vectors, matrix = classifier.vectors["upos"], classifier.matrix("upos")
+    nom, number, *_ = range(3, 7)  # the most frequent elements first
+    assert vectors.shape == (3 + 4, 3)
+    assert matrix.shape == (3 + 4, 3)
+    torch.testing.assert_close(matrix[:3], vectors[:3])
+    torch.testing.assert_close(matrix[3], vectors[nom])
+    torch.testing.assert_close(matrix[4], vectors[nom] + vectors[number])
+    features, targets = random_features(9), torch.arange(9)[:, None] % 6
+    set_loss(classifier(features), targets).backward()
+    expected = vectors.grad
+    classifier.zero_grad()
+    loss_and_gradients(classifier, features, targets)
+    torch.testing.assert_close(vectors.grad, expected)
+
+
 def test_dropout_drops_the_share_asked_for_and_keeps_the_mean():
     classifier = make(dropout=0.5, input_dropout=0.25)
     features, targets = random_features(9), torch.zeros(9, 1, dtype=torch.int64)
@@ -112,7 +132,7 @@ def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
     targets = np.full((12, width), NO_NODE, np.int32)
     targets[:, -1] = np.arange(12) % 6
     examples = Examples(features.numpy(), targets)
-    fitter = Fitter(classifier, OptimizerSettings(name, rate, "constant", momentum, 0.0, batch_size=5), epochs=150)
+    fitter = Fitter(classifier, OptimizerSettings(name, rate, "constant", "pass", momentum, 0.0, batch_size=5), Span(0, 150))
     order = torch.Generator().manual_seed(0)
     losses = [fitter.fit_epoch(examples, epoch, order) for epoch in range(150)]
     assert losses[-1] < 0.1 < losses[0]
@@ -120,6 +140,12 @@ def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
 
 
 def test_the_learning_rate_falls_along_half_a_cosine():
-    fitter = Fitter(make(), OptimizerSettings("sgd", 1.0, "cosine", 0.0, 0.0, 100), epochs=2)
+    fitter = Fitter(make(), OptimizerSettings("sgd", 1.0, "cosine", "pass", 0.0, 0.0, 100), Span(0, 2))
     rates = [*fitter._learning_rates(0, 2), *fitter._learning_rates(1, 2)]
     np.testing.assert_allclose(rates, [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)
+
+
+def test_the_learning_rate_falls_along_a_line_that_began_in_an_earlier_pass():
+    fitter = Fitter(make(), OptimizerSettings("sgd", 1.0, "linear", "run", 0.0, 0.0, 100), Span(1, 3))
+    rates = [*fitter._learning_rates(0, 2), *fitter._learning_rates(1, 2)]
+    np.testing.assert_allclose(rates, [4 / 6, 3 / 6, 2 / 6, 1 / 6], atol=1e-6)

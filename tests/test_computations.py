@@ -10,7 +10,7 @@ import pytest
 import oracles
 from oracles import Trees
 from parser.arc_standard import NO_NODE, ArcStandard, Configurations
-from parser.computations import Examples, Target, TrainingSentences, _choose, explore, gold_examples
+from parser.computations import Examples, Policy, Target, TrainingSentences, Walk, _choose, explore, gold_examples
 from parser.decoding import parse_in_lockstep
 from parser.features import FeatureTable, slots_of
 from parser.vocabulary import N_RESERVED, Encoder, Vocabulary
@@ -120,6 +120,48 @@ def test_losses_of_a_walk_are_the_edges_that_its_tree_lacks():
         gold = toy.data.trees[s]
         wrong += sum(a != b for a, b in zip(now.heads[row, 1:].tolist(), gold, strict=False))
     assert 0 < wrong == report.lost_edges
+
+
+def policies_and_losses(*walks: Walk) -> list[int]:
+    """Edges lost on walks of a classifier that is often wrong."""
+    rng = random.Random(3)
+    toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
+    bound = oracles.create("nederhof_linear").bind(toy.data.trees)
+    generator = np.random.default_rng(7)
+    explored = [explore(toy.data, bound, toy.system, toy.table, random_scorer(toy, 5), walk=w, generator=generator) for w in walks]
+    return [report.lost_edges for _, report in explored]
+
+
+def test_a_mixed_walk_follows_the_prediction_as_often_as_asked():
+    prediction, always, half, never = policies_and_losses(
+        Walk(), Walk(Policy.MIXED, 1.0), Walk(Policy.MIXED, 0.5), Walk(Policy.MIXED, 0.0)
+    )
+    assert prediction == always > half > never == 0
+
+
+def test_a_sampled_walk_follows_the_distribution():
+    """A sure classifier is followed; one that is not sure is left now and then."""
+    toy = Toy([[2, 3, 0, 5, 3]])
+    bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
+    gold = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
+    scorer = perfect_scorer(toy, gold)
+    lost = {}
+    for sureness in (100, 0):
+        reports = [
+            explore(
+                toy.data,
+                bound,
+                toy.system,
+                toy.table,
+                lambda features, by=sureness: by * scorer(features),
+                walk=Walk(Policy.SAMPLE),
+                generator=np.random.default_rng(seed),
+            )[1]
+            for seed in range(20)
+        ]
+        lost[sureness] = [report.lost_edges for report in reports]
+    assert set(lost[100]) == {0}
+    assert len(set(lost[0])) > 1
 
 
 @pytest.mark.parametrize("target", list(Target))

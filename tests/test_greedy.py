@@ -12,10 +12,18 @@ from parser.classifier import ACTIVATIONS, Embedding
 from parser.decoding import parse_in_lockstep
 from parser.features import slots_of
 from parser.model import ClassifierShape, Model
+from parser.value_sets import vocabulary_for
 from parser.vocabulary import Encoder, Vocabulary
 from tests.toy import sentence
 
 SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
+EMBEDDINGS = [
+    {},
+    {"form": 5},
+    {"form": 5, "deprel": 3},
+    {"form": 5, "upos": 2, "deprel": 3},
+    {"feats_pairs": 4, "form": 5},
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +39,7 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
         {
             "form": Vocabulary.of(form for s in known for form in s.forms),
             "upos": Vocabulary.of(tag for s in known for tag in s.upos),
+            "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
         }
     )
     shape = ClassifierShape(37, activation, 0.5, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
@@ -42,10 +51,11 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("embeddings", [{}, {"form": 5}, {"form": 5, "deprel": 3}, {"form": 5, "upos": 2, "deprel": 3}])
+@pytest.mark.parametrize("embeddings", EMBEDDINGS)
 @pytest.mark.parametrize("single_root", [True, False])
 def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root):
-    model = random_model(sentences, embeddings, activation)
+    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    model = random_model(sentences, embeddings, activation, slots)
     encoded = model.encoder.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = model.greedy_parser().parse(encoded, single_root=single_root)
