@@ -55,11 +55,13 @@ class Classifier(nn.Module):
         activation: relu, tanh, sigmoid or cube.
         dropout: the share of hidden units dropped in training.
         input_dropout: the share of numbers of the embedded input dropped in training.
+        slot_dropout: the share of embedded slots whose whole vectors are dropped in training.
         elements: by attribute, the elements of its values, for those embedded attributes whose values are sets.
     """
 
     one_hot_columns: Tensor
     one_hot_starts: Tensor
+    slot_of_input: Tensor
 
     def __init__(
         self,
@@ -71,6 +73,7 @@ class Classifier(nn.Module):
         activation: str = "relu",
         dropout: float = 0.0,
         input_dropout: float = 0.0,
+        slot_dropout: float = 0.0,
         elements: Mapping[str, Elements] | None = None,
     ) -> None:
         super().__init__()
@@ -92,6 +95,12 @@ class Classifier(nn.Module):
             }
         )
         width = sum(len(self.embedded_columns[name]) * embedding.size for name, embedding in embeddings.items())
+
+        sizes_of_slots = [embeddings[name].size for name, columns in self.embedded_columns.items() for _ in columns]
+        self.n_embedded = len(sizes_of_slots)
+        slot_of_input = torch.arange(self.n_embedded).repeat_interleave(torch.tensor(sizes_of_slots, dtype=torch.int64))
+        self.register_buffer("slot_of_input", slot_of_input, persistent=False)
+        self.slot_dropout = slot_dropout
 
         self.one_hot = nn.EmbeddingBag(max(1, sum(rows)), hidden, mode="sum")
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))

@@ -42,7 +42,7 @@ def loss_and_gradients(classifier: Classifier, features: Tensor, targets: Tensor
     vectors = kept_inputs = None
     if classifier.embedded is not None:
         vectors = classifier.embed(features)
-        kept_inputs = _dropout_mask(vectors, classifier.input_dropout.p)
+        kept_inputs = _input_mask(classifier, vectors)
         if kept_inputs is not None:
             vectors *= kept_inputs
     total = classifier.hidden_input(rows, vectors)
@@ -84,6 +84,16 @@ def _loss_and_gradient(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]
         of_targets = of_targets.masked_fill(targets == NO_NODE, -torch.inf)
         loss, share = -of_targets.logsumexp(1), of_targets.softmax(1)
     return loss.mean(), log_all.exp_().scatter_add_(1, targets.clamp(min=0), -share)
+
+
+def _input_mask(classifier: Classifier, vectors: Tensor) -> Tensor | None:
+    """What to multiply the embedded input by, if numbers of it or the vectors of whole slots are to be dropped."""
+    numbers = _dropout_mask(vectors, classifier.input_dropout.p)
+    slots = _dropout_mask(vectors.new_empty(len(vectors), classifier.n_embedded), classifier.slot_dropout)
+    if slots is None:
+        return numbers
+    slots = slots[:, classifier.slot_of_input]
+    return slots if numbers is None else numbers * slots
 
 
 def _dropout_mask(values: Tensor, share: float) -> Tensor | None:

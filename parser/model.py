@@ -51,6 +51,7 @@ class ClassifierShape:
     activation: str
     dropout: float
     input_dropout: float
+    slot_dropout: float
     embeddings: dict[str, Embedding]
 
 
@@ -102,6 +103,7 @@ class Model:
             shape.activation,
             shape.dropout,
             shape.input_dropout,
+            shape.slot_dropout,
             elements,
         )
         return cls(encoder, relations, slots, shape, classifier)

@@ -77,6 +77,7 @@ class ClassifierSettings:
     activation: str = MISSING
     dropout: float = MISSING
     input_dropout: float = MISSING
+    slot_dropout: float = MISSING
     word_dropout: float = MISSING
 
 
@@ -200,7 +201,8 @@ def check(settings: Settings) -> None:
         if number < least:
             raise SettingsError(f"{key}={number} is too small; it must be at least {least:g}")
     classifier = settings.classifier
-    for key, share in (("dropout", classifier.dropout), ("input_dropout", classifier.input_dropout)):
+    for key in ("dropout", "input_dropout", "slot_dropout"):
+        share = getattr(classifier, key)
         if not 0 <= share < 1:
             raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
     if classifier.word_dropout < 0:

@@ -30,6 +30,7 @@ from parser.model import ClassifierShape, Model
 from parser.optimization import Fitter, Span
 from parser.word_dropout import unknown_rates
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, check
+from parser.table_scorer import table_scorer
 from parser.tracking import Figures, Tracker
 from parser.versions import versions
 
@@ -90,7 +91,6 @@ class _Run:
         self.model.classifier.to(settings.device)
         if settings.first_pass.model is not None:
             self._take_first_pass(Path(settings.first_pass.model))
-        self.scorer = self.model.scorer()
         self.walk_weights: dict[str, Tensor] = {}
         self.gold: Examples | None = None
 
@@ -213,8 +213,9 @@ class _Run:
         with self._timed("projectivize"):
             data, oracle = self._second_pass_data
         with self._timed("second_pass_walk"):
+            scorer = table_scorer(self.model.classifier, self.model.table, self.model.encoder.attributes, data.sentences)
             examples, report = explore(
-                data, oracle, self.model.system, self.model.table, self.scorer, Target(second.target), walk, generator
+                data, oracle, self.model.system, self.model.table, scorer, Target(second.target), walk, generator
             )
         if tracker is not None:
             tracker.walk(PASSES[1], report)
@@ -291,7 +292,7 @@ def _new_model(settings: Settings, corpus: Corpus) -> Model:
         size = corpus.vectors.matrix.shape[1]
         embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
     wanted = settings.classifier
-    shape = ClassifierShape(wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, embeddings)
+    shape = ClassifierShape(wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings)
     model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape)
     if corpus.vectors is not None:
         model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)

@@ -20,7 +20,7 @@ def model_and_file(tmp_path):
     sentences = [sentence([0, 1, 2], rng) for _ in range(5)]
     encoder = Encoder({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     slots = slots_of({"form": ["s0", "b0"], "deprel": ["s0.l1"]})
-    shape = ClassifierShape(8, "relu", 0.0, 0.0, {"form": Embedding(4, False)})
+    shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     Model.new(encoder, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
     return str(tmp_path / "model"), str(write_conllu(tmp_path / "toy.conllu", sentences))
 

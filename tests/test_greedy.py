@@ -42,7 +42,7 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
             "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
         }
     )
-    shape = ClassifierShape(37, activation, 0.5, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
+    shape = ClassifierShape(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
     model = Model.new(encoder, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():

@@ -35,7 +35,7 @@ def model(sentences) -> Model:
         }
     )
     slots = slots_of({"form": ["s0", "b0"], "upos": ["s0", "s1"], "deprel": ["s0.l1"]})
-    shape = ClassifierShape(16, "tanh", 0.5, 0.1, {"form": Embedding(5, False)})
+    shape = ClassifierShape(16, "tanh", 0.5, 0.1, 0.1, {"form": Embedding(5, False)})
     return Model.new(encoder, Vocabulary(["det", "root", "obj"]), slots, shape)
 
 
