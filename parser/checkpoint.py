@@ -82,24 +82,3 @@ def load(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
             group, _, name = key.partition("/")
             groups.setdefault(group, {})[name] = file.get_tensor(key)
     return Progress(**state), groups
-
-
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The state of an optimizer as named tensors."""
-    state = optimizer.state_dict()["state"]
-    return {
-        f"{p}.{name}": torch.as_tensor(value).cpu()
-        for p, values in state.items()
-        for name, value in values.items()
-        if value is not None
-    }
-
-
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Puts the state that optimizer_tensors() gave back into an optimizer of the same kind over the same parameters."""
-    whole = optimizer.state_dict()
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in tensors.items():
-        parameter, _, name = key.partition(".")
-        state.setdefault(int(parameter), {})[name] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": whole["param_groups"]})

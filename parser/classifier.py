@@ -28,7 +28,7 @@ class Activation:
 
 
 ACTIVATIONS = {
-    "relu": Activation(torch.relu, lambda _, out: out > 0),
+    "relu": Activation(torch.relu, lambda _, out: out.sign()),
     "tanh": Activation(torch.tanh, lambda _, out: 1 - out * out),
     "sigmoid": Activation(torch.sigmoid, lambda _, out: out * (1 - out)),
     "cube": Activation(lambda x: x * x * x, lambda x, _: 3 * x * x),  # Chen and Manning 2014
@@ -86,7 +86,7 @@ class Classifier(nn.Module):
         self.register_buffer("one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
 
         self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
-        self.set_values = nn.ModuleDict({name: _SetValues(found, sizes[name]) for name, found in (elements or {}).items()})
+        self.set_values = nn.ModuleDict({name: SetValues(found, sizes[name]) for name, found in (elements or {}).items()})
         rows_of = {name: elements[name].n_elements if elements and name in elements else sizes[name] for name in embeddings}
         self.vectors = nn.ParameterDict(
             {
@@ -158,7 +158,7 @@ class Classifier(nn.Module):
         return self.output(self.dropout(self.activation.apply(total)))
 
 
-class _SetValues(nn.Module):
+class SetValues(nn.Module):
     """From vectors of elements to vectors of values, each the sum of those of its elements."""
 
     values: Tensor

@@ -263,7 +263,7 @@ class _Run:
                 "weights": trained_weights(self.model.classifier),
                 "walk_weights": self.walk_weights,
                 "best": self.best,
-                "optimizer": checkpoint.optimizer_tensors(fitter.optimizer),
+                "optimizer": fitter.updates.state(),
                 "generators": generators,
             },
         )
@@ -279,7 +279,7 @@ class _Run:
             last_walk = max(epoch for epoch in range(self.progress.epochs_done) if self._walks_before(epoch))
             examples = self._walk(last_walk, tracker=None)
         restore_weights(self.model.classifier, tensors["weights"])
-        checkpoint.restore_optimizer(fitter.optimizer, tensors.get("optimizer", {}))
+        fitter.updates.restore(tensors.get("optimizer", {}))
         self.order.set_state(tensors["generators"]["order"])
         torch.set_rng_state(tensors["generators"]["global"])
         return examples
