@@ -10,6 +10,7 @@ end; a row that is there is not run again. RECIPE.md beside it has a table for e
 from __future__ import annotations
 
 import csv
+import json
 import logging
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -142,7 +143,9 @@ def _run(trainings: list[Training], runs: Path) -> list[Row]:
             if not first_pass.exists():
                 first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())
                 run_training(first, base / "first_pass")
-        metrics = run_training(training, base / training.fingerprint(), first_pass)
+        folder = base / training.fingerprint()
+        finished = folder / "metrics.json"  # of a study that was interrupted before its rows were written
+        metrics = json.loads(finished.read_text()) if finished.exists() else run_training(training, folder, first_pass)
         dev = metrics["dev"]
         rows.append(
             Row(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -86,6 +87,7 @@ class Classifier(nn.Module):
         self.register_buffer("one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
 
         self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in embeddings}
+        self.n_values = {name: sizes[name] for name in embeddings}
         self.set_values = nn.ModuleDict({name: SetValues(found, sizes[name]) for name, found in (elements or {}).items()})
         rows_of = {name: elements[name].n_elements if elements and name in elements else sizes[name] for name in embeddings}
         self.vectors = nn.ParameterDict(
@@ -132,6 +134,13 @@ class Classifier(nn.Module):
         vectors = self.vectors[attribute]
         return self.set_values[attribute](vectors) if attribute in self.set_values else vectors
 
+    def vector_gradient(self, attribute: str, by_value: Tensor) -> Tensor:
+        """The gradient of ``vectors[attribute]``, given that of ``matrix(attribute)``."""
+        if attribute not in self.set_values:
+            return by_value
+        sets = cast(SetValues, self.set_values[attribute])
+        return torch.zeros_like(self.vectors[attribute]).index_add_(0, sets.elements, by_value[sets.values])
+
     def one_hot_rows(self, features: Tensor) -> Tensor:
         """int32[batch, one-hot slots]: the rows of the one-hot table that are on."""
         return features[:, self.one_hot_columns] + self.one_hot_starts
@@ -173,8 +182,3 @@ class SetValues(nn.Module):
     def forward(self, vectors: Tensor) -> Tensor:
         """float32[values, size] from float32[elements, size]."""
         return vectors.new_zeros(self.n_values, vectors.shape[1]).index_add(0, self.values, vectors[self.elements])
-
-    def gradient(self, by_value: Tensor, n_elements: int) -> Tensor:
-        """float32[elements, size]: the gradient of the elements' vectors, given float32[values, size] of the values'."""
-        by_element = by_value.new_zeros(n_elements, by_value.shape[1])
-        return by_element.index_add_(0, self.elements, by_value[self.values])

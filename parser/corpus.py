@@ -66,7 +66,8 @@ class Corpus:
         """By attribute, int64[values]: how often the training part has each value."""
         values = self.encoder.encode(self.train.sentences).values
         vocabularies = self.encoder.vocabularies
-        return {name: np.bincount(row, minlength=len(vocabularies[name])) for name, row in zip(vocabularies, values, strict=True)}
+        counted = zip(vocabularies.items(), values, strict=True)
+        return {name: np.bincount(row, minlength=len(vocabulary)) for (name, vocabulary), row in counted}
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
         """int32[words]: the number of each word's relation, negative if training never saw it."""
@@ -95,6 +96,8 @@ def prepare(settings: Settings) -> Corpus:
             vocabularies[attribute] = vocabulary_for(attribute, symbols)
     encoder = Encoder(vocabularies)
     slots = [slot for slot in slots_of(settings.features) if slot.attribute in [*vocabularies, RELATION]]
+    if not slots:
+        raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
     dev, test = (_held_out(part, getattr(settings.treebank, part), encoder, relations) for part in ("dev", "test"))
     return Corpus(train, dev, test, encoder, relations, slots, vectors, settings.projectivization)

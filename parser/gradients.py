@@ -105,8 +105,7 @@ def _vector_gradients(classifier: Classifier, features: Tensor, by_vector: Tenso
         end = start + len(columns) * matrix.shape[1]
         if matrix.requires_grad:
             looked_up = features[:, columns].flatten()
-            set_values = classifier.set_values[name] if name in classifier.set_values else None
-            by_value = matrix.new_zeros(set_values.n_values if set_values is not None else len(matrix), matrix.shape[1])
+            by_value = matrix.new_zeros(classifier.n_values[name], matrix.shape[1])
             by_value.index_add_(0, looked_up, by_vector[:, start:end].reshape(len(looked_up), -1))
-            matrix.grad = by_value if set_values is None else set_values.gradient(by_value, len(matrix))
+            matrix.grad = classifier.vector_gradient(name, by_value)
         start = end

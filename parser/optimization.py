@@ -25,7 +25,7 @@ _SCHEDULES = {
 
 @dataclass(frozen=True)
 class Span:
-    """The epochs that a schedule of the learning rate spans: ``done`` ones lie behind when fitting begins, of ``epochs`` in all."""
+    """The epochs that a schedule spans: ``epochs`` in all, of which ``done`` lie behind when fitting begins."""
 
     done: int
     epochs: int

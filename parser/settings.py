@@ -225,10 +225,10 @@ def _check_embeddings(settings: Settings) -> None:
             raise SettingsError(f"embeddings.{attribute}={size} is too small; it must be at least 1")
     both = settings.vectors.attribute
     if both is not None and both in settings.embeddings:
-        raise SettingsError(f"embeddings.{both} is given, but vectors.attribute={both} has the size vectors.dimensions; drop one")
+        raise SettingsError(f"embeddings.{both} and vectors.attribute={both} are both given; drop one")
     for attribute, addresses in settings.features.items():
         if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
-            raise SettingsError(f"features.{attribute}: its values are sets, which must be embedded; give embeddings.{attribute}")
+            raise SettingsError(f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}")
 
 
 def register() -> None:

@@ -1,4 +1,4 @@
-"""Scores of configurations from rows made in advance, for a walk: many configurations of the same sentences, the weights at rest.
+"""Scores of configurations from rows made in advance, for a walk over sentences while the weights are at rest.
 
 The rows (hidden_tables.py) hold what a slot with a certain value adds to the hidden units, so that the hidden layer of a
 configuration is a sum of rows, whatever the length of the embeddings. Model.scorer() is the slow, obvious twin.

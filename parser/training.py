@@ -28,11 +28,11 @@ from parser.features import RELATION
 from parser.held_out import HeldOut
 from parser.model import ClassifierShape, Model
 from parser.optimization import Fitter, Span
-from parser.word_dropout import unknown_rates
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, check
 from parser.table_scorer import table_scorer
 from parser.tracking import Figures, Tracker
 from parser.versions import versions
+from parser.word_dropout import unknown_rates
 
 log = logging.getLogger(__name__)
 
@@ -292,7 +292,9 @@ def _new_model(settings: Settings, corpus: Corpus) -> Model:
         size = corpus.vectors.matrix.shape[1]
         embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
     wanted = settings.classifier
-    shape = ClassifierShape(wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings)
+    shape = ClassifierShape(
+        wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings
+    )
     model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape)
     if corpus.vectors is not None:
         model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)

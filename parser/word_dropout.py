@@ -15,7 +15,7 @@ from parser.vocabulary import N_RESERVED, UNKNOWN
 
 
 def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
-    """float32[values]: how likely a value is taken for unknown, given how often it was seen (int[values]); reserved ones never."""
+    """float32[values]: how likely each value is taken for unknown, given how often it was seen; reserved ones never are."""
     rates = weight / np.maximum(weight + counts, 1e-9)
     rates[:N_RESERVED] = 0.0
     return rates.astype(np.float32)

@@ -128,8 +128,12 @@ def policies_and_losses(*walks: Walk) -> list[int]:
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
     bound = oracles.create("nederhof_linear").bind(toy.data.trees)
     generator = np.random.default_rng(7)
-    explored = [explore(toy.data, bound, toy.system, toy.table, random_scorer(toy, 5), walk=w, generator=generator) for w in walks]
-    return [report.lost_edges for _, report in explored]
+
+    def lost(walk: Walk) -> int:
+        scorer = random_scorer(toy, 5)
+        return explore(toy.data, bound, toy.system, toy.table, scorer, walk=walk, generator=generator)[1].lost_edges
+
+    return [lost(walk) for walk in walks]
 
 
 def test_a_mixed_walk_follows_the_prediction_as_often_as_asked():

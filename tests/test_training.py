@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,12 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize("epochs_until_death", [1, 3, 4, 5])
 @pytest.mark.parametrize(
-    "overrides", [[], ["classifier.dropout=0.5", "keep=last", "second_pass.walk_every=2", "second_pass.examples=join"]]
+    "overrides",
+    [
+        [],
+        ["classifier.dropout=0.5", "keep=last", "second_pass.walk_every=2", "second_pass.examples=join"],
+        ["recipe=accurate", *SMALL, "second_pass.policy=sample"],
+    ],
 )
 def test_a_killed_run_goes_on_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death, overrides):
     whole = train(run(treebank, *overrides), tmp_path / "whole")
@@ -209,6 +215,36 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
     assert (metrics["test"] is None) == ("treebank.test=null" in overrides)
 
 
+@pytest.mark.parametrize("missing", [(), ("upos",), ("xpos", "feats"), ("upos", "xpos", "feats")])
+@pytest.mark.parametrize("vectors", [(), ("vectors.attribute=null", "+embeddings.form=8")])
+def test_the_accurate_recipe_copes_with_missing_columns(tmp_path, missing, vectors, caplog):
+    """Each sentence has its own tags, so that a parser which reads any column can learn the trees by heart."""
+    rng = random.Random(4)
+    sentences = []
+    for i in range(12):
+        heads = [0, *(rng.randint(1, n) for n in range(1, 5))]
+        columns = {name: "_" if name in missing else f"{name}={i % 4}|x={i % 3}" for name in ("upos", "xpos", "feats")}
+        made = sentence(heads, rng)
+        sentences.append(replace(made, **{name: [value] * len(heads) for name, value in columns.items()}))
+    file = write_conllu(tmp_path / "toy.conllu", sentences)
+    small = ("vectors.dimensions=8", "optimizer.batch_size=20", "optimizer.learning_rate=0.01", "second_pass.epochs=20")
+    metrics = train(run(file, "recipe=accurate", *small, "classifier.hidden=64", *vectors), tmp_path / "run")
+    left_out = {name for name in ("upos", "xpos", "feats", "feats_pairs") if f"every word has {name} '_'" in caplog.text}
+    assert left_out == {*missing, *(["feats_pairs"] if "feats" in missing else [])}
+    assert metrics["test"]["uas"] > 60
+    assert Model.load(tmp_path / "run" / "model").parse(sentences).heads.max() <= 5
+
+
+def test_an_earlier_vector_and_a_learned_one_for_the_same_attribute_are_refused(treebank, tmp_path):
+    with pytest.raises(SettingsError, match="drop one"):
+        train(run(treebank, "+embeddings.form=8"), tmp_path)
+
+
+def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
+    with pytest.raises(SettingsError, match="no feature slot is left"):
+        train(run(treebank, "features.form=[]", "features.upos=[]", "features.deprel=[]"), tmp_path)
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -221,6 +257,14 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
         ("second_pass.trees=some", "known: null, projective_subset"),
         ("treebank.train=null", "treebank.train=FILE"),
         ("optimizer.batch_size=0", "at least 1"),
+        ("optimizer.schedule_over=night", "known: pass, run"),
+        ("second_pass.policy=wander", "known: prediction, mixed, sample"),
+        ("second_pass.follow=1.5", "from 0 to 1"),
+        ("classifier.slot_dropout=1", "slot_dropout=1"),
+        ("classifier.word_dropout=-1", "word_dropout=-1"),
+        ("+embeddings.shape=3", "embeddings.shape: there is no such attribute; known: form"),
+        ("+embeddings.upos=0", "embeddings.upos=0 is too small"),
+        ("+features.feats_pairs=[s0]", "give embeddings.feats_pairs"),
     ],
 )
 def test_settings_that_cannot_be(treebank, tmp_path, override, message):

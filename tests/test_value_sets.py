@@ -40,7 +40,8 @@ def test_no_known_set_is_more_similar(known, value):
 def test_every_value_has_its_elements_and_every_reserved_value_one_of_its_own(known):
     vocabulary = SetVocabulary(known, lambda text: text.split("|"))
     elements = Elements.of(vocabulary)
-    of_value = {v: [e for w, e in zip(elements.values, elements.elements, strict=True) if w == v] for v in range(len(vocabulary))}
+    pairs = list(zip(elements.values, elements.elements, strict=True))
+    of_value = {v: [e for w, e in pairs if w == v] for v in range(len(vocabulary))}
     assert [of_value[v] for v in range(N_RESERVED)] == [[v] for v in range(N_RESERVED)]
     names: dict[int, str] = {}
     for number, symbol in enumerate(known, N_RESERVED):
