@@ -1,10 +1,11 @@
-"""What Nederhof (2019) leaves open, settled by measurement on dev.
+"""Questions settled by measurement on dev: what Nederhof (2019) leaves open, and what each part of recipe=accurate brings.
 
     python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py "studies=[target,walks]" "languages=[hu]" seeds=1 ...
+    python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml. Rows go to experiments/choices/results.csv as trainings
-end; a row that is there is not run again. RECIPE.md beside it has a table for each study.
+The studies and their variants are in configs/experiments/choices.yaml and ablation.yaml. Rows go to results.csv as trainings end;
+a row that is there is not run again. RECIPE.md beside it has a table for each study.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Study:
 class Choices:
     """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
 
+    title: str = MISSING
     languages: list[str] = field(default_factory=list)
     seeds: int = MISSING
     recipe: str = MISSING
@@ -138,7 +140,9 @@ def _run(trainings: list[Training], runs: Path) -> list[Row]:
     for training in trainings:
         base = runs / training.recipe / f"{training.treebank}-seed{training.seed}"
         first_pass = None
-        if not any(setting.startswith(_FIRST_PASS) for setting in training.overrides):
+        # A schedule over the run knows of the second pass, so its first pass is nobody else's.
+        in_passes = training.settings().optimizer.schedule_over == "pass"
+        if in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides):
             first_pass = base / "first_pass" / "model"
             if not first_pass.exists():
                 first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())
@@ -166,7 +170,7 @@ def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
     """Markdown: a table for each study."""
     languages, seeds = list(wanted.languages), range(1, wanted.seeds + 1)
     lines = [
-        f"# What the paper leaves open, recipe={wanted.recipe}, column=5",
+        f"# {wanted.title}, recipe={wanted.recipe}",
         "",
         f"LAS on dev in percent, seeds 1 to {wanted.seeds}, mean ± standard deviation; the last column is the mean difference "
         "from the first line of the table, over treebanks and seeds, ± its standard error.",

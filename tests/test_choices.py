@@ -14,6 +14,7 @@ from parser.settings import check
 from tests.toy import CONFIGS, ROOT
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
+ABLATION = OmegaConf.load(CONFIGS / "experiments" / "ablation.yaml")
 
 
 @pytest.mark.parametrize("name", list(STUDIES))
@@ -27,6 +28,12 @@ def test_every_variant_is_a_training_that_can_be_made(name):
         if not any(setting.startswith(_FIRST_PASS) for setting in settings):  # then it shares the default's first pass
             for key in ("first_pass", "vectors", "classifier", "optimizer", "features", "projectivization", "keep"):
                 assert made[key] == first_pass[key]
+
+
+@pytest.mark.parametrize("name", list(ABLATION.all_studies))
+def test_every_variant_of_the_ablation_is_a_training_that_can_be_made(name):
+    for settings in ABLATION.all_studies[name].variants.values():
+        check(Training("hu", ABLATION.recipe, 5, 1, "there", tuple(settings)).settings())
 
 
 def test_differences_are_paired_by_treebank_and_seed():
