@@ -1,0 +1,185 @@
+"""What a parser loses when its tags are a tagger's: trained on gold tags, and trained on predicted ones.
+
+    python experiments/noisy_tags.py paths.treebanks=../shared/ud-v2.2
+
+A tagger of UDPipe 1 (extra ``compare``), trained on the training part, tags dev and test (UPOS, XPOS, FEATS); taggers trained on
+other folds tag the training part, so that its tags are as noisy as those to come. Rows go to results.csv, the table beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+
+import hydra
+import numpy as np
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import MISSING
+from tqdm import tqdm
+
+from cells import Training, run_training
+from parser.atomic import replacing
+from parser.evaluation import evaluate_files
+from parser.held_out import HeldOut
+from parser.model import Model
+from parser.treebank import read_treebank
+
+# Two models, for tags and for lemmas, are UDPipe's default; lemmas are not read here.
+TAGGER = {"models": "1", "provide_lemma_1": "0", "iterations_1": "10"}
+
+
+@dataclass
+class Paths:
+    """Where things lie on this machine."""
+
+    treebanks: str = MISSING
+
+
+@dataclass
+class NoisyTags:
+    """What to measure; configs/experiments/noisy_tags.yaml says what each key is for."""
+
+    languages: list[str] = field(default_factory=list)
+    seeds: int = MISSING
+    recipe: str = MISSING
+    folds: int = MISSING
+    workers: int = MISSING
+    results: str = MISSING
+    runs: str = MISSING
+    paths: Paths = field(default_factory=Paths)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of results.csv: percentages on test, all words, full relations; how many tags of test are right."""
+
+    treebank: str
+    seed: str
+    training_tags: str
+    test_tags: str
+    las: str
+    uas: str
+    upos: str
+    ufeats: str
+
+
+ConfigStore.instance().store(name="noisy_tags_schema", node=NoisyTags)
+
+
+@hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="noisy_tags")
+def main(wanted: NoisyTags) -> None:
+    """Tags, trains, parses, and writes the table."""
+    GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
+    rows: list[Row] = []
+    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
+    with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
+        folders = {language: Path(wanted.runs) / language for language in wanted.languages}
+        trainings = {language: _training(wanted, language, 1) for language in wanted.languages}
+        tagging = [pool.submit(tag_treebank, trainings[name], folders[name], wanted.folds) for name in wanted.languages]
+        for job in tagging:
+            job.result()
+        jobs = [
+            pool.submit(measure, _training(wanted, language, seed), folders[language])
+            for seed in range(1, wanted.seeds + 1)
+            for language in wanted.languages
+        ]
+        for done in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
+            rows += done.result()
+    rows.sort(key=astuple)
+    results = Path(wanted.results)
+    results.mkdir(parents=True, exist_ok=True)
+    with replacing(results / "results.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([column.name for column in fields(Row)])
+        writer.writerows(astuple(row) for row in rows)
+    text = report(rows, list(wanted.languages), wanted.recipe)
+    (results / "table.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+def _training(wanted: NoisyTags, language: str, seed: int) -> Training:
+    return Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, ())
+
+
+def tag_treebank(training: Training, folder: Path, folds: int) -> None:
+    """Writes train.conllu, dev.conllu and test.conllu with predicted tags into the folder, unless they are there."""
+    import udpipe  # an extra
+
+    treebank = training.settings().treebank
+    texts = {part: Path(str(getattr(treebank, part))).read_text(encoding="utf-8") for part in ("train", "dev", "test")}
+    if all((folder / f"{part}.conllu").exists() for part in texts):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    options = udpipe.options_of(TAGGER)
+    udpipe.train(folder / "tagger.udpipe", texts["train"], tagger=options)
+    tagger = udpipe.load(folder / "tagger.udpipe")
+    tagged = {part: udpipe.tag(tagger, texts[part]) for part in ("dev", "test")}
+    blocks = [f"{block}\n\n" for block in texts["train"].strip().split("\n\n")]
+    tagged_blocks = dict.fromkeys(range(len(blocks)), "")
+    for fold in range(folds):
+        udpipe.train(
+            folder / f"fold{fold}.udpipe", "".join(b for i, b in enumerate(blocks) if i % folds != fold), tagger=options
+        )
+        of_fold = udpipe.load(folder / f"fold{fold}.udpipe")
+        tagged_blocks |= {i: udpipe.tag(of_fold, b) for i, b in enumerate(blocks) if i % folds == fold}
+    tagged["train"] = "".join(tagged_blocks.values())
+    for part, text in tagged.items():
+        with replacing(folder / f"{part}.conllu") as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def measure(training: Training, folder: Path) -> list[Row]:
+    """Trains on gold and on predicted tags, and parses test with both. Runs in a process of its own."""
+    logging.disable(logging.WARNING)
+    gold_test = str(training.settings().treebank.test)
+    predicted = tuple(f"treebank.{part}={folder / part}.conllu" for part in ("train", "dev", "test"))
+    tagged_test = folder / "test.conllu"
+    right = evaluate_files(gold_test, tagged_test)
+    tag_scores = {"gold": ("100.0000", "100.0000"), "predicted": (f"{right['upos'].f1:.4f}", f"{right['ufeats'].f1:.4f}")}
+    rows = []
+    for training_tags, overrides in (("gold", ()), ("predicted", predicted)):
+        of_tags = Training(training.treebank, training.recipe, training.column, training.seed, training.treebanks, overrides)
+        run_folder = folder / f"{training_tags}-seed{training.seed}"
+        if not (run_folder / "metrics.json").exists():
+            run_training(of_tags, run_folder)
+        model = Model.load(run_folder / "model")
+        for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
+            held_out = HeldOut.of(read_treebank(path).sentences, model.encoder, model.relations)
+            scores = held_out.measure(model, single_root=True)
+            figures = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
+            rows.append(Row(training.treebank, str(training.seed), training_tags, test_tags, *figures))
+    return rows
+
+
+def report(rows: list[Row], languages: list[str], recipe: str) -> str:
+    """Markdown: LAS / UAS by tags of training and test."""
+    lines = [
+        f"# Noisy tags, recipe={recipe}",
+        "",
+        "LAS / UAS on test in percent, all words, full relations, mean ± standard deviation over seeds. Predicted tags are those of "
+        "UDPipe 1's tagger trained on the training part; UPOS and FEATS of test are right as often as the last column says.",
+        "",
+        "| treebank | tags of training | tags of test | LAS | UAS | UPOS / FEATS right |",
+        "|---|---|---|---|---|---|",
+    ]
+    for language in languages:
+        for training_tags in ("gold", "predicted"):
+            for test_tags in ("gold", "predicted"):
+                found = [r for r in rows if (r.treebank, r.training_tags, r.test_tags) == (language, training_tags, test_tags)]
+                las, uas = (_shown([float(getattr(row, name)) for row in found]) for name in ("las", "uas"))
+                right = f"{float(found[0].upos):.2f} / {float(found[0].ufeats):.2f}"
+                lines.append(f"| {language} | {training_tags} | {test_tags} | {las} | {uas} | {right} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(scores: list[float]) -> str:
+    return f"{np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
+
+
+if __name__ == "__main__":
+    main()
