@@ -4,8 +4,8 @@
     python experiments/choices.py "studies=[target,walks]" "languages=[hu]" seeds=1 ...
     python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml and ablation.yaml. Rows go to results.csv as trainings end;
-a row that is there is not run again. RECIPE.md beside it has a table for each study.
+The studies and their variants are in configs/experiments/choices.yaml and ablation.yaml. Rows go to results.csv as trainings
+end; a row that is there is not run again. RECIPE.md beside it has a table for each study.
 """
 
 from __future__ import annotations
