@@ -151,8 +151,8 @@ def report(rows: Rows, languages: list[str], systems: list[str]) -> str:
         "# recipe=accurate beside UDPipe 1",
         "",
         "LAS / UAS on test in percent, all words, full relations, gold tags; mean ± standard deviation over seeds. UDPipe 1.4 "
-        "was trained on the same files (options: experiments/udpipe.py), one seed. In parentheses the CPU seconds of the training, "
-        "one thread, mean.",
+        "was trained on the same files (options: experiments/udpipe.py), one seed. In parentheses the CPU seconds of the "
+        "training, one thread, mean.",
         "",
         "| | " + " | ".join(languages) + " |",
         "|---" * (len(languages) + 1) + "|",

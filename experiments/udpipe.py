@@ -1,6 +1,6 @@
 """UDPipe 1 (Straka and Strakova 2017, package ufal.udpipe, extra ``compare``): training on a treebank, tagging, parsing.
 
-The parser's options are those of its manual for gold tags; the seeds of UDPipe are fixed, so a training gives the same model again.
+The parser's options are those of its manual for gold tags. Its seeds are fixed, so a training gives the same model again.
 """
 
 from __future__ import annotations
