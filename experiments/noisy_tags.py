@@ -3,7 +3,8 @@
     python experiments/noisy_tags.py paths.treebanks=../shared/ud-v2.2
 
 A tagger of UDPipe 1 (extra ``compare``), trained on the training part, tags dev and test (UPOS, XPOS, FEATS); taggers trained
-on other folds tag the training part, so that its tags are as noisy as those to come. Rows go to results.csv, the table beside it.
+on other folds tag the training part, so that its tags are as noisy as those to come. Rows go to results.csv, the table beside
+it.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def report(rows: list[Row], languages: list[str], recipe: str) -> str:
     lines = [
         f"# Noisy tags, recipe={recipe}",
         "",
-        "LAS / UAS on test in percent, all words, full relations, mean ± standard deviation over seeds. Predicted tags are those "
+        "LAS / UAS on test in percent, all words, full relations, mean ± deviation over seeds. Predicted tags are those "
         "of UDPipe 1's tagger trained on the training part; UPOS and FEATS of test are right as often as the last column says.",
         "",
         "| treebank | tags of training | tags of test | LAS | UAS | UPOS / FEATS right |",
