@@ -122,6 +122,11 @@ class CompiledGradients:
 
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
+        # Looked up once, and without what autograd does about parameters.
+        self._weights = None if classifier.embedded is None else classifier.embedded.weight.detach()
+        self._bias = classifier.hidden_bias.detach()
+        self._output, self._output_bias = classifier.output.weight.detach(), classifier.output.bias.detach()
+        self._activation = classifier.activation
         parameters = dict(classifier.named_parameters())
         self.gradients = {name: Gradient.like(matrix_of(p)) for name, p in parameters.items() if p.requires_grad}
         columns, starts = classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist()
@@ -139,6 +144,7 @@ class CompiledGradients:
             else:
                 self._embedded.append(_Table(matrix, columns, [0] * len(columns), self._width, size, gradient))
             self._width += len(columns) * size
+        self._trains_vectors = any(table.gradient is not None for table in self._embedded)
         self._make_room(0)
 
     def _make_room(self, batch: int) -> None:
@@ -146,7 +152,6 @@ class CompiledGradients:
         self._inputs = torch.empty(batch, self._width)
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    @torch.no_grad()
     def loss(self, features: Tensor, targets: Tensor) -> float:
         """The loss of a batch, as set_loss(classifier(features), targets); its gradients go to ``gradients``.
 
@@ -156,46 +161,51 @@ class CompiledGradients:
             features: int32[batch, slots].
             targets: int64[batch, targets].
         """
-        classifier, activation, output = self._classifier, self._classifier.activation, self._classifier.output
         values = features.numpy()
         if len(values) > len(self._inputs):
             self._make_room(len(values))
         inputs, ones = self._inputs[: len(values)], self._ones[: len(values)]
-        kept_inputs = dropout_mask(inputs, classifier.input_dropout.p)
-        kept_slots = dropout_mask(torch.empty(len(values), classifier.n_embedded), classifier.slot_dropout)
+        kept_inputs, kept_slots, kept = self._dropout_masks(inputs)
         scale = ones if kept_slots is None else kept_slots.numpy()
-        if classifier.embedded is None:
-            total = classifier.hidden_bias.repeat(len(values), 1)
+        if self._weights is None:
+            total = self._bias.repeat(len(values), 1)
         else:
             self._embed(values, scale, inputs)
             if kept_inputs is not None:
                 inputs *= kept_inputs
-            total = product(inputs, classifier.embedded.weight, classifier.hidden_bias)
+            total = product(inputs, self._weights, self._bias)
         self._one_hot.add(values, total.numpy())
-        active = activation.apply(total)
-        kept = dropout_mask(active, classifier.dropout.p)
+        active = self._activation.apply(total)
         hidden = active if kept is None else active * kept
-        log_probabilities = product(hidden, output.weight, output.bias).log_softmax(1)
+        log_probabilities = product(hidden, self._output, self._output_bias).log_softmax(1)
         by_score = log_probabilities.exp()
         by_bias = self.gradients["output.bias"].values[0]
         loss = kernels.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
 
         self._set("output.weight", product(by_score.t(), hidden.t()))
-        by_total = product(by_score, output.weight.t())
+        by_total = product(by_score, self._output.t())
         if kept is not None:
             by_total *= kept
-        by_total *= activation.slope(total, active)
+        by_total *= self._activation.slope(total, active)
         kernels.column_sums(by_total.numpy(), self.gradients["hidden_bias"].values[0])
         self._one_hot.collect(by_total.numpy(), values, ones)
-        if classifier.embedded is not None:
+        if self._weights is not None:
             self._set("embedded.weight", product(by_total.t(), inputs.t()))
-            if any(table.gradient is not None for table in self._embedded):
-                by_input = product(by_total, classifier.embedded.weight.t())
+            if self._trains_vectors:
+                by_input = product(by_total, self._weights.t())
                 if kept_inputs is not None:
                     by_input *= kept_inputs
                 for table, its_scale in self._with_scale(scale):
                     table.collect(by_input.numpy(), values, its_scale)
         return loss
+
+    def _dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """What to multiply by, for float32[batch, width] of inputs, float32[batch, embedded slots] and the hidden units."""
+        classifier = self._classifier
+        of_inputs = dropout_mask(inputs, classifier.input_dropout.p)
+        of_slots = dropout_mask(inputs.new_empty(len(inputs), classifier.n_embedded), classifier.slot_dropout)
+        of_units = dropout_mask(inputs.new_empty(len(inputs), len(self._bias)), classifier.dropout.p)
+        return of_inputs, of_slots, of_units
 
     def _embed(self, features: np.ndarray, scale: np.ndarray, inputs: Tensor) -> None:
         """Fills in the inputs, float32[batch, width]: the vectors of the embedded slots side by side, each times its scale."""

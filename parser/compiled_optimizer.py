@@ -26,12 +26,14 @@ class CompiledOptimizer:
     """
 
     def __init__(self, parameters: Mapping[str, nn.Parameter], settings: OptimizerSettings) -> None:
-        self._settings = settings
+        # Read once: an access to hydra's settings takes as long as a small product.
+        self._name, self._momentum, self._decay = settings.name, settings.momentum, settings.weight_decay
         self._weights = {name: matrix_of(parameter) for name, parameter in parameters.items()}
         self._steps = 0
         kinds = {"sgd": ["momentum_buffer"] if settings.momentum else []}.get(settings.name, ["exp_avg", "exp_avg_sq"])
-        # By parameter, and by name in torch.optim.
+        # By parameter, and by name in torch.optim; the same as arrays.
         self._moments = {name: {kind: torch.zeros_like(p.detach()) for kind in kinds} for name, p in parameters.items()}
+        self._arrays = {name: [matrix_of(moment) for moment in moments.values()] for name, moments in self._moments.items()}
 
     def step(self, gradients: Mapping[str, Gradient], rate: float) -> None:
         """Changes the parameters.
@@ -41,21 +43,19 @@ class CompiledOptimizer:
             rate: the learning rate.
         """
         self._steps += 1
-        if self._settings.name == "sgd":
+        if self._name == "sgd":
             self._sgd(gradients, rate)
         else:
             self._adam(gradients, rate)
 
     def _sgd(self, gradients: Mapping[str, Gradient], rate: float) -> None:
-        constants = np.float32(rate), np.float32(self._settings.momentum), np.float32(self._settings.weight_decay)
+        constants = np.float32(rate), np.float32(self._momentum), np.float32(self._decay)
         for name, weights in self._weights.items():
-            gradient, moments = gradients[name], self._moments[name]
-            velocity = matrix_of(moments["momentum_buffer"]) if moments else _NOTHING
+            gradient, (velocity,) = gradients[name], self._arrays[name] or [_NOTHING]
             kernels.sgd(weights, gradient.values, gradient.used, velocity, *constants)
 
     def _adam(self, gradients: Mapping[str, Gradient], rate: float) -> None:
-        decay = self._settings.weight_decay
-        decoupled = self._settings.name == "adamw"
+        decay, decoupled = self._decay, self._name == "adamw"
         constants = (
             np.float32(rate / (1 - _BETA1**self._steps)),
             np.float32(math.sqrt(1 - _BETA2**self._steps)),
@@ -66,14 +66,13 @@ class CompiledOptimizer:
             np.float32(_EPSILON),
         )
         for name, weights in self._weights.items():
-            gradient, moments = gradients[name], self._moments[name]
-            mean, square = matrix_of(moments["exp_avg"]), matrix_of(moments["exp_avg_sq"])
+            gradient, (mean, square) = gradients[name], self._arrays[name]
             kernels.adam(weights, gradient.values, gradient.used, mean, square, *constants)
 
     def state(self) -> dict[str, Tensor]:
         """What a step depends on besides the weights, named as torch.optim's: ``NUMBER_OF_PARAMETER.exp_avg`` and so on."""
         named = {f"{i}.{kind}": t for i, moments in enumerate(self._moments.values()) for kind, t in moments.items()}
-        if self._settings.name != "sgd":
+        if self._name != "sgd":
             named |= {f"{i}.step": torch.tensor(float(self._steps)) for i in range(len(self._moments))}
         return named
 

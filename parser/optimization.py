@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from parser.classifier import Classifier
 from parser.computations import Examples
@@ -70,14 +71,15 @@ class Fitter:
         targets = torch.from_numpy(examples.targets).to(self._device, torch.int64)[order]
         size = self.settings.batch_size
         rates = self._learning_rates(epoch, math.ceil(len(examples) / size))
-        total = torch.zeros((), dtype=torch.float64, device=self._device)
+        total: Tensor | float = 0.0
         for values, right, rate in zip(features.split(size), targets.split(size), rates, strict=True):
             if self._word_dropout is not None:
                 values = self._word_dropout(values)
-            total += self.updates.update(values, right, rate) * len(values)
+            total = total + self.updates.update(values, right, rate) * len(values)
         return float(total) / len(examples)
 
     def _learning_rates(self, epoch: int, batches: int) -> Iterator[float]:
+        # Settings and schedule are looked up once: hydra's settings are slow to read.
+        schedule, highest = _SCHEDULES[self.settings.schedule], self.settings.learning_rate
         for batch in range(batches):
-            done = (self.span.done + epoch + batch / batches) / self.span.epochs
-            yield _SCHEDULES[self.settings.schedule](done) * self.settings.learning_rate
+            yield schedule((self.span.done + epoch + batch / batches) / self.span.epochs) * highest

@@ -1,6 +1,7 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing} [OPTIONS]; JSON, and a table on stderr.
+"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training} [OPTIONS].
 
-Each benchmark is a module of scripts/benchmarks with a function ``run(arguments) -> dict``; its name and --help explain it.
+It prints JSON, and a table to stderr. Each benchmark is a module of scripts/benchmarks with a function
+``run(arguments) -> dict``; its name and --help explain it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from importlib import import_module
 BENCHMARKS = {
     "oracles": "benchmarks.oracles",
     "parsing": "benchmarks.parsing",
+    "training": "benchmarks.training",
 }
 
 

@@ -1,0 +1,174 @@
+"""How fast training is: python scripts/benchmark.py training [KEY=VALUE ...] [--treebank-file FILE].
+
+The settings are those of scripts/train.py. Trains for some epochs of both passes, and measures in one process, one after the
+other, as often as there are epochs:
+
+* an epoch of updates, from the examples on;
+* the matrix products of these updates alone, at the same shapes, by the same library; and by torch.mm;
+* a walk of the second pass, oracle included. Its share is that of the training (walks and epochs, no evaluation) of a second
+  pass as long as the settings say.
+
+The time to start is that of scripts/train.py, from the start of a new process to the end of its first update. Medians are
+reported; compiled kernels are in their caches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from hydra import compose, initialize_config_dir
+from torch import Tensor
+
+from benchmarks.first_update import AFTER_UPDATE
+from benchmarks.machine import machine
+from parser import training
+from parser.classifier import Classifier
+from parser.matrix_products import product
+from parser.optimization import Fitter
+from parser.settings import Settings, register
+from parser.versions import versions
+
+_ROOT = Path(__file__).resolve().parents[2]
+# Its exit status tells a run that came to its first update from one that ended otherwise.
+_FIRST_UPDATE = Path(__file__).with_name("first_update.py")
+
+Product = Callable[[Tensor, Tensor], Tensor]
+
+
+def run(arguments: list[str]) -> dict[str, Any]:
+    """Measures as the command line says; see the module."""
+    parser = argparse.ArgumentParser(prog="benchmark.py training", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
+    parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
+    parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
+    parser.add_argument("--starts", type=int, default=3, help="processes that are started (default 3; 0 for none)")
+    given = parser.parse_args(arguments)
+    overrides = list(given.overrides)
+    if given.treebank_file:
+        overrides += [f"treebank.train={given.treebank_file}", "treebank.dev=null", "treebank.test=null"]
+
+    seconds = measure(overrides, given.times)
+    seconds["start_up"] = [start_up(overrides) for _ in range(given.starts)]
+    medians = {name: statistics.median(found) for name, found in seconds.items() if found}
+    whole = settings_of(overrides)
+    result: dict[str, Any] = {
+        "overrides": overrides,
+        "recipe": whole.recipe,
+        "threads": whole.threads,
+        "median_seconds": medians,
+        "epoch_over_products": ratio(seconds["epoch"], seconds["products"]),
+        "epoch_over_products_by_torch_mm": ratio(seconds["epoch"], seconds["products_by_torch_mm"]),
+    }
+    if "walk" in medians:
+        result["walk_percent_of_second_pass"] = walk_percent(medians["walk"], medians["epoch"], whole)
+    for name, value in (medians | {key: found for key, found in result.items() if isinstance(found, float)}).items():
+        print(f"{name:36} {value:10.4f}", file=sys.stderr)
+    return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
+
+
+def settings_of(overrides: list[str]) -> Settings:
+    """The settings of scripts/train.py with these overrides."""
+    register()
+    with initialize_config_dir(str(_ROOT / "configs"), version_base="1.3"):
+        return compose("train", overrides=overrides)  # type: ignore[return-value]
+
+
+def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
+    """Seconds of epochs, of their products, and of walks; the first of each does not count."""
+    shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.walk_every=1"]
+    settings = settings_of([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
+    seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "walk": []}
+
+    class MeasuringFitter(Fitter):
+        def __init__(self, classifier: Classifier, *more: Any) -> None:
+            super().__init__(classifier, *more)
+            self._classifier = classifier
+
+        def fit_epoch(self, examples, epoch, generator) -> float:
+            start = time.perf_counter()
+            loss = super().fit_epoch(examples, epoch, generator)
+            seconds["epoch"].append(time.perf_counter() - start)
+            size = self.settings.batch_size
+            seconds["products"].append(seconds_of_products(self._classifier, len(examples), size, product))
+            by_torch = seconds_of_products(self._classifier, len(examples), size, lambda a, b: a @ b.t())
+            seconds["products_by_torch_mm"].append(by_torch)
+            return loss
+
+    walk = training._Run._walk
+
+    def timed_walk(*arguments: Any) -> Any:
+        start = time.perf_counter()
+        examples = walk(*arguments)
+        seconds["walk"].append(time.perf_counter() - start)
+        return examples
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(training, "Fitter", MeasuringFitter),
+        patch.object(training._Run, "_walk", timed_walk),
+    ):
+        training.train(settings, Path(folder))
+    return {name: found[1:] for name, found in seconds.items()}
+
+
+@torch.no_grad()
+def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, multiply: Product) -> float:
+    """The time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
+    output, embedded = classifier.output.weight, classifier.embedded
+    weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
+    trained = any(matrix.requires_grad for matrix in classifier.vectors.values())
+    whole, rest = divmod(examples, batch_size)
+    start = time.perf_counter()
+    for size, batches in ((batch_size, whole), (rest, int(rest > 0))):
+        inputs = torch.zeros(size, weights.shape[1])
+        hidden, by_score = torch.zeros(size, output.shape[1]), torch.zeros(size, output.shape[0])
+        for _ in range(batches):
+            multiply(hidden, output)
+            multiply(by_score.t(), hidden.t())
+            multiply(by_score, output.t())
+            if embedded is not None:
+                multiply(inputs, weights)
+                multiply(hidden.t(), inputs.t())
+                if trained:
+                    multiply(hidden, weights.t())
+    return time.perf_counter() - start
+
+
+def ratio(dividends: list[float], divisors: list[float]) -> float:
+    """The median ratio of measurements made one right after the other."""
+    return statistics.median(a / b for a, b in zip(dividends, divisors, strict=True))
+
+
+def walk_percent(walk: float, epoch: float, settings: Settings) -> float:
+    """Percentage of a second pass's walks and epochs that is walks, given the seconds of one each."""
+    epochs, every = settings.second_pass.epochs, settings.second_pass.walk_every
+    walks = math.ceil(epochs / every) * walk if every else walk
+    return 100 * walks / (walks + epochs * epoch)
+
+
+def start_up(overrides: list[str]) -> float:
+    """Seconds from the start of a process to the end of its first update.
+
+    Raises:
+        ValueError: it ended otherwise; the message is what it said.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(_FIRST_UPDATE), *overrides, f"hydra.run.dir={folder}"]
+        start = time.perf_counter()
+        process = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.perf_counter() - start
+    if process.returncode != AFTER_UPDATE:
+        raise ValueError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")
+    return seconds
