@@ -120,8 +120,7 @@ class ArcStandard:
             configurations.stack_sizes,
             configurations.buffer_fronts,
             configurations.lengths,
-            self.action_steps,
-            self.action_relations,
+            self.n_relations,
             NO_NODE if self.root_relation is None else self.root_relation,
             single_root,
         )
@@ -167,40 +166,45 @@ class ArcStandard:
 
 
 @njit(cache=True, nogil=True)
-def _best_actions(scores, rows, sizes, fronts, lengths, action_steps, action_relations, root_relation, single_root):
+def _best_actions(scores, rows, sizes, fronts, lengths, n_relations, root_relation, single_root):
     best = np.empty(len(rows), np.int32)
     for r in range(len(rows)):
         row = rows[r]
         buffered = fronts[row] <= lengths[row]
-        best[r] = best_action(scores, r, sizes[row], buffered, action_steps, action_relations, root_relation, single_root)
+        best[r] = best_action(scores, r, sizes[row], buffered, n_relations, root_relation, single_root)
     return best
 
 
 @njit(cache=True, nogil=True)
-def best_action(scores, r, size, buffered, action_steps, action_relations, root_relation, single_root):
+def best_action(scores, r, size, buffered, n_relations, root_relation, single_root):
     """The best applicable action of a configuration with ``size`` = k + 1; ``scores[r]`` are its scores."""
-    can_reduce_left = size >= 2 and not (single_root and size == 2 and buffered)
-    can_reduce_right = size >= 3
-    at_root = size == 2  # reduce_left would make a child of the root
     highest = -np.inf
-    chosen = -1
-    for action in range(len(action_steps)):
-        if chosen >= 0 and not scores[r, action] > highest:
+    chosen = NO_NODE
+    if buffered:
+        chosen = 0
+        highest = scores[r, 0]
+    for right in range(2):  # reduce_left, then reduce_right
+        if size < 2 + right or (single_root and size == 2 and buffered):
             continue
-        step = action_steps[action]
-        if step == SHIFT:
-            if not buffered:
+        makes_root = size == 2
+        for relation in range(n_relations):
+            if single_root and root_relation >= 0 and makes_root != (relation == root_relation):
                 continue
-        else:
-            if not (can_reduce_left if step == REDUCE_LEFT else can_reduce_right):
-                continue
-            if single_root and root_relation >= 0:
-                makes_root = at_root and step == REDUCE_LEFT
-                if makes_root != (action_relations[action] == root_relation):
-                    continue
-        highest = scores[r, action]
-        chosen = action
+            action = 1 + right * n_relations + relation
+            if chosen == NO_NODE or scores[r, action] > highest:
+                chosen = action
+                highest = scores[r, action]
     return chosen
+
+
+@njit(cache=True, nogil=True)
+def forced_action(size, buffered, root_relation, single_root):
+    """The action of a configuration in which only one is possible, whatever the scores; NO_NODE if there are several."""
+    if buffered and (size == 1 or (single_root and size == 2)):
+        return 0
+    if not buffered and size == 2 and single_root and root_relation >= 0:
+        return 1 + root_relation
+    return NO_NODE
 
 
 @njit(cache=True, nogil=True)

@@ -22,6 +22,7 @@ from parser.vocabulary import ABSENT, N_RESERVED, Sentences
 RELATION = "deprel"
 
 _ADDRESS = re.compile(r"([sb])(\d)((?:\.[lr][1-9])*)")
+_BUFFER = [f"b{i}" for i in range(10)]
 _MAX_MOVES = 3
 
 
@@ -62,6 +63,7 @@ class FeatureTable:
     Attributes:
         slots: the slots.
         programs: int32[addresses, 9], the addresses as numbers; see _program().
+        in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes upon a shift alone.
         columns: int32[slots, 2]: by slot, which address, and which row of ``Sentences.values`` (NO_NODE: the relation).
     """
 
@@ -75,6 +77,7 @@ class FeatureTable:
         self.slots = list(slots)
         addresses = list(dict.fromkeys(slot.address for slot in slots))
         self.programs = np.stack([_program(address) for address in addresses])
+        self.in_buffer = np.array([address in _BUFFER for address in addresses])
         self.columns = np.array(
             [
                 (addresses.index(slot.address), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))

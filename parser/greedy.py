@@ -1,43 +1,54 @@
 """Greedy parsing in one compiled loop: the classifier is evaluated configuration by configuration, from rows made in advance.
 
-A step reads its slots, adds up their rows (hidden_tables.py), and multiplies the units that are on by the output weights.
-Nothing of it depends on which other sentences are parsed with it, so the result is the same for any batching and any number of
-threads. decoding.parse_in_lockstep is the slow, obvious twin.
+A step adds up a row for every address (type_rows.py), and multiplies the units that are on by the output weights. What the
+addresses in the buffer add is kept until the next shift; where only one action is possible, nothing is computed. Nothing of it
+depends on which other sentences are parsed along, so the result is the same for any batching and any number of threads.
+decoding.parse_in_lockstep is the slow, obvious twin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
-from parser.arc_standard import NO_NODE, ArcStandard, best_action, take_step
+from parser.arc_standard import NO_NODE, ArcStandard, best_action, forced_action, take_step
 from parser.classifier import Classifier
 from parser.decoding import Parses
-from parser.features import FeatureTable, find_nodes, read_slots
-from parser.hidden_tables import HiddenTables, TableMaker
+from parser.features import FeatureTable, find_nodes
+from parser.hidden_tables import TableMaker
+from parser.type_rows import TypedSentences, TypeRows
 from parser.vocabulary import Sentences
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 _RELU, _TANH, _SIGMOID, _CUBE = range(4)
 
-# Words that a thread takes at a time.
+# Tokens that a thread takes at a time, unless a sentence has more.
 _SHARE = 2_000
+
+# Actions are filled up to a multiple of the numbers that a processor multiplies at a time.
+_LANES = 16
 
 
 @dataclass(frozen=True)
 class _Output:
-    """The output layer: float32[hidden, actions] and float32[actions]."""
+    """The output layer: float32[hidden, actions] and float32[actions], with some actions of weight 0 behind the real ones."""
 
     weights: np.ndarray
     bias: np.ndarray
 
+    @classmethod
+    def padded(cls, weights: np.ndarray, bias: np.ndarray) -> _Output:
+        """From float32[actions, hidden] and float32[actions]."""
+        lacking = -len(bias) % _LANES
+        return cls(np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking)))
+
 
 class GreedyParser:
-    """Parses with a classifier as it is now; made anew when the weights have changed.
+    """Parses with a classifier as it was when this was made; threads may parse with it side by side.
 
     Args:
         classifier: the classifier.
@@ -57,63 +68,84 @@ class GreedyParser:
         attributes: list[str],
         threads: int = 1,
     ) -> None:
-        self._maker = TableMaker(classifier, table, attributes)
+        self._rows = TypeRows(TableMaker(classifier, table, attributes), table, len(attributes), system.n_relations)
         self._activation = _ACTIVATIONS.index(activation)
-        weights, bias = (p.detach().cpu().numpy() for p in (classifier.output.weight, classifier.output.bias))
-        self._output = _Output(np.ascontiguousarray(weights.T), bias)
+        weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
+        self._output = _Output.padded(weights, bias)
         self._system = system
-        self._table = table
         self._threads = threads
+        # The buffer's addresses depend on how far it is read alone: their part of the hidden layer changes upon a shift.
+        of_buffer = table.in_buffer & (self._rows.relation_rows == NO_NODE)
+        self._addresses = [
+            (table.programs[chosen], self._rows.places[chosen], self._rows.relation_rows[chosen])
+            for chosen in (of_buffer, ~of_buffer)
+        ]
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences greedily; see decoding.parse_in_lockstep."""
-        tables = self._maker.tables(sentences)
         heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
         relations = heads.copy()
-        parses = Parses(heads, relations, sentences.offsets)
-        if self._threads == 1:
-            self._parse_span((0, len(sentences)), tables, parses, single_root)
-        else:
-            ends = np.arange(0, sentences.offsets[-1] + _SHARE, _SHARE)
-            spans = pairwise(np.unique(np.searchsorted(sentences.offsets[:-1], ends)).tolist())
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(lambda span: self._parse_span(span, tables, parses, single_root), spans))
-        return parses
 
-    def _parse_span(self, span: tuple[int, int], tables: HiddenTables, parses: Parses, single_root: bool) -> None:
-        """Parses the sentences from the first number of the span to before the second."""
-        system = self._system
+        def parse_span(span: tuple[int, int]) -> None:
+            first, last = span
+            part = sentences.span(first, last)
+            inside = slice(sentences.offsets[first], sentences.offsets[last])
+            self._parse_typed(self._rows(part), part.offsets, single_root, heads[inside], relations[inside])
+
+        if self._threads == 1:
+            for span in _spans(sentences.offsets):
+                parse_span(span)
+        else:
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(parse_span, _spans(sentences.offsets)))
+        return Parses(heads, relations, sentences.offsets)
+
+    def _parse_typed(
+        self, typed: TypedSentences, offsets: np.ndarray, single_root: bool, heads: np.ndarray, relations: np.ndarray
+    ) -> None:
+        root_relation = self._system.root_relation
         _parse(
-            *span,
-            parses.offsets,
-            tables.values,
-            self._table.programs,
-            self._table.columns,
-            tables.rows,
-            tables.starts,
-            tables.bias,
+            offsets,
+            typed.types,
+            typed.rows,
+            self._rows.first,
+            self._rows.per_type,
+            *self._addresses[0][:2],
+            *self._addresses[1],
+            self._rows.bias,
             self._activation,
             self._output.weights,
             self._output.bias,
-            system.action_steps,
-            system.action_relations,
-            NO_NODE if system.root_relation is None else system.root_relation,
+            self._system.action_steps,
+            self._system.action_relations,
+            NO_NODE if root_relation is None else root_relation,
             single_root,
-            parses.heads,
-            parses.relations,
+            heads,
+            relations,
         )
+
+
+def _spans(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Consecutive sentences, from the first number to before the second, of at most _SHARE tokens if they are several."""
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + _SHARE, side="right")) - 1
+        yield first, (last := max(last, first + 1))
+        first = last
 
 
 @njit(cache=True, nogil=True)
 def _parse(
-    first,
-    last,
     offsets,
-    values,
-    programs,
-    columns,
+    types,
     rows,
-    starts,
+    first_row,
+    per_type,
+    buffer_programs,
+    buffer_places,
+    programs,
+    places,
+    relation_rows,
     bias,
     activation,
     weights,
@@ -125,9 +157,9 @@ def _parse(
     all_heads,
     all_relations,
 ):
-    """Parses the sentences from ``first`` to before ``last`` into ``all_heads`` and ``all_relations``."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``."""
     longest = 0
-    for s in range(first, last):
+    for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     lengths = np.zeros(1, np.int32)
     stacks = np.zeros((1, longest), np.int32)
@@ -137,16 +169,20 @@ def _parse(
     relations = np.empty((1, longest), np.int32)
     children = np.empty((1, longest, 2), np.int32)
     siblings = np.empty((1, longest), np.int32)
+    buffer_nodes = np.empty(len(buffer_programs), np.int32)
     nodes = np.empty(len(programs), np.int32)
-    features = np.empty((1, len(columns)), np.int32)
+    picked = np.empty(max(len(buffer_programs), 2 * len(programs)), np.int64)
+    of_buffer = np.empty(len(bias), np.float32)
     hidden = np.empty(len(bias), np.float32)
-    scores = np.empty((1, len(output_bias)), np.float32)
     on = np.empty(len(bias), np.int32)
-    for s in range(first, last):
+    scores = np.empty((1, len(output_bias)), np.float32)
+    n_relations = (len(action_steps) - 1) // 2
+    for s in range(len(offsets) - 1):
         start = offsets[s]
         lengths[0] = offsets[s + 1] - start - 1
         sizes[0] = 1
         fronts[0] = 1
+        summed = 0  # the buffer's front for which of_buffer was added up
         for i in range(lengths[0] + 1):
             heads[0, i] = NO_NODE
             relations[0, i] = NO_NODE
@@ -154,12 +190,32 @@ def _parse(
             children[0, i, 1] = NO_NODE
             siblings[0, i] = NO_NODE
         for _ in range(2 * lengths[0]):
-            find_nodes(0, stacks, sizes, fronts, lengths, children, siblings, programs, nodes)
-            read_slots(0, start, nodes, relations, values, columns, 0, features)
-            _hidden_units(features, starts, rows, bias, hidden)
-            _output_scores(hidden, activation, weights, output_bias, on, scores)
             buffered = fronts[0] <= lengths[0]
-            action = best_action(scores, 0, sizes[0], buffered, action_steps, action_relations, root_relation, single_root)
+            action = forced_action(sizes[0], buffered, root_relation, single_root)
+            if action == NO_NODE:
+                if summed != fronts[0]:
+                    summed = fronts[0]
+                    find_nodes(0, stacks, sizes, fronts, lengths, children, siblings, buffer_programs, buffer_nodes)
+                    count = 0
+                    for a in range(len(buffer_nodes)):
+                        if buffer_nodes[a] != NO_NODE:
+                            picked[count] = first_row + types[start + buffer_nodes[a]] * per_type + buffer_places[a]
+                            count += 1
+                    _sum(bias, rows, picked, count, of_buffer)
+                find_nodes(0, stacks, sizes, fronts, lengths, children, siblings, programs, nodes)
+                count = 0
+                for a in range(len(nodes)):
+                    node = nodes[a]
+                    if node != NO_NODE:
+                        if places[a] != NO_NODE:
+                            picked[count] = first_row + types[start + node] * per_type + places[a]
+                            count += 1
+                        if relation_rows[a] != NO_NODE and relations[0, node] != NO_NODE:
+                            picked[count] = relation_rows[a] + relations[0, node]
+                            count += 1
+                _sum(of_buffer, rows, picked, count, hidden)
+                _output_scores(hidden, activation, weights, output_bias, on, scores)
+                action = best_action(scores, 0, sizes[0], buffered, n_relations, root_relation, single_root)
             take_step(
                 0,
                 action_steps[action],
@@ -178,17 +234,22 @@ def _parse(
 
 
 @njit(cache=True, nogil=True)
-def _hidden_units(features, starts, rows, bias, hidden):
-    """Fills in ``hidden`` (float32[units]): the bias and the rows of all slots, added up."""
-    for h in range(len(hidden)):
-        hidden[h] = bias[h]
-    for c in range(features.shape[1]):
-        row = starts[c] + features[0, c]
-        for h in range(len(hidden)):
-            hidden[h] += rows[row, h]
+def _sum(first, rows, picked, count, total):
+    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
+    for h in range(len(total)):
+        total[h] = first[h]
+    # Four rows at a time, so that a sum is read and written a quarter as often.
+    for p in range(0, count - 3, 4):
+        p0, p1, p2, p3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
+        for h in range(len(total)):
+            total[h] = total[h] + rows[p0, h] + rows[p1, h] + rows[p2, h] + rows[p3, h]
+    for p in range(count - count % 4, count):
+        row = picked[p]
+        for h in range(len(total)):
+            total[h] += rows[row, h]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract"})
 def _output_scores(hidden, activation, weights, bias, on, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = 0
@@ -203,9 +264,9 @@ def _output_scores(hidden, activation, weights, bias, on, scores):
         else:
             x = x * x * x
         hidden[h] = x
-        if x != 0:
-            on[count] = h
-            count += 1
+    for h in range(len(hidden)):
+        on[count] = h
+        count += hidden[h] != 0  # no branch: which units are on cannot be foreseen
     actions = len(bias)
     for a in range(actions):
         scores[0, a] = bias[a]

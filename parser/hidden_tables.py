@@ -2,7 +2,8 @@
 
 Chen and Manning (2014), Section 3.2, compute such rows in advance. A one-hot slot has them anyway; for an embedded slot they
 are its vectors times its part of the weights. Rows for all values of a large vocabulary would not fit into memory, so those of
-embedded slots are made for the values that occur in the sentences at hand, once per call, by one matrix product.
+embedded slots are made for the values that occur in the sentences at hand, once per call, by one matrix product. A row is the
+same, to the last bit, whatever other values it is made together with.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numba import njit
 
 from parser.classifier import Classifier
 from parser.features import RELATION, FeatureTable
@@ -78,12 +80,29 @@ class TableMaker:
                 used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
                 values = values.copy()
                 values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
-            rows = (vectors[used] @ weights).reshape(len(used), len(columns), hidden)
+            rows = _product(vectors[used], weights).reshape(len(used), len(columns), hidden)
             parts.append(rows.transpose(1, 0, 2).reshape(-1, hidden))
             for c, column in enumerate(columns):
                 starts[column] = filled + c * len(used)
             filled += len(columns) * len(used)
         return HiddenTables(np.concatenate(parts), starts, values, self._bias)
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _product(vectors, weights):
+    """float32[n, m] = float32[n, k] @ float32[k, m], row by row. BLAS adds up in an order that depends on n."""
+    n, size = vectors.shape
+    product = np.zeros((n, weights.shape[1]), np.float32)
+    for i in range(n):
+        # Four at a time, so that a sum is read and written a quarter as often.
+        for k in range(0, size - 3, 4):
+            x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
+            for j in range(weights.shape[1]):
+                product[i, j] += x0 * weights[k, j] + x1 * weights[k + 1, j] + x2 * weights[k + 2, j] + x3 * weights[k + 3, j]
+        for k in range(size - size % 4, size):
+            for j in range(weights.shape[1]):
+                product[i, j] += vectors[i, k] * weights[k, j]
+    return product
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:

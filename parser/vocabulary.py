@@ -107,6 +107,11 @@ class Sentences:
         """int32[sentences]: tokens n, the root not counted."""
         return (np.diff(self.offsets) - 1).astype(np.int32)
 
+    def span(self, first: int, last: int) -> Sentences:
+        """The sentences from number ``first`` to before ``last``, not copied."""
+        start, end = self.offsets[first], self.offsets[last]
+        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
+
 
 class Encoder:
     """The vocabularies of all attributes, in a fixed order."""

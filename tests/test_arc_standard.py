@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import REDUCE_LEFT, REDUCE_RIGHT, SHIFT
-from parser.arc_standard import NO_NODE, ArcStandard, Configurations
+from parser.arc_standard import NO_NODE, ArcStandard, Configurations, best_action, forced_action
 
 ROOT_RELATION = 2
 SYSTEM = ArcStandard(n_relations=3, root_relation=ROOT_RELATION)
@@ -128,3 +128,19 @@ def test_optimal_actions_bear_the_gold_relation_of_the_word_that_gets_a_head():
     assert actions.tolist() == [[0, action(REDUCE_LEFT, 1), NO_NODE]]
     actions = SYSTEM.optimal_actions(np.array([[False, False, True]]), now, np.array([0]), gold)
     assert actions.tolist() == [[NO_NODE, NO_NODE, action(REDUCE_RIGHT, 2)]]
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("root_relation", [NO_NODE, 2])
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_an_action_is_forced_if_it_wins_whatever_the_scores(size, buffered, root_relation, single_root):
+    if size == 1 and not buffered:
+        return  # final
+    n_relations = 4
+    favourites = np.eye(1 + 2 * n_relations)  # each action has the highest score once
+    winners = {
+        best_action(favourites, a, size, buffered, n_relations, root_relation, single_root) for a in range(len(favourites))
+    }
+    forced = forced_action(size, buffered, root_relation, single_root)
+    assert winners == {forced} if forced != NO_NODE else len(winners) > 1
