@@ -88,7 +88,9 @@ def sent_id(lines: Iterable[str]) -> str:
     return ""
 
 
-def read_raw_sentences(stream: Iterable[bytes], path: str = "-") -> Iterator[RawSentence]:
+def read_raw_sentences(
+    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0
+) -> Iterator[RawSentence]:
     """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
 
     The lines of all the sentences, one after the other, are the lines of the file.
@@ -96,13 +98,14 @@ def read_raw_sentences(stream: Iterable[bytes], path: str = "-") -> Iterator[Raw
     Args:
         stream: its lines, each with its line end.
         path: the name for error messages.
+        lines_before, sentences_before: how many of the file came before the stream; an error counts them.
 
     Raises:
         ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
     """
     lines: list[str] = []
     begun = False  # whether a line that is not blank is among the lines
-    number = n_read = 0
+    number, n_read = sentences_before, lines_before
     for raw in stream:
         line = raw.decode("utf-8", "surrogateescape")
         lines.append(line)

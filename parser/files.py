@@ -49,7 +49,18 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
-    """Opens a file for writing text as it is, line ends included, compressed on the way.
+    """Opens a file for writing text as it is, line ends included; otherwise as open_binary_output()."""
+    with open_binary_output(path) as stream:
+        text = TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+        try:
+            yield text
+        finally:
+            text.detach()  # flushes, and leaves the stream open
+
+
+@contextmanager
+def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
+    """Opens a file for writing bytes, compressed on the way; standard output stays open afterwards.
 
     A file is written under a temporary name beside its own and takes its own name when all is written: after an error there is
     the file that was there before, or none. What is not a plain file (a terminal, a pipe, /dev/null) is written straight.
@@ -59,8 +70,10 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     """
     name = str(path)
     if name == STANDARD_STREAM:
-        with _text(cast(BinaryIO, sys.stdout.buffer), owned=False) as text:
-            yield text
+        try:
+            yield sys.stdout.buffer
+        finally:
+            sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(name))
     straight = target.exists() and not target.is_file()
@@ -70,8 +83,8 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
     except OSError as error:
         raise ConlluError(f"{name}: it cannot be written ({error.strerror}); name a file in a folder that may be") from error
     try:
-        with raw, _compressed(raw, name) as stream, _text(stream) as text:
-            yield text
+        with raw, _compressed(raw, name) as stream:
+            yield stream
         if not straight:
             if target.exists():
                 written.chmod(target.stat().st_mode)
@@ -88,15 +101,3 @@ def _compressed(raw: BinaryIO, name: str) -> BinaryIO:
         # No name and no time in the header: the same text gives the same bytes.
         return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
     return cast(BinaryIO, lzma.open(raw, "wb")) if name.endswith(".xz") else raw
-
-
-@contextmanager
-def _text(stream: BinaryIO, owned: bool = True) -> Iterator[TextIO]:
-    text = TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
-    try:
-        yield text
-    finally:
-        if owned:
-            text.close()
-        else:
-            text.detach()  # flushes, and leaves the stream open

@@ -15,7 +15,7 @@ import torch
 
 from command_line import run
 from parser.file_parsing import parse_file
-from parser.files import STANDARD_STREAM, open_input, open_output
+from parser.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.model import Model
 
 
@@ -31,7 +31,7 @@ def main() -> None:
     torch.set_num_threads(1)  # the threads of the parser are enough
     model = Model.load(given.model)
     start = time.perf_counter()
-    with open_input(given.input) as source, open_output(given.output) as target:
+    with open_input(given.input) as source, open_binary_output(given.output) as target:
         parsed = parse_file(model, source, target, given.input, single_root=not given.several_roots, threads=given.threads)
     seconds = time.perf_counter() - start
     rate = f"{parsed.words / seconds:,.0f} words a second"

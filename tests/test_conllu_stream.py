@@ -15,25 +15,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from parser.conllu_checks import DEPREL, FORM, HEAD, ConlluError
 from parser.conllu_stream import open_input, open_output, read_raw_sentences, rewrite
+from tests.odd_files import encoded, files, line
 
 TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", Path(__file__).parent.parent.parent / "shared" / "ud-v2.2"))
 
 
 def read(content: bytes, path: str = "file"):
     return list(read_raw_sentences(io.BytesIO(content), path))
-
-
-def encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def line(identifier: object, *columns: str, end: str = "\n") -> bytes:
-    filled = [str(identifier), *columns, *["_"] * (9 - len(columns))]
-    return ("\t".join(filled) + end).encode()
 
 
 SENTENCE = (
@@ -90,30 +81,6 @@ def test_without_words():
     assert [len(sentence) for sentence in sentences] == [0, 1, 0, 0]
     assert [sentence.number for sentence in sentences] == [1, 1, 2, 2]
     assert [sentence.first_line for sentence in sentences] == [1, 5, 7, 11]
-
-
-ends = st.sampled_from([b"\n", b"\r\n"])
-texts = st.binary(max_size=6).filter(lambda text: not set(text) & set(b"\t\r\n"))
-
-
-@st.composite
-def files(draw: st.DrawFn) -> bytes:
-    """A file of any bytes in columns and comments, with any line ends."""
-    pieces = [draw(st.sampled_from([b"", b"\xef\xbb\xbf"]))]
-    for _ in range(draw(st.integers(0, 3))):
-        end = draw(ends)
-        pieces += [b" " * draw(st.integers(0, 1)) + end for _ in range(draw(st.integers(0, 2)))] if len(pieces) > 1 else []
-        pieces += [b"#" + draw(texts) + end for _ in range(draw(st.integers(0, 2)))]
-        for word in range(1, draw(st.integers(0, 3)) + 1):
-            ids = [str(word)]
-            ids = [f"{word}-{word}", *ids] if draw(st.booleans()) else ids
-            ids += [f"{word}.1"] if draw(st.booleans()) else []
-            for identifier in ids:
-                columns = draw(st.lists(texts, min_size=9, max_size=9))
-                pieces.append(b"\t".join([identifier.encode(), *columns]) + end)
-        pieces.append(end)
-    whole = b"".join(pieces)
-    return whole[: len(whole) - draw(st.integers(0, 2))] if whole.endswith(b"\n\n") else whole
 
 
 @settings(max_examples=300, deadline=None)

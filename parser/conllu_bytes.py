@@ -1,0 +1,262 @@
+"""CoNLL-U as bytes, many sentences at a time: where the words are, and the same bytes with other trees. The compiled twin of
+conllu_stream.py, for files in which nothing is wrong.
+
+No object is made per word. A chunk in which something is wrong, or only uncommon (an id of more than nine digits), is left to
+conllu_stream, which says what it is, or copes. Everything else is understood here: comments, multiword tokens, empty nodes,
+CRLF, a byte order mark, bytes that are not UTF-8, a missing last newline. Time is linear in the bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+from numba import njit
+
+from parser.conllu_checks import DEPS, HEAD, N_COLUMNS
+
+# Of the input, read at a time; a chunk is what of it are whole sentences.
+CHUNK_BYTES = 2**18
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BLANK_LINE = re.compile(rb"\n[ \r]+\n")
+# The shortest line of a word: an id, ten columns that are empty but for it, and the line's end.
+_MIN_LINE = N_COLUMNS + 1
+
+_TAB, _NEWLINE, _RETURN, _SPACE = b"\t\n\r "
+_HASH, _DASH, _DOT, _ZERO, _NINE, _UNDERSCORE = b"#-.09_"
+_MAX_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some bytes of a file: whole sentences, and the lines between them.
+
+    Attributes:
+        content: the bytes.
+        first: whether the file begins with them.
+    """
+
+    content: bytes
+    first: bool
+
+
+def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """The bytes of a file cut after blank lines; a chunk is longer than ``size`` where a sentence is."""
+    held = bytearray()
+    first = True
+    while block := stream.read(size):
+        searched = len(held)
+        held += block
+        end = _last_sentence_end(held, searched)
+        if end:
+            yield Chunk(bytes(held[:end]), first)
+            first = False
+            del held[:end]
+    if held:
+        yield Chunk(bytes(held), first)
+
+
+def _last_sentence_end(held: bytearray, searched: int) -> int:
+    """Behind a blank line that ends in the bytes not yet searched, the last one if all are alike; 0 if there is none."""
+    for blank in (b"\n\n", b"\n\r\n"):
+        found = held.rfind(blank, max(0, searched - len(blank) + 1))
+        if found >= 0:
+            return found + len(blank)
+    end = 0
+    for match in _BLANK_LINE.finditer(held, max(0, held.rfind(b"\n", 0, searched))):
+        end = match.end()
+    return end
+
+
+@dataclass(frozen=True)
+class Words:
+    """Where the words of a chunk are. A position counts bytes from the beginning of the chunk.
+
+    Attributes:
+        text: uint8[bytes], the chunk.
+        forms: int64[words], the positions of the columns FORM.
+        heads: int64[words], those of the columns HEAD.
+        miscs: int64[words], those of the tabs before the columns MISC.
+        offsets: int64[sentences + 1]: the words of sentence s are those from ``offsets[s]`` to before ``offsets[s + 1]``; only
+            sentences with words count.
+        n_lines: lines of the chunk.
+    """
+
+    text: np.ndarray
+    forms: np.ndarray
+    heads: np.ndarray
+    miscs: np.ndarray
+    offsets: np.ndarray
+    n_lines: int
+
+
+def find_words(chunk: Chunk) -> Words | None:
+    """Where the words of a chunk are; None if conllu_stream should read it."""
+    text = np.frombuffer(chunk.content, np.uint8)
+    at_most = len(text) // _MIN_LINE + 1
+    places = np.empty((3, at_most), np.int64)
+    offsets = np.empty(at_most + 1, np.int64)
+    begin = len(_BYTE_ORDER_MARK) if chunk.first and chunk.content.startswith(_BYTE_ORDER_MARK) else 0
+    n_words, n_sentences, n_lines = _find_words(text, begin, places, offsets)
+    if n_words < 0:
+        return None
+    forms, heads, miscs = places[:, :n_words]
+    n_lines = n_lines or int(len(text) > 0)  # nothing but a byte order mark is a line, too
+    return Words(text, forms, heads, miscs, offsets[: n_sentences + 1], n_lines)
+
+
+class TreeWriter:
+    """Writes trees into chunks.
+
+    Args:
+        relations: the relations, in the order of their numbers.
+    """
+
+    def __init__(self, relations: Sequence[str]) -> None:
+        symbols = [relation.encode("utf-8", "surrogateescape") for relation in relations]
+        self._symbols = np.frombuffer(b"".join(symbols), np.uint8)
+        self._ends = np.cumsum([0, *map(len, symbols)])
+        self._longest = max(map(len, symbols), default=0)
+
+    def write(self, words: Words, heads: np.ndarray, relations: np.ndarray) -> memoryview:
+        """The bytes of the chunk with HEAD and DEPREL of the words as given, and ``_`` for DEPS.
+
+        Args:
+            words: the words of a chunk.
+            heads: int32[words].
+            relations: int32[words].
+        """
+        growth = len(heads) * (len(str(len(heads))) + self._longest)
+        written = np.empty(len(words.text) + growth + (DEPS - HEAD + 1) * len(heads), np.uint8)
+        end = _write_trees(words.text, words.heads, words.miscs, heads, relations, self._symbols, self._ends, written)
+        return written[:end].data
+
+
+@njit(cache=True, nogil=True)
+def _find_words(text, begin, places, offsets):
+    """Fills in ``places`` and ``offsets``; (words, sentences, lines), of which words = -1 if something is uncommon.
+
+    The checks are those of conllu_checks.check_columns and conllu_checks.sort_rows.
+    """
+    uncommon = (-1, 0, 0)
+    n_words = n_sentences = n_lines = 0
+    offsets[0] = 0
+    covered = 0  # the last word of the sentence's last multiword token
+    tabs = np.empty(N_COLUMNS, np.int64)
+    position = begin
+    size = len(text)
+    while position < size:
+        begin = position
+        n_tabs = 0
+        while position < size and text[position] != _NEWLINE:
+            if text[position] == _TAB:
+                if n_tabs == N_COLUMNS - 1:
+                    n_tabs += 1
+                    break
+                tabs[n_tabs] = position
+                n_tabs += 1
+            position += 1
+        if n_tabs >= N_COLUMNS or text[begin] == _HASH:
+            while position < size and text[position] != _NEWLINE:
+                position += 1
+        end = position
+        position += 1
+        n_lines += 1
+        if begin < end and text[begin] == _HASH:
+            continue
+        if n_tabs == 0:
+            blank = True
+            for i in range(begin, end):
+                blank &= text[i] == _SPACE or text[i] == _RETURN
+            if not blank:
+                return uncommon
+            if covered > n_words - offsets[n_sentences]:
+                return uncommon
+            covered = 0
+            if n_words > offsets[n_sentences]:
+                n_sentences += 1
+                offsets[n_sentences] = n_words
+            continue
+        if n_tabs != N_COLUMNS - 1:
+            return uncommon
+
+        following = n_words - offsets[n_sentences] + 1
+        first, behind = _number_at(text, begin, tabs[0])
+        if first < 0:
+            return uncommon
+        if behind == tabs[0]:
+            if first != following or text[begin] == _ZERO:
+                return uncommon
+            places[0, n_words] = tabs[0] + 1
+            places[1, n_words] = tabs[HEAD - 1] + 1
+            places[2, n_words] = tabs[DEPS]
+            n_words += 1
+            continue
+        second, last = _number_at(text, behind + 1, tabs[0])
+        if second < 0 or last != tabs[0]:
+            return uncommon
+        if text[behind] == _DOT:
+            if first != following - 1:
+                return uncommon
+        elif text[behind] == _DASH:
+            if first != following or second < following or following <= covered:
+                return uncommon
+            covered = second
+        else:
+            return uncommon
+    if covered > n_words - offsets[n_sentences]:
+        return uncommon
+    if n_words > offsets[n_sentences]:
+        n_sentences += 1
+        offsets[n_sentences] = n_words
+    return n_words, n_sentences, n_lines
+
+
+@njit(cache=True, nogil=True)
+def _number_at(text, begin, end):
+    """The number that the digits from ``begin`` on make, -1 if there are none or too many, and the position behind them."""
+    number = 0
+    position = begin
+    while position < end and _ZERO <= text[position] <= _NINE:
+        number = 10 * number + (text[position] - _ZERO)
+        position += 1
+    return (number if 0 < position - begin <= _MAX_DIGITS else -1), position
+
+
+@njit(cache=True, nogil=True)
+def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends, written):
+    """Fills in ``written``; the number of bytes."""
+    end = 0
+    copied = 0
+    for word in range(len(heads)):
+        end = _copy(text, copied, head_places[word], written, end)
+        head = heads[word]
+        digits = 1
+        power = 10
+        while head >= power:
+            digits += 1
+            power *= 10
+        for digit in range(digits - 1, -1, -1):
+            written[end + digit] = _ZERO + head % 10
+            head //= 10
+        end += digits
+        written[end] = _TAB
+        relation = relations[word]
+        end = _copy(symbols, ends[relation], ends[relation + 1], written, end + 1)
+        written[end] = _TAB
+        written[end + 1] = _UNDERSCORE
+        end += 2
+        copied = misc_places[word]
+    return _copy(text, copied, len(text), written, end)
+
+
+@njit(cache=True, nogil=True)
+def _copy(source, first, last, target, at):
+    """Copies ``source[first:last]`` to ``at`` in the target; the position behind it there."""
+    for i in range(last - first):
+        target[at + i] = source[first + i]
+    return at + last - first

@@ -1,0 +1,50 @@
+"""Work on a stream by threads: results in the order of the items, few items at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Items begun, or done and not yet asked for, per thread: enough to keep all threads busy while one item takes longer.
+_AHEAD = 3
+
+
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
+    """Yields every item with what the function makes of it, in the order of the items; with one thread, without any other.
+
+    Memory is that of a few items per thread. An error, of the function or of the items, is raised where its item would come,
+    after all results before it, whatever the number of threads.
+    """
+    if threads == 1:
+        for item in items:
+            yield item, function(item)
+        return
+    waiting: deque[tuple[Item, Future[Result]]] = deque()
+    reader = iter(items)
+    failure: Exception | None = None
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            reading = True
+            while reading or waiting:
+                if reading and len(waiting) < _AHEAD * threads:
+                    try:
+                        item = next(reader)
+                    except StopIteration:
+                        reading = False
+                    except Exception as error:
+                        reading, failure = False, error
+                    else:
+                        waiting.append((item, pool.submit(function, item)))
+                else:
+                    item, future = waiting.popleft()
+                    yield item, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+    if failure is not None:
+        raise failure

@@ -1,0 +1,112 @@
+"""The compiled reader and writer against the slow, obvious ones of conllu_stream, on files whole and damaged."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from parser.conllu_bytes import Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu_checks import DEPS, FEATS, FORM, HEAD, ConlluError
+from parser.conllu_stream import read_raw_sentences, rewrite
+from tests.odd_files import damaged_files, encoded, files, line
+
+RELATIONS = ["root", "nmod:poss", "\u00e9", ""]
+MARK = b"\xef\xbb\xbf"
+
+
+@settings(max_examples=500)
+@given(files() | damaged_files(), st.booleans())
+@example(line(1, "a") * 2, True)
+@example(line("1-3", "a") + line(1, "a") + line(2, "b") + b"\n" + line(1, "c"), True)
+@example(line("1-2", "a") + line(1, "a") + line("2-3", "a") + line(2, "b") + line(3, "b"), True)
+@example(line("0.1", "a") + line(1, "a") + line("1.1", "a") + line("1.2", "a"), True)
+@example(line("01", "a"), True)
+@example(line("1-", "a") + line(1, "a"), True)
+@example(line("01-02", "a") + line(1, "a") + line(2, "a"), True)
+@example(line("1000000000-1", "a"), True)
+@example(line(1, "a")[:-1] + b"\t\n", True)
+@example(b"#" + b"\t" * 12 + b"\n" + line(1, "a", end=""), True)
+@example(MARK, True)
+@example(MARK + b"#\n" + line(1, "a"), False)
+def test_words_are_where_the_stream_has_them(content, first):
+    try:
+        sentences = list(read_raw_sentences(io.BytesIO(content), lines_before=0 if first else 1))
+    except ConlluError:
+        assert find_words(Chunk(content, first)) is None
+        return
+    words = find_words(Chunk(content, first))
+    if re.search(rb"[0-9]{10}", content):
+        return  # may be left to the stream
+    assert words is not None
+    with_words = [sentence for sentence in sentences if len(sentence)]
+    assert np.diff(words.offsets).tolist() == [len(sentence) for sentence in with_words]
+    assert words.n_lines == sum(len(sentence.lines) for sentence in sentences)
+    columns = [columns for sentence in with_words for columns in sentence.columns]
+    for form, head, misc, expected in zip(words.forms, words.heads, words.miscs, columns, strict=True):
+        assert content[form:head] == encoded("".join(column + "\t" for column in expected[FORM : FEATS + 1]))
+        assert content[head:misc] == encoded("\t".join(expected[HEAD : DEPS + 1]))
+
+
+@settings(max_examples=300)
+@given(files(), st.randoms(use_true_random=False))
+@example(b"".join(line(word) for word in range(1, 1234)), random.Random(1))
+def test_trees_are_written_as_the_stream_rewrites_them(content, rng):
+    words = find_words(Chunk(content, True))
+    assert words is not None
+    heads = [rng.randint(0, len(words.heads)) for _ in words.heads]
+    relations = [rng.randrange(len(RELATIONS)) for _ in heads]
+    expected = []
+    start = 0
+    for sentence in read_raw_sentences(io.BytesIO(content)):
+        inside = slice(start, start + len(sentence))
+        expected.append(rewrite(sentence, heads[inside], [RELATIONS[relation] for relation in relations[inside]]))
+        start += len(sentence)
+    written = TreeWriter(RELATIONS).write(words, np.array(heads, np.int32), np.array(relations, np.int32))
+    assert bytes(written) == encoded("".join(expected))
+
+
+def read_whole(content):
+    return [(s.number, s.columns) for s in read_raw_sentences(io.BytesIO(content)) if len(s)]
+
+
+def read_by_chunks(content, size):
+    found = []
+    n_lines = n_sentences = 0
+    for chunk in read_chunks(io.BytesIO(content), size):
+        for s in read_raw_sentences(io.BytesIO(chunk.content), "-", n_lines, n_sentences):
+            found += [(s.number, s.columns)] if len(s) else []
+            n_lines += len(s.lines)
+            n_sentences += len(s) > 0
+    return found
+
+
+def found_or_error(read, *arguments):
+    try:
+        return read(*arguments)
+    except ConlluError as error:
+        return str(error)
+
+
+@settings(max_examples=300)
+@given(files() | damaged_files(), st.integers(1, 40))
+@example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3)
+@example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3)
+def test_chunks_are_the_file_cut_between_sentences(content, size):
+    chunks = list(read_chunks(io.BytesIO(content), size))
+    assert b"".join(chunk.content for chunk in chunks) == content
+    assert [chunk.first for chunk in chunks] == [True, *[False] * len(chunks)][: len(chunks)]
+    assert found_or_error(read_by_chunks, content, size) == found_or_error(read_whole, content)
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"  \r\n"])
+def test_chunks_are_as_long_as_they_need_be(blank):
+    sentence = line(1, "a") + line(2, "b") + blank
+    chunks = list(read_chunks(io.BytesIO(sentence * 1000), 300))
+    assert max(len(chunk.content) for chunk in chunks) < 300 + len(sentence)
+    assert len(chunks) > 50
