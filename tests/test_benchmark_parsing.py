@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
-from benchmarks import parsing
+from benchmarks import parsing, udpipe
+from benchmarks.parsing import Time
 from parser.classifier import Embedding
 from parser.features import slots_of
 from parser.model import ClassifierShape, Model
@@ -26,15 +28,44 @@ def model_and_file(tmp_path):
 
 
 def test_it_counts_words_and_rates_every_job(model_and_file, capsys):
-    result = parsing.run([*model_and_file, "--times", "3", "--repeat", "2"])
+    result = parsing.run([*model_and_file, "--times", "3", "--repeat", "2", "--threads", "2"])
     assert result["words"] == 30
-    assert set(result["words_per_second"]) == {
-        f"{job}, {threads}" for job in ("decoding", "end to end") for threads in ("1 thread", "2 threads")
+    jobs = {f"{job}, {threads}" for job in ("decoding", "end to end") for threads in ("1 thread", "2 threads")}
+    assert set(result["words_per_second"]) == set(result["words_per_cpu_second"]) == jobs
+    assert all(len(times) == 3 and min(time["wall"] for time in times) > 0 for times in result["all_measurements"].values())
+    assert set(result["ratios"]) == {"decoding, 2 threads over 1", "end to end, 2 threads over 1"}
+    assert result["same_output_for_any_threads"]
+    assert result["start_up_seconds"] > 0
+    assert "words/s" in capsys.readouterr().err
+
+
+def test_ratios_are_those_of_rounds():
+    times = {
+        "decoding, 1 thread": [Time(2, 1), Time(4, 1), Time(6, 2)],
+        "decoding, 2 threads": [Time(1, 2), Time(2, 2), Time(6, 2)],
+        "end to end, 1 thread": [Time(1, 1)] * 3,
+        "end to end, 2 threads": [Time(1, 1)] * 3,
+        parsing.UDPIPE: [Time(9, 2), Time(9, 4), Time(9, 6)],
     }
-    assert all(len(rates) == 3 and min(rates) > 0 for rates in result["all_measurements"].values())
-    assert "words a second" in capsys.readouterr().err
+    ratios = parsing._ratios(times, 2)
+    assert ratios["decoding, 2 threads over 1"] == 2
+    assert ratios["decoding, 1 thread, over UDPipe, CPU time"] == 3
+
+
+def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
+    pytest.importorskip("ufal.udpipe")
+    model, file = model_and_file
+    result = parsing.run([model, file, "--times", "1", "--udpipe-train", file, "--udpipe-iterations", "1"])
+    assert result["words_per_second"][parsing.UDPIPE] > 0
+    parse = udpipe.train(file, 1)
+    text = Path(file).read_text()
+    assert [row.split("\t")[:6] for row in parse(text).splitlines() if row[:1].isdigit()] == [
+        row.split("\t")[:6] for row in text.splitlines() if row
+    ]
 
 
 def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
     with pytest.raises(ValueError, match=r"UDPipe"):
         parsing.run([*model_and_file, "--udpipe", str(tmp_path / "nowhere.udpipe")])
+    with pytest.raises(ValueError, match=r"UDPipe"):
+        parsing.run([*model_and_file, "--udpipe-train", str(tmp_path / "nowhere.conllu")])
