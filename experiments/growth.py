@@ -1,0 +1,225 @@
+"""How parsing a file grows: words per second by sentence length and by file size, and the memory that it takes.
+
+    python experiments/growth.py model=RUN_FOLDER/model treebank=hu paths.treebanks=../shared/ud-v2.2
+
+By sentence length: the words of the test part cut anew into sentences of one length, within one process, in memory. By file
+size: the test part over and over through a pipe, ``scripts/parse.py MODEL - -o /dev/null``, a process of its own each time; its
+own figure for the speed, which includes that compiled code is loaded, and the system's for the highest memory. Nothing else
+should run on the machine meanwhile. Writes results.csv, growth.svg and table.md to experiments/growth/.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import treebanks
+from figures import BLUE, HERE, RED, Paths, describe, markdown, panels, provenance, run, save, write_csv
+from measuring import machine
+from parser.conllu_stream import read_raw_sentences
+from parser.file_parsing import parse_file
+from parser.model import Model
+
+COMMAND = "python experiments/growth.py"
+PARSE = HERE.parent / "scripts" / "parse.py"
+COLUMNS = ("by", "size", "threads", "words", "words_per_second", "peak_megabytes", "process_seconds")
+LENGTH, FILE = "sentence length", "file size"
+
+_COLOURS = (BLUE, RED)
+_MARKERS = "osD^"
+_RATE = re.compile(r"([0-9,]+) words a second\n([0-9]+)")
+
+# In a small process between: a child's highest memory is never below what its parent had when it was born.
+_CHILD_MEMORY = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+@dataclass
+class Settings:
+    """Of a run; the defaults are those of the committed figure."""
+
+    model: str = ""
+    treebank: str = "hu"
+    lengths: list[int] = field(default_factory=lambda: [10, 20, 50, 100, 200, 500, 1000])
+    length_words: int = 200_000  # parsed for every sentence length
+    sizes: list[int] = field(default_factory=lambda: [10_000, 100_000, 1_000_000, 10_000_000])
+    threads: list[int] = field(default_factory=lambda: [1, 2])
+    repeats: int = 3  # of which medians are taken
+    paths: Paths = field(default_factory=Paths)
+    output: str = str(HERE / "growth")
+    format: str = "svg"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement; medians.
+
+    Attributes:
+        by: LENGTH or FILE.
+        size: words of a sentence, or of the file (at least so many).
+        threads: of the parser.
+        words: that were parsed.
+        words_per_second: by the clock.
+        peak_megabytes: of the process, 10^6 bytes; None by sentence length.
+        process_seconds: from its start to its end; None by sentence length.
+    """
+
+    by: str
+    size: int
+    threads: int
+    words: int
+    words_per_second: float
+    peak_megabytes: float | None = None
+    process_seconds: float | None = None
+
+
+def sentences_of_length(file: Path, length: int, words: int) -> bytes:
+    """CoNLL-U: the words of the file, over and over, in sentences of the given length; at least so many words."""
+    with file.open("rb") as stream:
+        columns = [word for sentence in read_raw_sentences(stream, str(file)) for word in sentence.columns]
+    lines = []
+    for number, word in enumerate(islice(cycle(columns), -(-words // length) * length)):
+        lines.append("\t".join([str(number % length + 1), *word[1:]]))
+        if (number + 1) % length == 0:
+            lines.append("")
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def measure_length(model: Model, text: bytes, threads: int, repeats: int) -> tuple[int, float]:
+    """Words, and words per second, of a text in memory; a first round does not count."""
+    rates = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        parsed = parse_file(model, io.BytesIO(text), io.BytesIO(), threads=threads)
+        rates.append(parsed.words / (time.perf_counter() - start))
+    return parsed.words, statistics.median(rates[1:])
+
+
+def repeated(content: bytes, words: int, at_least: int) -> Iterator[bytes]:
+    """A file of so many words as often as needed for so many."""
+    for _ in range(-(-at_least // words)):
+        yield content
+
+
+def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[float, float, float]:
+    """Words per second, megabytes, seconds of a process that parses the parts one after the other.
+
+    Raises:
+        ValueError: the process failed; with what it said.
+    """
+    parse = [sys.executable, str(PARSE), model, "-", "-o", os.devnull, "--threads", str(threads)]
+    command = [sys.executable, "-c", _CHILD_MEMORY, *parse]
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for part in parts:
+            process.stdin.write(part)
+        process.stdin.close()
+        said = process.stderr.read().decode()
+    seconds = time.perf_counter() - start
+    found = _RATE.search(said)
+    if process.returncode != 0 or found is None:
+        raise ValueError(f"{' '.join(parse)}: {said.strip()}")
+    rate, peak = (float(figure.replace(",", "")) for figure in found.groups())
+    return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
+
+
+def measure(settings: Settings, file: Path) -> tuple[list[Row], int, int]:
+    """All rows, and how many sentences and words the file has."""
+    with file.open("rb") as stream:
+        counts = [len(sentence) for sentence in read_raw_sentences(stream, str(file))]
+    sentences, words = sum(count > 0 for count in counts), sum(counts)
+    model = Model.load(Path(settings.model))
+    rows = []
+    for length in settings.lengths:
+        text = sentences_of_length(file, length, settings.length_words)
+        for threads in settings.threads:
+            rows.append(Row(LENGTH, length, threads, *measure_length(model, text, threads, settings.repeats)))
+            print(rows[-1], file=sys.stderr)
+    content = file.read_bytes()
+    for size in settings.sizes:
+        for threads in settings.threads:
+            found = [measure_file(settings.model, repeated(content, words, size), threads) for _ in range(settings.repeats)]
+            rate, megabytes, seconds = map(statistics.median, zip(*found, strict=True))
+            rows.append(Row(FILE, size, threads, -(-size // words) * words, rate, megabytes, seconds))
+            print(rows[-1], file=sys.stderr)
+    return rows, sentences, words
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Speed by sentence length, speed by file size, memory by file size."""
+    figure, (by_length, by_size, memory) = panels(3, width=3.2, height=2.9, share_y=False)
+    panes = [(by_length, LENGTH, "words_per_second"), (by_size, FILE, "words_per_second"), (memory, FILE, "peak_megabytes")]
+    for axes, by, value in panes:
+        for place, threads in enumerate(sorted({row.threads for row in rows})):
+            chosen = [row for row in rows if row.by == by and row.threads == threads]
+            look: dict[str, Any] = {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)]}
+            label = f"{threads} thread{'s' * (threads > 1)}"
+            axes.plot([row.size for row in chosen], [getattr(row, value) for row in chosen], label=label, **look)
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("words of a sentence" if by == LENGTH else "words of the file")
+        axes.set_ylabel("words per second" if value == "words_per_second" else "peak memory (MB)")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+    by_length.legend()
+    save(figure, path)
+
+
+def as_table(rows: list[Row]) -> str:
+    """For people."""
+    text = ["Words per second, end to end, medians; see experiments/growth.py.\n"]
+    threads = sorted({row.threads for row in rows})
+    for by in (LENGTH, FILE):
+        lines = []
+        for size in sorted({row.size for row in rows if row.by == by}):
+            found = {row.threads: row for row in rows if row.by == by and row.size == size}
+            memory = [f"{row.peak_megabytes:,.0f}" for row in found.values() if row.peak_megabytes is not None]
+            seconds = [f"{row.process_seconds:,.1f}" for row in found.values() if row.process_seconds is not None]
+            lines.append([f"{size:,}", *(f"{found[n].words_per_second:,.0f}" for n in threads), *memory, *seconds])
+        names = [f"{n} thread{'s' * (n > 1)}" for n in threads]
+        more = [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names] if by == FILE else []
+        text.append(markdown([by, *names, *more], lines))
+    return "\n".join(text)
+
+
+def main(settings: Settings) -> None:
+    """Measures, and writes."""
+    if not settings.model:
+        raise ValueError("give a model to parse with: model=RUN_FOLDER/model")
+    file = treebanks.files(settings.treebank, settings.paths.treebanks).get("test")
+    if file is None:
+        raise ValueError(f"treebank {settings.treebank!r} has no part test under {settings.paths.treebanks}; name another")
+    rows, sentences, words = measure(settings, file)
+    shape = Model.load(Path(settings.model)).shape
+    slots = len(Model.load(Path(settings.model)).slots)
+    more = [
+        f"model: {slots} feature slots, {shape.hidden} hidden units",
+        f"times: median of {settings.repeats}",
+        "machine: {processor}, {cores} cores".format(**machine()),
+    ]
+    output = Path(settings.output)
+    data = [describe(f"{settings.treebank} test", sentences, words)]
+    write_csv(output / "results.csv", provenance(COMMAND, data, more), COLUMNS, [[*vars(row).values()] for row in rows])
+    draw(rows, output / f"growth.{settings.format}")
+    table = as_table(rows)
+    (output / "table.md").write_text(table, encoding="utf-8")
+    print(table, end="")
+
+
+if __name__ == "__main__":
+    run(main, Settings, __doc__)
