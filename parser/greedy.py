@@ -27,7 +27,7 @@ _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 _RELU, _TANH, _SIGMOID, _CUBE = range(4)
 
 # Tokens that a thread takes at a time, unless a sentence has more.
-_SHARE = 2_000
+_SHARE = 4_000
 
 # Actions are filled up to a multiple of the numbers that a processor multiplies at a time.
 _LANES = 16

@@ -49,9 +49,10 @@ class TableMaker:
         self._slots = table.slots
         self._attributes = attributes
         self._bias = _numpy(classifier.hidden_bias)
-        self._one_hot = _numpy(classifier.one_hot.weight)
-        self._one_hot_starts = dict(zip(classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist(), strict=True))
-        self._embedded: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._always = _numpy(classifier.one_hot.weight)
+        self._starts = np.zeros(len(self._slots), np.int64)
+        self._starts[classifier.one_hot_columns.numpy(force=True)] = classifier.one_hot_starts.numpy(force=True)
+        self._embedded: dict[str, _Embedded] = {}
         first = 0
         for name, columns in classifier.embedded_columns.items():
             vectors = _numpy(classifier.matrix(name))
@@ -61,31 +62,42 @@ class TableMaker:
                 weights = _numpy(classifier.embedded.weight)[:, first : first + width]
                 # [hidden, slots * size] -> [size, slots * hidden], so that one product serves all slots of the attribute
                 by_slot = weights.reshape(len(weights), len(columns), -1).transpose(2, 1, 0)
-                self._embedded[name] = vectors, np.ascontiguousarray(by_slot.reshape(vectors.shape[1], -1))
+                embedded = _Embedded(np.array(columns), vectors, np.ascontiguousarray(by_slot.reshape(vectors.shape[1], -1)))
+                if name == RELATION:  # relations are given while parsing, so all of them are needed
+                    self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
+                    self._always = np.concatenate([self._always, embedded.rows(np.arange(len(vectors)))])
+                else:
+                    self._embedded[name] = embedded
             first += width
 
     def tables(self, sentences: Sentences) -> HiddenTables:
         """The rows for all values that occur in the sentences."""
-        hidden = len(self._bias)
-        parts, starts = [self._one_hot], np.zeros(len(self._slots), np.int64)
-        for column, start in self._one_hot_starts.items():
-            starts[column] = start
-        values = sentences.values
-        filled = len(self._one_hot)
-        for name, (vectors, weights) in self._embedded.items():
-            columns = [c for c, slot in enumerate(self._slots) if slot.attribute == name]
-            used = np.arange(len(vectors), dtype=np.int32)
-            if name != RELATION:  # relations are given while parsing, so all of them are needed
-                row = self._attributes.index(name)
-                used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
-                values = values.copy()
-                values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
-            rows = _product(vectors[used], weights).reshape(len(used), len(columns), hidden)
-            parts.append(rows.transpose(1, 0, 2).reshape(-1, hidden))
-            for c, column in enumerate(columns):
-                starts[column] = filled + c * len(used)
-            filled += len(columns) * len(used)
+        parts, starts = [self._always], self._starts.copy()
+        values = sentences.values.copy()
+        filled = len(self._always)
+        for name, embedded in self._embedded.items():
+            row = self._attributes.index(name)
+            used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
+            values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
+            parts.append(embedded.rows(used))
+            starts[embedded.columns] = filled + np.arange(len(embedded.columns)) * len(used)
+            filled += len(parts[-1])
         return HiddenTables(np.concatenate(parts), starts, values, self._bias)
+
+
+@dataclass(frozen=True)
+class _Embedded:
+    """An embedded attribute: its slots, the vectors of its values, and the weights, float32[size, slots * hidden]."""
+
+    columns: np.ndarray
+    vectors: np.ndarray
+    weights: np.ndarray
+
+    def rows(self, used: np.ndarray) -> np.ndarray:
+        """float32[slots * used, hidden]: what the used values add in the first slot, then in the second..."""
+        slots = len(self.columns)
+        rows = _product(self.vectors[used], self.weights).reshape(len(used), slots, -1)
+        return rows.transpose(1, 0, 2).reshape(len(used) * slots, -1)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})

@@ -31,7 +31,7 @@ SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b
 def model() -> Model:
     torch.manual_seed(1)
     encoder = Encoder({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
-    shape = ClassifierShape(20, "relu", 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
+    shape = ClassifierShape(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
     made = Model.new(encoder, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
     with torch.no_grad():
         for parameter in made.classifier.parameters():
