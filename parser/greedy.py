@@ -48,7 +48,7 @@ class _Output:
 
 
 class GreedyParser:
-    """Parses with a classifier as it was when this was made; threads may parse with it side by side.
+    """Parses with a classifier as it is now; made anew when the weights have changed. Threads may parse with one side by side.
 
     Args:
         classifier: the classifier.

@@ -22,7 +22,7 @@ from parser.hidden_tables import HiddenTables, TableMaker
 from parser.vocabulary import ABSENT, N_RESERVED, Sentences
 
 # The rows of types are forgotten, and made again when they are needed, beyond so many bytes.
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 128 * 2**20
 
 _FREE = -1
 
