@@ -24,6 +24,7 @@ from omegaconf import MISSING
 from tqdm import tqdm
 
 from cells import Training, run_training
+from measuring import udpipe
 from parser.atomic import replacing
 from parser.evaluation import evaluate_files
 
@@ -124,20 +125,18 @@ def run_ours(system: str, training: Training, runs: Path) -> list[Row]:
 
 def run_udpipe(training: Training, runs: Path) -> list[Row]:
     """Trains UDPipe's parser on the same treebank, and parses greedily and with a beam."""
-    import udpipe  # an extra
-
     treebank = training.settings().treebank
     model_path = runs / UDPIPE / f"{training.treebank}.udpipe"
-    options = udpipe.options_of(udpipe.PARSER)
-    seconds = udpipe.train(model_path, Path(str(treebank.train)).read_text(encoding="utf-8"), parser=options)
-    model = udpipe.load(model_path)
+    train = Path(str(treebank.train))
+    seconds = udpipe.train(train.read_text(encoding="utf-8"), str(train), model_path, parser=udpipe.PARSER)
+    model = udpipe.Udpipe(model_path)
     rows = []
     for beam in BEAMS:
         figures = {}
         for part in ("test", "dev"):
             gold = Path(str(getattr(treebank, part)))
             parsed = model_path.with_suffix(f".{part}.beam{beam}.conllu")
-            parsed.write_text(udpipe.parse(model, gold.read_text(encoding="utf-8"), beam=beam), encoding="utf-8")
+            parsed.write_text(model.parse(gold.read_text(encoding="utf-8"), beam), encoding="utf-8")
             figures[part] = evaluate_files(gold, parsed)
         scores = [figures["test"]["las"].f1, figures["test"]["uas"].f1, figures["dev"]["las"].f1]
         name = f"{UDPIPE}, beam {beam}"
@@ -151,8 +150,8 @@ def report(rows: Rows, languages: list[str], systems: list[str]) -> str:
         "# recipe=accurate beside UDPipe 1",
         "",
         "LAS / UAS on test in percent, all words, full relations, gold tags; mean ± standard deviation over seeds. UDPipe 1.4 "
-        "was trained on the same files (options: experiments/udpipe.py), one seed. In parentheses the CPU seconds of the "
-        "training, one thread, mean.",
+        "was trained on the same files (options: scripts/benchmarks/udpipe.py), one seed. In parentheses the CPU seconds of "
+        "the training, one thread, mean.",
         "",
         "| | " + " | ".join(languages) + " |",
         "|---" * (len(languages) + 1) + "|",

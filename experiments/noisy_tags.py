@@ -24,14 +24,12 @@ from omegaconf import MISSING
 from tqdm import tqdm
 
 from cells import Training, run_training
+from measuring import udpipe
 from parser.atomic import replacing
 from parser.evaluation import evaluate_files
 from parser.held_out import HeldOut
 from parser.model import Model
 from parser.treebank import read_treebank
-
-# Two models, for tags and for lemmas, are UDPipe's default; lemmas are not read here.
-TAGGER = {"models": "1", "provide_lemma_1": "0", "iterations_1": "10"}
 
 
 @dataclass
@@ -109,25 +107,23 @@ def _training(wanted: NoisyTags, language: str, seed: int) -> Training:
 
 def tag_treebank(training: Training, folder: Path, folds: int) -> None:
     """Writes train.conllu, dev.conllu and test.conllu with predicted tags into the folder, unless they are there."""
-    import udpipe  # an extra
-
     treebank = training.settings().treebank
     texts = {part: Path(str(getattr(treebank, part))).read_text(encoding="utf-8") for part in ("train", "dev", "test")}
     if all((folder / f"{part}.conllu").exists() for part in texts):
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    options = udpipe.options_of(TAGGER)
-    udpipe.train(folder / "tagger.udpipe", texts["train"], tagger=options)
-    tagger = udpipe.load(folder / "tagger.udpipe")
-    tagged = {part: udpipe.tag(tagger, texts[part]) for part in ("dev", "test")}
+
+    def tagger(text: str, name: str) -> udpipe.Udpipe:
+        model = folder / f"{name}.udpipe"
+        udpipe.train(text, f"{training.treebank}, {name}", model, tagger=udpipe.TAGGER)
+        return udpipe.Udpipe(model)
+
+    of_all = tagger(texts["train"], "tagger")
+    tagged = {part: of_all.tag(texts[part]) for part in ("dev", "test")}
     blocks = [f"{block}\n\n" for block in texts["train"].strip().split("\n\n")]
     tagged_blocks = dict.fromkeys(range(len(blocks)), "")
     for fold in range(folds):
-        udpipe.train(
-            folder / f"fold{fold}.udpipe", "".join(b for i, b in enumerate(blocks) if i % folds != fold), tagger=options
-        )
-        of_fold = udpipe.load(folder / f"fold{fold}.udpipe")
-        tagged_blocks |= {i: udpipe.tag(of_fold, b) for i, b in enumerate(blocks) if i % folds == fold}
+        of_others = tagger("".join(block for i, block in enumerate(blocks) if i % folds != fold), f"without fold {fold}")
+        tagged_blocks |= {i: of_others.tag(block) for i, block in enumerate(blocks) if i % folds == fold}
     tagged["train"] = "".join(tagged_blocks.values())
     for part, text in tagged.items():
         with replacing(folder / f"{part}.conllu") as temporary:

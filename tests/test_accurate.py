@@ -45,10 +45,8 @@ def test_the_table_has_means_deviations_and_what_was_not_run():
 
 def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch):
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
-    import udpipe
-
-    monkeypatch.setitem(udpipe.PARSER, "iterations", "1")
-    monkeypatch.setitem(udpipe.PARSER, "hidden_layer", "20")
+    monkeypatch.setitem(accurate.udpipe.PARSER, "iterations", 1)
+    monkeypatch.setitem(accurate.udpipe.PARSER, "hidden_layer", 20)
     training = accurate.Training("sample", "accurate", 5, 1, "data", ())
     rows = accurate.run_udpipe(training, tmp_path)
     assert [row.system for row in rows] == ["UDPipe, beam 1", "UDPipe, beam 5"]
@@ -57,7 +55,7 @@ def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeyp
 
 def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch):
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
-    monkeypatch.setitem(noisy_tags.TAGGER, "iterations_1", "1")
+    monkeypatch.setitem(noisy_tags.udpipe.TAGGER, "iterations_1", 1)
     training = noisy_tags.Training("sample", "accurate", 5, 1, "data", ())
     noisy_tags.tag_treebank(training, tmp_path, folds=2)
     treebank = training.settings().treebank

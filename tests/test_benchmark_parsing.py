@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import parsing, udpipe
+from benchmarks import parsing
 from benchmarks.parsing import Time
 from parser.classifier import Embedding
 from parser.features import slots_of
@@ -57,7 +57,7 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     model, file = model_and_file
     result = parsing.run([model, file, "--times", "1", "--udpipe-train", file, "--udpipe-iterations", "1"])
     assert result["words_per_second"][parsing.UDPIPE] > 0
-    parse = udpipe.train(file, 1)
+    parse = parsing._trained(Path(file), 1).parse
     text = Path(file).read_text()
     assert [row.split("\t")[:6] for row in parse(text).splitlines() if row[:1].isdigit()] == [
         row.split("\t")[:6] for row in text.splitlines() if row

@@ -1,15 +1,19 @@
-"""UDPipe 1 to compare with: its parser alone, trained on gold tags, greedy (beam 1). It needs the package ufal.udpipe."""
+"""UDPipe 1 to compare with (Straka and Strakova 2017): training on a treebank, tagging, parsing; needs the package ufal.udpipe.
+
+A training gives the same model again: UDPipe fixes its seeds itself.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 # As in its manual's examples for UD: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
-OPTIONS = {
+PARSER = {
+    "iterations": 10,
     "transition_system": "projective",
     "transition_oracle": "dynamic",
     "structured_interval": 0,
@@ -22,52 +26,77 @@ OPTIONS = {
     "learning_rate": 0.02,
     "learning_rate_final": 0.001,
     "l2": 0.3,
+    "use_gold_tags": 1,
 }
 
+# One model for all tags; lemmas are not asked for.
+TAGGER = {"models": 1, "provide_lemma_1": 0, "iterations_1": 10}
 
-def load(path: str) -> Callable[[str], str]:
-    """A function from CoNLL-U to CoNLL-U with new trees.
+
+class Udpipe:
+    """A model of UDPipe.
 
     Raises:
         ValueError: the package is not installed, or cannot load the model.
     """
-    udpipe = _package()
-    model = udpipe.Model.load(path)
-    if model is None:
-        raise ValueError(f"{path}: UDPipe cannot load this as a model; name one of UDPipe 1, or train one (--udpipe-train)")
-    pipeline = udpipe.Pipeline(model, "conllu", udpipe.Pipeline.NONE, "beam_search=1", "conllu")
 
-    def parse(text: str, _model: Any = model) -> str:  # the pipeline does not keep the model alive
-        return pipeline.process(text)
+    def __init__(self, path: str | Path) -> None:
+        self._udpipe = _package()
+        self._model = self._udpipe.Model.load(str(path))
+        if self._model is None:
+            raise ValueError(f"{path}: UDPipe cannot load this as a model; name one of UDPipe 1, or train one (--udpipe-train)")
 
-    return parse
+    def parse(self, text: str, beam: int = 1) -> str:
+        """CoNLL-U with the trees that the parser makes of the tags that are there; greedily with beam 1."""
+        return self._process(text, self._udpipe.Pipeline.NONE, f"beam_search={beam}")
+
+    def tag(self, text: str) -> str:
+        """CoNLL-U with the tags and features of the tagger; trees stay."""
+        return self._process(text, self._udpipe.Pipeline.DEFAULT, self._udpipe.Pipeline.NONE)
+
+    def _process(self, text: str, tagger: str, parser: str) -> str:
+        error = self._udpipe.ProcessingError()
+        processed = self._udpipe.Pipeline(self._model, "conllu", tagger, parser, "conllu").process(text, error)
+        if error.occurred():
+            raise ValueError(f"UDPipe: {error.message}")
+        return processed
 
 
-def train(path: str, iterations: int) -> Callable[[str], str]:
-    """The same with a model trained on a file; the time to parse does not depend on the number of iterations.
+Options = Mapping[str, object]
+
+
+def train(text: str, name: str, target: Path, *, tagger: Options | None = None, parser: Options | None = None) -> float:
+    """Trains a model.
+
+    Args:
+        text: CoNLL-U to train on.
+        name: what errors call it.
+        target: where the model goes.
+        tagger: options of the tagger; None for none.
+        parser: options of the parser; None for none.
+
+    Returns:
+        The CPU seconds that the training took.
 
     Raises:
-        ValueError: the package is not installed, or cannot train on the file.
+        ValueError: the package is not installed, or cannot train on the text.
     """
     udpipe = _package()
     error = udpipe.ProcessingError()
-    options = ";".join(f"{key}={value}" for key, value in (OPTIONS | {"iterations": iterations}).items())
-    print(f"training UDPipe on {path}, iterations={iterations}", file=sys.stderr)
-    sentences = _read(udpipe, path)
-    model = udpipe.Trainer.train("morphodita_parsito", sentences, udpipe.Sentences(), "none", "none", options, error)
+    print(f"training UDPipe on {name}", file=sys.stderr)
+    sentences = _read(udpipe, text, name)
+    options = [";".join(f"{key}={value}" for key, value in given.items()) if given else "none" for given in (tagger, parser)]
+    begun = time.process_time()
+    model = udpipe.Trainer.train("morphodita_parsito", sentences, udpipe.Sentences(), "none", *options, error)
+    seconds = time.process_time() - begun
     if error.occurred():
-        raise ValueError(f"{path}: UDPipe cannot train on this ({error.message})")
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "model.udpipe"
-        file.write_bytes(model)
-        return load(str(file))
+        raise ValueError(f"{name}: UDPipe cannot train on this ({error.message})")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(model)
+    return seconds
 
 
-def _read(udpipe: Any, path: str) -> Any:
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file to train UDPipe on; check the path") from error
+def _read(udpipe: Any, text: str, name: str) -> Any:
     reader = udpipe.InputFormat.newConlluInputFormat()
     reader.setText(text)
     sentences, sentence, error = udpipe.Sentences(), udpipe.Sentence(), udpipe.ProcessingError()
@@ -75,7 +104,7 @@ def _read(udpipe: Any, path: str) -> Any:
         sentences.append(sentence)
         sentence = udpipe.Sentence()
     if error.occurred():
-        raise ValueError(f"{path}: UDPipe cannot read this ({error.message})")
+        raise ValueError(f"{name}: UDPipe cannot read this ({error.message})")
     return sentences
 
 
