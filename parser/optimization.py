@@ -79,7 +79,12 @@ class Fitter:
         return float(total) / len(examples)
 
     def _learning_rates(self, epoch: int, batches: int) -> Iterator[float]:
-        # Settings and schedule are looked up once: hydra's settings are slow to read.
-        schedule, highest = _SCHEDULES[self.settings.schedule], self.settings.learning_rate
-        for batch in range(batches):
-            yield schedule((self.span.done + epoch + batch / batches) / self.span.epochs) * highest
+        return learning_rates(self.settings, self.span, epoch, batches)
+
+
+def learning_rates(settings: OptimizerSettings, span: Span, epoch: int, batches: int) -> Iterator[float]:
+    """The learning rate of each of the ``batches`` of an epoch, which is counted from 0 in its pass."""
+    # Settings and schedule are looked up once: hydra's settings are slow to read.
+    schedule, highest = _SCHEDULES[settings.schedule], settings.learning_rate
+    for batch in range(batches):
+        yield schedule((span.done + epoch + batch / batches) / span.epochs) * highest

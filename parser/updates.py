@@ -34,20 +34,17 @@ class Updates(Protocol):
         """Puts back what state() of such an object over the same parameters gave."""
 
 
-class TorchUpdates:
-    """Updates by torch's operators and optimizers, on any device."""
+class TorchOptimizer:
+    """One of torch's optimizers over parameters whose gradients are there, with a learning rate for each step."""
 
-    def __init__(self, classifier: Classifier, settings: OptimizerSettings) -> None:
-        self._classifier = classifier
-        self._optimizer = _optimizer([p for p in classifier.parameters() if p.requires_grad], settings)
+    def __init__(self, parameters: list[nn.Parameter], settings: OptimizerSettings) -> None:
+        self._optimizer = _optimizer(parameters, settings)
 
-    def update(self, features: Tensor, targets: Tensor, rate: float) -> Tensor:
-        """See Updates; the loss stays on the device, so that nothing waits for it."""
+    def step(self, rate: float) -> None:
+        """Takes a step down the gradients."""
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        loss = loss_and_gradients(self._classifier, features, targets)
         self._optimizer.step()
-        return loss
 
     def state(self) -> dict[str, Tensor]:
         """See Updates; ``NUMBER_OF_PARAMETER.NAME``."""
@@ -67,6 +64,20 @@ class TorchUpdates:
             state.setdefault(int(parameter), {})[name] = tensor
         groups = self._optimizer.state_dict()["param_groups"]
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+class TorchUpdates(TorchOptimizer):
+    """Updates by torch's operators and optimizers, on any device."""
+
+    def __init__(self, classifier: Classifier, settings: OptimizerSettings) -> None:
+        super().__init__([p for p in classifier.parameters() if p.requires_grad], settings)
+        self._classifier = classifier
+
+    def update(self, features: Tensor, targets: Tensor, rate: float) -> Tensor:
+        """See Updates; the loss stays on the device, so that nothing waits for it."""
+        loss = loss_and_gradients(self._classifier, features, targets)
+        self.step(rate)
+        return loss
 
 
 class CompiledUpdates:
