@@ -84,7 +84,7 @@ def parse_file(
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
     """
     parser = ChunkParser(model, single_root)
-    parsed = Parsed(0, 0, 0, dict.fromkeys(model.encoder.attributes, 0))
+    parsed = Parsed(0, 0, 0, dict.fromkeys(model.encoder.vocabularies, 0))
     for chunk, result in map_in_order(parser.parse, read_chunks(source, chunk_bytes), threads):
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)

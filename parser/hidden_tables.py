@@ -15,7 +15,9 @@ import torch
 from numba import njit
 
 from parser.classifier import Classifier
+from parser.context import CONTEXT
 from parser.features import RELATION, FeatureTable
+from parser.matrix_products import product
 from parser.vocabulary import ABSENT, Sentences
 
 
@@ -62,7 +64,8 @@ class TableMaker:
                 weights = _numpy(classifier.embedded.weight)[:, first : first + width]
                 # [hidden, slots * size] -> [size, slots * hidden], so that one product serves all slots of the attribute
                 by_slot = weights.reshape(len(weights), len(columns), -1).transpose(2, 1, 0)
-                embedded = _Embedded(np.array(columns), vectors, np.ascontiguousarray(by_slot.reshape(vectors.shape[1], -1)))
+                by_slot = np.ascontiguousarray(by_slot.reshape(vectors.shape[1], -1))
+                embedded = _Embedded(np.array(columns), vectors, by_slot, exact=name != CONTEXT)
                 if name == RELATION:  # relations are given while parsing, so all of them are needed
                     self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
                     self._always = np.concatenate([self._always, embedded.rows(np.arange(len(vectors)))])
@@ -87,16 +90,24 @@ class TableMaker:
 
 @dataclass(frozen=True)
 class _Embedded:
-    """An embedded attribute: its slots, the vectors of its values, and the weights, float32[size, slots * hidden]."""
+    """An embedded attribute: its slots, the vectors of its values, and the weights, float32[size, slots * hidden].
+
+    ``exact`` rows are the same together with any others. Vectors of contexts are not, so their rows need not be.
+    """
 
     columns: np.ndarray
     vectors: np.ndarray
     weights: np.ndarray
+    exact: bool
 
     def rows(self, used: np.ndarray) -> np.ndarray:
         """float32[slots * used, hidden]: what the used values add in the first slot, then in the second..."""
         slots = len(self.columns)
-        rows = _product(self.vectors[used], self.weights).reshape(len(used), slots, -1)
+        vectors = self.vectors[used]
+        if self.exact:
+            rows = _product(vectors, self.weights).reshape(len(used), slots, -1)
+        else:
+            rows = product(torch.from_numpy(vectors), torch.from_numpy(self.weights).t()).numpy().reshape(len(used), slots, -1)
         return rows.transpose(1, 0, 2).reshape(len(used) * slots, -1)
 
 
@@ -104,17 +115,17 @@ class _Embedded:
 def _product(vectors, weights):
     """float32[n, m] = float32[n, k] @ float32[k, m], row by row. BLAS adds up in an order that depends on n."""
     n, size = vectors.shape
-    product = np.zeros((n, weights.shape[1]), np.float32)
+    total = np.zeros((n, weights.shape[1]), np.float32)
     for i in range(n):
         # Four at a time, so that a sum is read and written a quarter as often.
         for k in range(0, size - 3, 4):
             x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
             for j in range(weights.shape[1]):
-                product[i, j] += x0 * weights[k, j] + x1 * weights[k + 1, j] + x2 * weights[k + 2, j] + x3 * weights[k + 3, j]
+                total[i, j] += x0 * weights[k, j] + x1 * weights[k + 1, j] + x2 * weights[k + 2, j] + x3 * weights[k + 3, j]
         for k in range(size - size % 4, size):
             for j in range(weights.shape[1]):
-                product[i, j] += vectors[i, k] * weights[k, j]
-    return product
+                total[i, j] += vectors[i, k] * weights[k, j]
+    return total
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:

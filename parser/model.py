@@ -22,12 +22,16 @@ from parser.arc_standard import ArcStandard
 from parser.atomic import replacing_folder, write_json
 from parser.classifier import Classifier, Embedding
 from parser.computations import Scorer
+from parser.context import CONTEXT, ContextEncoder
+from parser.context_classifier import ContextClassifier
+from parser.context_parsing import ContextParser
 from parser.decoding import Parses
 from parser.features import RELATION, FeatureTable, Slot
 from parser.greedy import GreedyParser
+from parser.sentence_encoder import EncoderShape, SentenceEncoder
 from parser.value_sets import Elements, SetVocabulary, vocabulary_for
 from parser.versions import versions
-from parser.vocabulary import Columns, Encoder, Vocabulary
+from parser.vocabulary import N_RESERVED, Columns, Encoder, Sentences, Vocabulary
 
 FORMAT = 1
 
@@ -45,7 +49,7 @@ class ModelError(ValueError):
 
 @dataclass(frozen=True)
 class ClassifierShape:
-    """What is needed to build the classifier again; see Classifier for the meanings."""
+    """What is needed to build the classifier again; see Classifier for the meanings, and EncoderShape where there is one."""
 
     hidden: int
     activation: str
@@ -53,6 +57,7 @@ class ClassifierShape:
     input_dropout: float
     slot_dropout: float
     embeddings: dict[str, Embedding]
+    encoder: EncoderShape | None = None
 
 
 @dataclass
@@ -94,18 +99,15 @@ class Model:
             if isinstance(vocabulary, SetVocabulary) and name in shape.embeddings
         }
         n_actions = ArcStandard(len(relations.symbols)).n_actions
-        classifier = Classifier(
-            slots,
-            sizes,
-            shape.embeddings,
-            shape.hidden,
-            n_actions,
-            shape.activation,
-            shape.dropout,
-            shape.input_dropout,
-            shape.slot_dropout,
-            elements,
-        )
+        layer = (shape.hidden, n_actions, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
+        if shape.encoder is None:
+            classifier = Classifier(slots, sizes, shape.embeddings, *layer, elements)
+        else:
+            of_words = {name: sizes[name] for name in encoder.vocabularies}
+            words = SentenceEncoder(of_words, shape.embeddings, shape.encoder, elements)
+            embeddings = {name: e for name, e in shape.embeddings.items() if name == RELATION}
+            embeddings[CONTEXT] = Embedding(2 * shape.encoder.hidden, trained=True)
+            classifier = ContextClassifier(words, slots, sizes | {CONTEXT: N_RESERVED}, embeddings, *layer)
         return cls(encoder, relations, slots, shape, classifier)
 
     def is_like(self, other: Model) -> bool:
@@ -126,20 +128,35 @@ class Model:
         }
         return settings, vocabularies
 
-    def scorer(self) -> Scorer:
-        """The classifier as a function from features to scores, numpy to numpy, without dropout."""
-        device = self.classifier.output.weight.device
+    def reader(self, sentences: Sentences) -> Classifier:
+        """The classifier for these sentences: where there is an encoder, it has read them."""
+        return self.classifier.read(sentences) if isinstance(self.classifier, ContextClassifier) else self.classifier
+
+    def scorer(self, sentences: Sentences | None = None) -> Scorer:
+        """The classifier as a function from features to scores, numpy to numpy, without dropout.
+
+        Args:
+            sentences: those that the features will be of; needed where there is an encoder.
+        """
+        classifier = self.classifier if sentences is None else self.reader(sentences)
+        device = classifier.output.weight.device
 
         def score(features: np.ndarray) -> np.ndarray:
-            self.classifier.eval()
+            classifier.eval()
             with torch.inference_mode():
-                return self.classifier(torch.from_numpy(features).to(device)).cpu().numpy()
+                return classifier(torch.from_numpy(features).to(device)).cpu().numpy()
 
         return score
 
-    def greedy_parser(self, threads: int = 1) -> GreedyParser:
+    def greedy_parser(self, threads: int = 1) -> GreedyParser | ContextParser:
         """A parser with the weights as they are now."""
-        return GreedyParser(self.classifier, self.shape.activation, self.system, self.table, self.encoder.attributes, threads)
+
+        def parser_with(classifier: Classifier) -> GreedyParser:
+            return GreedyParser(classifier, self.shape.activation, self.system, self.table, self.encoder.attributes, threads)
+
+        if self.shape.encoder is None:
+            return parser_with(self.classifier)
+        return ContextParser(lambda sentences: parser_with(self.reader(sentences)))
 
     def parse(self, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
         """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
@@ -179,7 +196,7 @@ class Model:
                 Vocabulary(vocabularies["relations"]),
             ),
         )
-        model = _fields(folder / SETTINGS, lambda: cls.new(Encoder(attributes), relations, slots, shape))
+        model = _fields(folder / SETTINGS, lambda: cls.new(_encoder(attributes, shape), relations, slots, shape))
         path = folder / TENSORS
         if not path.is_file():
             raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
@@ -212,6 +229,12 @@ def _fields(path: Path, read: Callable[[], _T]) -> _T:
         raise ModelError(f"{path}: a field is missing or impossible ({error!r}); copy the folder again") from error
 
 
+def _encoder(vocabularies: dict[str, Vocabulary], shape: ClassifierShape) -> Encoder:
+    return Encoder(vocabularies) if shape.encoder is None else ContextEncoder(vocabularies)
+
+
 def _shape(fields: dict[str, Any]) -> ClassifierShape:
     embeddings = {name: Embedding(**embedding) for name, embedding in fields["embeddings"].items()}
-    return ClassifierShape(**(fields | {"embeddings": embeddings}))
+    encoder = fields.get("encoder")
+    encoder = encoder if encoder is None else EncoderShape(**encoder)
+    return ClassifierShape(**(fields | {"embeddings": embeddings, "encoder": encoder}))
