@@ -13,6 +13,7 @@ import numpy as np
 import oracles
 from parser.arc_standard import NO_NODE
 from parser.computations import TrainingSentences
+from parser.context import ContextEncoder
 from parser.features import RELATION, Slot, slots_of
 from parser.held_out import HeldOut
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
@@ -64,10 +65,8 @@ class Corpus:
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """By attribute, int64[values]: how often the training part has each value."""
-        values = self.encoder.encode(self.train.sentences).values
-        vocabularies = self.encoder.vocabularies
-        counted = zip(vocabularies.items(), values, strict=True)
-        return {name: np.bincount(row, minlength=len(vocabulary)) for (name, vocabulary), row in counted}
+        values = dict(zip(self.encoder.attributes, self.encoder.encode(self.train.sentences).values, strict=True))
+        return {name: np.bincount(values[name], minlength=len(known)) for name, known in self.encoder.vocabularies.items()}
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
         """int32[words]: the number of each word's relation, negative if training never saw it."""
@@ -94,8 +93,9 @@ def prepare(settings: Settings) -> Corpus:
             vocabularies[attribute] = vectors.vocabulary
         else:
             vocabularies[attribute] = vocabulary_for(attribute, symbols)
-    encoder = Encoder(vocabularies)
-    slots = [slot for slot in slots_of(settings.features) if slot.attribute in [*vocabularies, RELATION]]
+    encoder = Encoder(vocabularies) if settings.encoder is None else ContextEncoder(vocabularies)
+    read = settings.features if settings.encoder is None else settings.encoder.slots
+    slots = [slot for slot in slots_of(read) if slot.attribute in [*encoder.attributes, RELATION]]
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))

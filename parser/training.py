@@ -23,16 +23,19 @@ from parser.atomic import write_json
 from parser.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.classifier import Embedding
 from parser.computations import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
+from parser.context_classifier import ContextClassifier
 from parser.corpus import Corpus, prepare
 from parser.features import RELATION
 from parser.held_out import HeldOut
 from parser.model import ClassifierShape, Model
 from parser.optimization import Fitter, Span
+from parser.sentence_encoder import EncoderShape
+from parser.sentence_fitting import SentenceFitter
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, check
 from parser.table_scorer import table_scorer
 from parser.tracking import Figures, Tracker
 from parser.versions import versions
-from parser.word_dropout import unknown_rates
+from parser.word_dropout import WordDropout, unknown_rates
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +107,7 @@ class _Run:
         settings = self.settings.first_pass if number == 0 else self.settings.second_pass
         if number == 1 and not self.settings.second_pass.start_from_first_pass and not self.progress.epochs_done:
             restore_weights(self.model.classifier, trained_weights(_new_model(self.settings, self.corpus).classifier))
-        fitter = Fitter(self.model.classifier, self.settings.optimizer, self._span(number), self._dropout_rates())
+        fitter = self._fitter(number)
         examples = self._restore(number, fitter) if self._tensors else None
         tracker.begin_pass(name, settings.epochs, self.progress.epochs_done)
         for epoch in range(self.progress.epochs_done, settings.epochs):
@@ -126,6 +129,17 @@ class _Run:
             restore_weights(self.model.classifier, self.best)
         self._end_pass(number)
 
+    def _fitter(self, number: int) -> Fitter | SentenceFitter:
+        classifier, optimizer, span = self.model.classifier, self.settings.optimizer, self._span(number)
+        if not isinstance(classifier, ContextClassifier):
+            return Fitter(classifier, optimizer, span, self._dropout_rates([slot.attribute for slot in self.model.slots]))
+        assert self.settings.encoder is not None
+        sentences = (self._first_pass_data if number == 0 else self._second_pass_data[0]).sentences
+        rates = self._dropout_rates(list(self.model.encoder.vocabularies))
+        word_dropout = None if rates is None else WordDropout(rates, classifier.hidden_bias.device)
+        clip = self.settings.encoder.longest_gradient
+        return SentenceFitter(classifier, self.model.slots, sentences, optimizer, clip, span, word_dropout)
+
     def _span(self, number: int) -> Span:
         """Which epochs the learning rate's schedule spans, for a pass."""
         epochs = [self.settings.first_pass.epochs]
@@ -135,14 +149,14 @@ class _Run:
             return Span(0, epochs[number])
         return Span(sum(epochs[:number]), sum(epochs))
 
-    def _dropout_rates(self) -> list[np.ndarray] | None:
-        """By slot, how likely each value is taken for unknown in training."""
+    def _dropout_rates(self, attributes: list[str]) -> list[np.ndarray] | None:
+        """For each of the attributes, how likely each value is taken for unknown in training."""
         weight = self.settings.classifier.word_dropout
         if weight == 0:
             return None
         counts = self.corpus.value_counts()
         counts[RELATION] = np.zeros(0, np.int64)
-        return [unknown_rates(counts[slot.attribute], weight) for slot in self.model.slots]
+        return [unknown_rates(counts[attribute], weight) for attribute in attributes]
 
     def _take_first_pass(self, folder: Path) -> None:
         """Takes the outcome of another run's first pass for one's own."""
@@ -169,6 +183,7 @@ class _Run:
             "treebank": settings.treebank.name,
             "column": settings.column,
             "recipe": settings.recipe,
+            "model": settings.model,
             "oracle": settings.oracle,
             "strategy": settings.strategy,
             "seed": settings.seed,
@@ -201,7 +216,7 @@ class _Run:
 
     def _gold_examples(self) -> Examples:
         with self._timed("projectivize"):
-            data = self.corpus.training_sentences(TrainingTrees(self.settings.first_pass.trees))
+            data = self._first_pass_data
         with self._timed("gold_computations"):
             return gold_examples(data, oracles.create("static").bind(data.trees), self.model.system, self.model.table)
 
@@ -213,7 +228,8 @@ class _Run:
         with self._timed("projectivize"):
             data, oracle = self._second_pass_data
         with self._timed("second_pass_walk"):
-            scorer = table_scorer(self.model.classifier, self.model.table, self.model.encoder.attributes, data.sentences)
+            reader, attributes = self.model.reader(data.sentences), self.model.encoder.attributes
+            scorer = table_scorer(reader, self.model.table, attributes, data.sentences)
             examples, report = explore(
                 data, oracle, self.model.system, self.model.table, scorer, Target(second.target), walk, generator
             )
@@ -223,6 +239,10 @@ class _Run:
             self.gold = self.gold or self._gold_examples()
             examples = self.gold.join(examples)
         return examples
+
+    @cached_property
+    def _first_pass_data(self) -> TrainingSentences:
+        return self.corpus.training_sentences(TrainingTrees(self.settings.first_pass.trees))
 
     @cached_property
     def _second_pass_data(self) -> tuple[TrainingSentences, BoundOracle]:
@@ -254,7 +274,7 @@ class _Run:
         log.info("going on from %s, pass %d, epoch %d", self.checkpoint_path, progress.pass_number + 1, progress.epochs_done)
         return progress, tensors
 
-    def _save(self, fitter: Fitter) -> None:
+    def _save(self, fitter: Fitter | SentenceFitter) -> None:
         generators = {"order": self.order.get_state(), "global": torch.get_rng_state()}
         checkpoint.save(
             self.checkpoint_path,
@@ -268,7 +288,7 @@ class _Run:
             },
         )
 
-    def _restore(self, number: int, fitter: Fitter) -> Examples | None:
+    def _restore(self, number: int, fitter: Fitter | SentenceFitter) -> Examples | None:
         """Puts a killed run's state back; returns the examples that it was learning from."""
         tensors, self._tensors = self._tensors, {}
         self.best = tensors.get("best", {})
@@ -291,9 +311,11 @@ def _new_model(settings: Settings, corpus: Corpus) -> Model:
     if corpus.vectors is not None:
         size = corpus.vectors.matrix.shape[1]
         embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
-    wanted = settings.classifier
+    wanted, encoder = settings.classifier, None
+    if (e := settings.encoder) is not None:
+        encoder = EncoderShape(e.layers, e.hidden, e.dropout, e.attribute_dropout)
     shape = ClassifierShape(
-        wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings
+        wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
     )
     model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape)
     if corpus.vectors is not None:
