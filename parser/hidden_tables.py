@@ -20,6 +20,9 @@ from parser.features import RELATION, FeatureTable
 from parser.matrix_products import product
 from parser.vocabulary import ABSENT, Sentences
 
+# Rows that are made at a time: with 256 hidden units, 16 kilobytes of sums, which stay in a processor's nearest cache.
+_TILE = 16
+
 
 @dataclass(frozen=True)
 class HiddenTables:
@@ -68,24 +71,32 @@ class TableMaker:
                 embedded = _Embedded(np.array(columns), vectors, by_slot, exact=name != CONTEXT)
                 if name == RELATION:  # relations are given while parsing, so all of them are needed
                     self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
-                    self._always = np.concatenate([self._always, embedded.rows(np.arange(len(vectors)))])
+                    relations = np.empty((len(columns) * len(vectors), len(self._bias)), np.float32)
+                    embedded.fill(np.arange(len(vectors)), relations)
+                    self._always = np.concatenate([self._always, relations])
                 else:
                     self._embedded[name] = embedded
             first += width
 
     def tables(self, sentences: Sentences) -> HiddenTables:
         """The rows for all values that occur in the sentences."""
-        parts, starts = [self._always], self._starts.copy()
+        starts = self._starts.copy()
         values = sentences.values.copy()
         filled = len(self._always)
+        occurring = []
         for name, embedded in self._embedded.items():
             row = self._attributes.index(name)
             used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
             values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
-            parts.append(embedded.rows(used))
             starts[embedded.columns] = filled + np.arange(len(embedded.columns)) * len(used)
-            filled += len(parts[-1])
-        return HiddenTables(np.concatenate(parts), starts, values, self._bias)
+            end = filled + len(embedded.columns) * len(used)
+            occurring.append((embedded, used, slice(filled, end)))
+            filled = end
+        rows = np.empty((filled, len(self._bias)), np.float32)
+        rows[: len(self._always)] = self._always
+        for embedded, used, places in occurring:
+            embedded.fill(used, rows[places])
+        return HiddenTables(rows, starts, values, self._bias)
 
 
 @dataclass(frozen=True)
@@ -100,32 +111,47 @@ class _Embedded:
     weights: np.ndarray
     exact: bool
 
-    def rows(self, used: np.ndarray) -> np.ndarray:
-        """float32[slots * used, hidden]: what the used values add in the first slot, then in the second..."""
-        slots = len(self.columns)
+    def fill(self, used: np.ndarray, rows: np.ndarray) -> None:
+        """Fills in ``rows``, float32[slots * used, hidden]: what the used values add in the first slot, in the second..."""
+        by_slot = rows.reshape(len(self.columns), len(used), -1)
         vectors = self.vectors[used]
         if self.exact:
-            rows = _product(vectors, self.weights).reshape(len(used), slots, -1)
+            _fill(vectors, self.weights, by_slot)
         else:
-            rows = product(torch.from_numpy(vectors), torch.from_numpy(self.weights).t()).numpy().reshape(len(used), slots, -1)
-        return rows.transpose(1, 0, 2).reshape(len(used) * slots, -1)
+            found = product(torch.from_numpy(vectors), torch.from_numpy(self.weights).t()).numpy()
+            by_slot[:] = found.reshape(len(used), len(self.columns), -1).transpose(1, 0, 2)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _product(vectors, weights):
-    """float32[n, m] = float32[n, k] @ float32[k, m], row by row. BLAS adds up in an order that depends on n."""
-    n, size = vectors.shape
-    total = np.zeros((n, weights.shape[1]), np.float32)
-    for i in range(n):
-        # Four at a time, so that a sum is read and written a quarter as often.
-        for k in range(0, size - 3, 4):
-            x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
-            for j in range(weights.shape[1]):
-                total[i, j] += x0 * weights[k, j] + x1 * weights[k + 1, j] + x2 * weights[k + 2, j] + x3 * weights[k + 3, j]
-        for k in range(size - size % 4, size):
-            for j in range(weights.shape[1]):
-                total[i, j] += vectors[i, k] * weights[k, j]
-    return total
+def _fill(vectors, weights, rows):
+    """float32[slots, n, hidden] = float32[n, size] @ float32[size, slots * hidden]; each sum is added up in one order.
+
+    BLAS has an order that depends on n.
+    """
+    slots, n, hidden = rows.shape
+    size = vectors.shape[1]
+    for slot in range(slots):
+        first = slot * hidden
+        # A few rows at a time, so that the weights are read once for all of them.
+        for first_row in range(0, n, _TILE):
+            last_row = min(first_row + _TILE, n)
+            for i in range(first_row, last_row):
+                rows[slot, i, :] = 0
+            # Four at a time, so that a sum is read and written a quarter as often.
+            for k in range(0, size - 3, 4):
+                w0 = weights[k, first : first + hidden]
+                w1 = weights[k + 1, first : first + hidden]
+                w2 = weights[k + 2, first : first + hidden]
+                w3 = weights[k + 3, first : first + hidden]
+                for i in range(first_row, last_row):
+                    x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
+                    row = rows[slot, i]
+                    for j in range(hidden):
+                        row[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
+            for k in range(size - size % 4, size):
+                for i in range(first_row, last_row):
+                    for j in range(hidden):
+                        rows[slot, i, j] += vectors[i, k] * weights[k, first + j]
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:

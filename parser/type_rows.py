@@ -11,7 +11,7 @@ The rows of a type are the same whatever other types they are made together with
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock
 
 import numpy as np
 from numba import njit
@@ -21,7 +21,7 @@ from parser.features import FeatureTable
 from parser.hidden_tables import HiddenTables, TableMaker
 from parser.vocabulary import ABSENT, N_RESERVED, Sentences
 
-# The rows of types are forgotten, and made again when they are needed, beyond so many bytes.
+# The rows of types are forgotten, and made again when they are needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
 _FREE = -1
@@ -33,7 +33,8 @@ class TypedSentences:
 
     Attributes:
         types: int32[total], the type of each token, in the layout of ``Sentences``.
-        rows: float32[at least the rows in use, hidden]: first those of the relations, then those of the types.
+        rows: float32[at least the rows in use, hidden]: first those of the relations, then those of the types, as far as they
+            are made; those of the types here are.
     """
 
     types: np.ndarray
@@ -43,12 +44,15 @@ class TypedSentences:
 class TypeRows:
     """Numbers the types of sentences and makes their rows, once for all threads.
 
+    Types are numbered by one thread at a time. Their rows, which take far longer, are made by the thread that met them first;
+    others that meet them wait for it at the end of their own.
+
     Args:
         maker: makes the rows of single slots.
         table: the features.
         n_attributes: attributes of the sentences to come.
         n_relations: number of relations.
-        max_bytes: rows of types are forgotten beyond these.
+        max_bytes: rows of types are forgotten when they would take more.
 
     Attributes:
         bias: float32[hidden]: the hidden layer of a configuration without any node.
@@ -61,8 +65,11 @@ class TypeRows:
 
     _n_types: int
     _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
-    _rows: np.ndarray  # float32[rows, hidden], likewise
+    _rows: (
+        np.ndarray
+    )  # float32[rows, hidden], room for all types until they are forgotten; memory that is not used costs nothing
     _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
+    _in_the_making: list[Event]  # one for each thread that is making rows
 
     def __init__(
         self, maker: TableMaker, table: FeatureTable, n_attributes: int, n_relations: int, max_bytes: int = MAX_BYTES
@@ -90,32 +97,48 @@ class TypeRows:
         self.first = n_relations * len(relations)
         self._relations = np.concatenate([*relations, np.zeros((0, len(self.bias)), np.float32)])
         self._max_types = max_bytes // max(1, self._absent.nbytes)
-        self._forget(n_attributes)
+        self._forget(n_attributes, 0)
 
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """The types of the tokens, and rows for all of them; threads may ask at the same time."""
+        n_attributes, tokens = sentences.values.shape
+        made = Event()
         with self._lock:
-            if self._n_types > self._max_types:
-                self._forget(len(sentences.values))
-            self._make_room(self._n_types + sentences.values.shape[1])
+            if self._n_types + tokens > self._capacity:
+                self._forget(n_attributes, tokens)
+            self._make_room(self._n_types + tokens)
             before = self._n_types
             types, self._n_types = _number(sentences.values, self._known, self._slots, before)
-            if self._n_types > before:
-                tables = self._tables(np.ascontiguousarray(self._known[before : self._n_types].T))
-                self._make_room_for_rows(before)
+            new = np.ascontiguousarray(self._known[before : self._n_types].T)
+            rows, in_the_making = self._rows, self._in_the_making
+            of_others = [*in_the_making]
+            in_the_making.append(made)
+        try:
+            if new.shape[1]:
+                tables = self._tables(new)
                 start = self.first + before * self.per_type
-                _add_up(tables.values, tables.rows, tables.starts, self._columns, self.places, self._absent, self._rows[start:])
-            return TypedSentences(types, self._rows)
+                _add_up(tables.values, tables.rows, tables.starts, self._columns, self.places, self._absent, rows[start:])
+        finally:
+            made.set()
+            with self._lock:
+                in_the_making.remove(made)
+        for others in of_others:
+            others.wait()
+        return TypedSentences(types, rows)
 
     def _tables(self, values: np.ndarray) -> HiddenTables:
         return self._maker.tables(Sentences(values, np.array([0, values.shape[1]], np.int64)))
 
-    def _forget(self, n_attributes: int) -> None:
-        # New arrays: other threads may still be reading the old ones.
+    def _forget(self, n_attributes: int, tokens: int) -> None:
+        """Begins anew, with room for the types of so many tokens at least."""
+        # New arrays: other threads may still be reading and filling the old ones.
         self._n_types = 0
+        self._in_the_making = []
+        self._capacity = max(self._max_types, tokens)
         self._known = np.empty((0, n_attributes), np.int32)
         self._slots = np.full(1, _FREE, np.int32)
-        self._rows = self._relations
+        self._rows = np.empty((self.first + self._capacity * self.per_type, len(self.bias)), np.float32)
+        self._rows[: self.first] = self._relations
 
     def _make_room(self, n_types: int) -> None:
         """Lets so many types be numbered; at least half of the slots stay free."""
@@ -125,14 +148,6 @@ class TypeRows:
             self._known = known
             self._slots = np.full(1 << (4 * n_types).bit_length(), _FREE, np.int32)
             _fill_slots(self._known, self._n_types, self._slots)
-
-    def _make_room_for_rows(self, before: int) -> None:
-        """Room for the rows of all types; those of the first ``before`` are there."""
-        used, needed = (self.first + n_types * self.per_type for n_types in (before, self._n_types))
-        if needed > len(self._rows):
-            rows = np.empty((2 * needed, self._rows.shape[1]), np.float32)
-            rows[:used] = self._rows[:used]
-            self._rows = rows
 
 
 @njit(cache=True, nogil=True)

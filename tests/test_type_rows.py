@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import parser.type_rows as type_rows_module
 from parser.arc_standard import NO_NODE
 from parser.hidden_tables import TableMaker
 from parser.type_rows import TypeRows
@@ -92,3 +95,33 @@ def test_equal_tokens_have_equal_types(model):
         combinations.setdefault(tuple(values[:, token].tolist()), []).append(types[token])
     assert all(len(set(found)) == 1 for found in combinations.values())
     assert len(set(types.tolist())) == len(combinations)
+
+
+def test_who_meets_types_in_the_making_waits_for_their_rows(model, monkeypatch):
+    asked_to_wait = threading.Event()
+
+    class Watched(threading.Event):
+        def wait(self, timeout=None):
+            asked_to_wait.set()
+            return super().wait(timeout)
+
+    monkeypatch.setattr(type_rows_module, "Event", Watched)
+    values = draw_values(model, 4, 30)
+    rows = type_rows(model)
+    make = rows._tables
+    making = threading.Event()
+
+    def make_when_another_waits(new):
+        making.set()
+        assert asked_to_wait.wait(timeout=60), "nobody waits"
+        return make(new)
+
+    monkeypatch.setattr(rows, "_tables", make_when_another_waits)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(rows, one_sentence(values))
+        assert making.wait(timeout=60)
+        second = pool.submit(lambda: (typed := rows(one_sentence(values)), typed.rows.copy()))
+        typed, copied = second.result()
+    made = rows.first + np.arange((typed.types.max() + 1) * rows.per_type)
+    np.testing.assert_array_equal(copied[made], first.result().rows[made])
+    np.testing.assert_array_equal(copied[made], type_rows(model)(one_sentence(values)).rows[made])
