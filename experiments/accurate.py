@@ -8,12 +8,11 @@ comparison. UDPipe needs the extra ``compare``; without it, say ``systems=[accur
 
 from __future__ import annotations
 
-import csv
 import logging
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import hydra
@@ -25,8 +24,8 @@ from tqdm import tqdm
 
 from cells import Training, run_training
 from measuring import udpipe
-from parser.atomic import replacing
 from parser.evaluation import evaluate_files
+from rows import read_rows, write_rows
 
 UDPIPE = "UDPipe"
 BEAMS = (1, 5)
@@ -82,7 +81,7 @@ def main(wanted: Accurate) -> None:
     """Trains what is not there yet, then writes the table."""
     GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     path = Path(wanted.results) / "results.csv"
-    rows = read_rows(path)
+    rows = read_rows(path, Row)
     systems = list(wanted.systems) or [*wanted.all_systems, UDPIPE]
     context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
     with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
@@ -100,7 +99,7 @@ def main(wanted: Accurate) -> None:
                         jobs.append(pool.submit(run_ours, system, training, Path(wanted.runs)))
         for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
             rows |= {row.key: row for row in job.result()}
-            _write(path, rows)
+            write_rows(path, Row, rows)
     text = report(rows, list(wanted.languages), list(wanted.all_systems))
     (path.parent / "table.md").write_text(text, encoding="utf-8")
     print(text)
@@ -172,23 +171,6 @@ def _cell(rows: list[Row]) -> str:
         return f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
 
     return f"{shown(las)} / {shown(uas)} ({seconds.mean():.0f} s)"
-
-
-def read_rows(path: Path) -> Rows:
-    """The rows of results.csv by key; none if there is no such file."""
-    if not path.exists():
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [Row(**line) for line in csv.DictReader(file)]
-    return {row.key: row for row in rows}
-
-
-def _write(path: Path, rows: Rows) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([column.name for column in fields(Row)])
-        writer.writerows(astuple(rows[key]) for key in sorted(rows))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from parser.atomic import replacing, write_json
+from parser.atomic import write_json
 from parser.checkpoint import CheckpointError
 from parser.held_out import HeldOut
 from parser.model import Model
@@ -159,21 +158,3 @@ def read_counts(folder: Path) -> dict[str, np.ndarray] | None:
     if not path.exists():
         return None
     return {name: np.array(values) for name, values in json.loads(path.read_text()).items()}
-
-
-def read_rows(path: Path) -> dict[tuple[str, ...], Row]:
-    """The rows of results.csv by key; none if there is no such file."""
-    if not path.exists():
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [Row(**line) for line in csv.DictReader(file)]
-    return {row.key: row for row in rows}
-
-
-def write_rows(path: Path, rows: dict[tuple[str, ...], Row]) -> None:
-    """Writes results.csv, sorted, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Row)])
-        writer.writerows(astuple(rows[key]) for key in sorted(rows))

@@ -10,12 +10,11 @@ end; a row that is there is not run again. RECIPE.md beside it has a table for e
 
 from __future__ import annotations
 
-import csv
 import json
 import logging
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import hydra
@@ -26,7 +25,7 @@ from omegaconf import MISSING
 from tqdm import tqdm
 
 from cells import Training, run_training
-from parser.atomic import replacing
+from rows import read_rows, write_rows
 
 # Settings that decide the outcome of the first pass.
 _FIRST_PASS = (
@@ -102,7 +101,7 @@ def main(wanted: Choices) -> None:
     GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     results = Path(wanted.results)
     path = results / "results.csv"
-    rows = _read(path)
+    rows = read_rows(path, Row)
     studies = {name: study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies}
     variants = list(dict.fromkeys(tuple(settings) for study in studies.values() for settings in study.variants.values()))
     context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
@@ -118,7 +117,7 @@ def main(wanted: Choices) -> None:
                     jobs.append(pool.submit(_run, missing, Path(wanted.runs)))
         for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
             rows |= {row.key: row for row in job.result()}
-            _write(path, rows)
+            write_rows(path, Row, rows)
     text = _report(rows, wanted, studies)
     (results / f"{wanted.recipe}.md").write_text(text, encoding="utf-8")
     print(text)
@@ -200,22 +199,6 @@ def _mean_and_deviation(scores: np.ndarray) -> str:
 def _las(rows: Rows, recipe: str, treebank: str, seed: int, settings: list[str]) -> float:
     row = rows.get((recipe, treebank, str(seed), " ".join(settings)))
     return float(row.las) if row else float("nan")
-
-
-def _read(path: Path) -> Rows:
-    if not path.exists():
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [Row(**line) for line in csv.DictReader(file)]
-    return {row.key: row for row in rows}
-
-
-def _write(path: Path, rows: Rows) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([column.name for column in fields(Row)])
-        writer.writerows(astuple(rows[key]) for key in sorted(rows))
 
 
 if __name__ == "__main__":

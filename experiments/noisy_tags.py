@@ -9,11 +9,10 @@ it.
 
 from __future__ import annotations
 
-import csv
 import logging
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import hydra
@@ -30,6 +29,7 @@ from parser.evaluation import evaluate_files
 from parser.held_out import HeldOut
 from parser.model import Model
 from parser.treebank import read_treebank
+from rows import write_rows
 
 
 @dataclass
@@ -66,6 +66,11 @@ class Row:
     upos: str
     ufeats: str
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What there is one row for."""
+        return self.treebank, self.seed, self.training_tags, self.test_tags
+
 
 ConfigStore.instance().store(name="noisy_tags_schema", node=NoisyTags)
 
@@ -89,13 +94,9 @@ def main(wanted: NoisyTags) -> None:
         ]
         for done in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
             rows += done.result()
-    rows.sort(key=astuple)
+    rows.sort(key=lambda row: row.key)
     results = Path(wanted.results)
-    results.mkdir(parents=True, exist_ok=True)
-    with replacing(results / "results.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([column.name for column in fields(Row)])
-        writer.writerows(astuple(row) for row in rows)
+    write_rows(results / "results.csv", Row, {row.key: row for row in rows})
     text = report(rows, list(wanted.languages), wanted.recipe)
     (results / "table.md").write_text(text, encoding="utf-8")
     print(text)

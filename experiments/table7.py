@@ -21,8 +21,9 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING
 from tqdm import tqdm
 
-from cells import Row, Training, is_done, read_rows, run_family, write_rows
+from cells import Row, Training, is_done, run_family
 from claims import report
+from rows import read_rows, write_rows
 
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
 
@@ -63,7 +64,7 @@ def main(wanted: Table7) -> None:
     GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     results = Path(wanted.results)
     languages = ALL if list(wanted.languages) == ["all"] else list(wanted.languages)
-    rows = read_rows(results / "results.csv")
+    rows = read_rows(results / "results.csv", Row)
     available = [language for language in languages if _cell(wanted, language, 1, 1).has_train_part()]
     for language in sorted(set(languages) - set(available)):
         log.warning("%s: train part not available under %s", language, wanted.paths.treebanks)
@@ -74,7 +75,7 @@ def main(wanted: Table7) -> None:
         for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
             for row in job.result():
                 rows[row.key] = row
-            write_rows(results / "results.csv", rows)
+            write_rows(results / "results.csv", Row, rows)
     paper = Path(__file__).parent / "table7" / "paper.csv"
     text = report(rows, wanted.recipe, languages, available, Path(wanted.runs), paper)
     (results / f"{wanted.recipe}.md").write_text(text, encoding="utf-8")

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cells import Row, Training, is_done, read_rows, write_rows
+from cells import Row, Training, is_done
 from claims import Difference, difference
+from rows import read_rows, write_rows
 from tests.toy import ROOT
 
 TINY = "overrides=['first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.dimensions=8']"
@@ -34,12 +35,12 @@ def test_the_command_fills_cells_once_and_writes_table_and_claims(tmp_path):
     assert "| sample | 2 |  | not run" in text
     assert text.endswith((tmp_path / "results" / "paper.md").read_text() + "\n")
 
-    marked = read_rows(path)
+    marked = read_rows(path, Row)
     key = ("sample", "paper", "3", "1")
     marked[key] = Row(**{**vars(marked[key]), "las": "12.3456"})
-    write_rows(path, marked)
+    write_rows(path, Row, marked)
     table7(tmp_path, *arguments)
-    assert read_rows(path)[key].las == "12.3456"  # a finished cell was not run again
+    assert read_rows(path, Row)[key].las == "12.3456"  # a finished cell was not run again
 
 
 def test_rows_of_other_settings_are_stale():
