@@ -25,17 +25,11 @@ from tqdm import tqdm
 from cells import Training, run_training
 from measuring import udpipe
 from parser.evaluation import evaluate_files
+from parser.settings import Paths
 from rows import read_rows, write_rows
 
 UDPIPE = "UDPipe"
 BEAMS = (1, 5)
-
-
-@dataclass
-class Paths:
-    """Where things lie on this machine."""
-
-    treebanks: str = MISSING
 
 
 @dataclass

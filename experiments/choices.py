@@ -25,6 +25,7 @@ from omegaconf import MISSING
 from tqdm import tqdm
 
 from cells import Training, run_training
+from parser.settings import Paths
 from rows import read_rows, write_rows
 
 # Settings that decide the outcome of the first pass.
@@ -38,13 +39,6 @@ _FIRST_PASS = (
     "single_root=",
     "vectors.",
 )
-
-
-@dataclass
-class Paths:
-    """Where things lie on this machine."""
-
-    treebanks: str = MISSING
 
 
 @dataclass

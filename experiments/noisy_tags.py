@@ -28,15 +28,9 @@ from parser.atomic import replacing
 from parser.evaluation import evaluate_files
 from parser.held_out import HeldOut
 from parser.model import Model
+from parser.settings import Paths
 from parser.treebank import read_treebank
 from rows import write_rows
-
-
-@dataclass
-class Paths:
-    """Where things lie on this machine."""
-
-    treebanks: str = MISSING
 
 
 @dataclass

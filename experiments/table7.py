@@ -23,6 +23,7 @@ from tqdm import tqdm
 
 from cells import Row, Training, is_done, run_family
 from claims import report
+from parser.settings import Paths
 from rows import read_rows, write_rows
 
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
@@ -31,13 +32,6 @@ ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
 FAMILIES = ((1, 3), (2, 4, 5))
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Paths:
-    """Where things lie on this machine."""
-
-    treebanks: str = MISSING
 
 
 @dataclass

@@ -14,7 +14,7 @@ from parser.classifier import Classifier
 from parser.computations import Scorer
 from parser.features import RELATION, FeatureTable
 from parser.hidden_tables import TableMaker
-from parser.vocabulary import Sentences
+from parser.vocabulary import N_RESERVED, Sentences
 
 
 def table_scorer(classifier: Classifier, table: FeatureTable, attributes: list[str], sentences: Sentences) -> Scorer:
@@ -32,7 +32,7 @@ def table_scorer(classifier: Classifier, table: FeatureTable, attributes: list[s
     for name, ours, theirs in zip(attributes, sentences.values, tables.values, strict=True):
         renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
         renumbered[name][ours] = theirs
-    identity = np.arange(1 + classifier.output.out_features + 2, dtype=np.int32)
+    identity = np.arange(N_RESERVED + classifier.output.out_features, dtype=np.int32)  # there are fewer relations than actions
     numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
     firsts = np.cumsum([0, *map(len, numbers[:-1])])
     flat = np.concatenate(numbers)

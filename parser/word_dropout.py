@@ -30,10 +30,10 @@ class WordDropout:
     """
 
     def __init__(self, rates: Sequence[np.ndarray], device: torch.device) -> None:
-        self.columns = torch.tensor([i for i, of_slot in enumerate(rates) if len(of_slot)], device=device)
+        self.columns = torch.tensor([i for i, of_slot in enumerate(rates) if len(of_slot)], dtype=torch.int64, device=device)
         sizes = [len(of_slot) for of_slot in rates if len(of_slot)]
         self._starts = torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int32, device=device)
-        self._rates = torch.from_numpy(np.concatenate([of_slot for of_slot in rates if len(of_slot)])).to(device)
+        self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
 
     def __call__(self, features: Tensor) -> Tensor:
         """int32[batch, slots]: the features, some of them UNKNOWN; drawn from torch's global generator."""

@@ -37,3 +37,8 @@ def test_reserved_values_stay_and_the_same_seed_drops_the_same():
     assert torch.equal(first, dropout(features))
     reserved = (features == ABSENT) | (features == ROOT)
     assert torch.equal(first[reserved], features[reserved])
+
+
+def test_where_nothing_can_be_dropped_everything_stays():
+    features = torch.randint(0, 9, (5, 2), dtype=torch.int32)
+    assert torch.equal(WordDropout([NOTHING, NOTHING], torch.device("cpu"))(features), features)
