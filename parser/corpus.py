@@ -19,8 +19,9 @@ from parser.held_out import HeldOut
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
 from parser.treebank import Sentence, Treebank, read_treebank
 from parser.value_sets import vocabulary_for
+from parser.vectors_ahead import VectorsAhead
 from parser.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
-from parser.word_vectors import WordVectors
+from parser.word_vectors import WordVectors, train_vectors
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +75,12 @@ class Corpus:
         return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
 
 
-def prepare(settings: Settings) -> Corpus:
-    """Reads the treebank's parts and makes vocabularies and word vectors of the training part."""
-    train = _read("train", settings.treebank.train)
+def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
+    """Reads the treebank's parts and makes vocabularies and word vectors of the training part.
+
+    ``ahead``: the word vectors, if somebody began to train them before.
+    """
+    train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
     if train is None:
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
     vectors = None
@@ -89,7 +93,7 @@ def prepare(settings: Settings) -> Corpus:
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif attribute == settings.vectors.attribute:
-            vectors = _vectors(settings.vectors, values, settings.seed)
+            vectors = _vectors(settings.vectors, values, settings.seed, ahead)
             vocabularies[attribute] = vectors.vocabulary
         else:
             vocabularies[attribute] = vocabulary_for(attribute, symbols)
@@ -99,8 +103,8 @@ def prepare(settings: Settings) -> Corpus:
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
-    dev, test = (_held_out(part, getattr(settings.treebank, part), encoder, relations) for part in ("dev", "test"))
-    return Corpus(train, dev, test, encoder, relations, slots, vectors, settings.projectivization)
+    dev_made, test_made = _held_out("dev", dev, encoder, relations), _held_out("test", test, encoder, relations)
+    return Corpus(train, dev_made, test_made, encoder, relations, slots, vectors, settings.projectivization)
 
 
 def _read(part: str, path: str | None) -> Treebank | None:
@@ -111,26 +115,17 @@ def _read(part: str, path: str | None) -> Treebank | None:
     return treebank
 
 
-def _held_out(part: str, path: str | None, encoder: Encoder, relations: Vocabulary) -> HeldOut | None:
-    treebank = _read(part, path)
+def _held_out(part: str, treebank: Treebank | None, encoder: Encoder, relations: Vocabulary) -> HeldOut | None:
     if treebank is None:
         return None
     _report_unknown(part, treebank, encoder, relations)
     return HeldOut.of(treebank.sentences, encoder, relations)
 
 
-def _vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, ahead: VectorsAhead | None) -> WordVectors:
     if settings.file is not None:
         return WordVectors.read(Path(settings.file))
-    return WordVectors.train(
-        values,
-        dimensions=settings.dimensions,
-        window=settings.window,
-        epochs=settings.epochs,
-        min_count=settings.min_count,
-        skip_gram=settings.skip_gram,
-        seed=seed,
-    )
+    return train_vectors(settings, values, seed) if ahead is None else ahead.result()
 
 
 def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:

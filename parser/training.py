@@ -31,9 +31,11 @@ from parser.model import ClassifierShape, Model
 from parser.optimization import Fitter, Span
 from parser.sentence_encoder import EncoderShape
 from parser.sentence_fitting import SentenceFitter
-from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, check
+from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.settings_check import check
 from parser.table_scorer import table_scorer
 from parser.tracking import Figures, Tracker
+from parser.vectors_ahead import VectorsAhead
 from parser.versions import versions
 from parser.word_dropout import WordDropout, unknown_rates
 
@@ -45,7 +47,7 @@ PASSES = ("first_pass", "second_pass")
 _CHECKPOINT = "checkpoint.safetensors"
 
 
-def train(settings: Settings, folder: Path) -> dict[str, Any]:
+def train(settings: Settings, folder: Path, vectors: VectorsAhead | None = None) -> dict[str, Any]:
     """Trains a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it goes.
 
     A run that was killed goes on from its last epoch when it is started again in the same folder with the same settings.
@@ -53,6 +55,7 @@ def train(settings: Settings, folder: Path) -> dict[str, Any]:
     Args:
         settings: what to train on and how.
         folder: the run's folder; made if it is not there.
+        vectors: the run's word vectors, if somebody began to train them before; see vectors_ahead.py.
 
     Returns:
         The metrics, as written to metrics.json.
@@ -63,7 +66,7 @@ def train(settings: Settings, folder: Path) -> dict[str, Any]:
     check(settings)
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(settings.threads)
-    run = _Run(settings, folder)
+    run = _Run(settings, folder, vectors)
     passes = PASSES if settings.second_pass.trees is not None else PASSES[:1]
     with Tracker(folder, run.epochs_done(passes)) as tracker:
         for number in range(run.progress.pass_number, len(passes)):
@@ -79,13 +82,13 @@ def train(settings: Settings, folder: Path) -> dict[str, Any]:
 class _Run:
     """The state of one run: what it trains, and how far it has come."""
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, settings: Settings, folder: Path, vectors: VectorsAhead | None) -> None:
         self.settings = settings
         self.plain_settings: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
         self.checkpoint_path = folder / _CHECKPOINT
         self.progress, self._tensors = self._last_state()
         with self._timed("read"):
-            self.corpus = prepare(settings)
+            self.corpus = prepare(settings, vectors)
         self._check_oracle()
         self.order = torch.Generator().manual_seed(settings.seed)
         self.best: dict[str, Tensor] = {}

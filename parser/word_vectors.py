@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from parser.settings import VectorSettings
 from parser.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
@@ -111,6 +112,19 @@ class WordVectors:
         forms = list(keyed.index_to_key)
         rare = np.arange(len(forms)) >= len(forms) - _RAREST
         return cls.from_forms(forms, keyed.vectors, rare)
+
+
+def train_vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:
+    """Vectors of the values (lists by sentence), trained as the settings of a run say."""
+    return WordVectors.train(
+        values,
+        dimensions=settings.dimensions,
+        window=settings.window,
+        epochs=settings.epochs,
+        min_count=settings.min_count,
+        skip_gram=settings.skip_gram,
+        seed=seed,
+    )
 
 
 def _stable_hash(word: str) -> int:

@@ -11,8 +11,7 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 
 from parser.settings import Settings, register
-from parser.tracking import final_table
-from parser.training import train
+from parser.vectors_ahead import vectors_ahead
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +25,12 @@ def main(settings: Settings) -> None:
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
     folder = Path(HydraConfig.get().runtime.output_dir)
     try:
-        metrics = train(settings, folder)
+        with vectors_ahead(settings) as vectors:
+            # They load torch, which takes a second or two, while the word vectors are being trained.
+            from parser.tracking import final_table
+            from parser.training import train
+
+            metrics = train(settings, folder, vectors)
     except ValueError as error:  # what this project raises for bad input says what to mend; a traceback would bury it
         log.debug("traceback", exc_info=True)
         sys.exit(f"error: {error}")

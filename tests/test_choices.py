@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from cells import Training
 from choices import _FIRST_PASS, Choices, Row, Study, _report
-from parser.settings import check
+from parser.settings_check import check
 from tests.toy import CONFIGS, ROOT
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from omegaconf import OmegaConf
 
-from parser.settings import check
+from parser.settings_check import check
 from tests.toy import CONFIGS, settings
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))

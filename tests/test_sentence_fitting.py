@@ -20,7 +20,8 @@ from parser.gradients import set_loss
 from parser.model import Model
 from parser.optimization import Span
 from parser.sentence_fitting import SentenceFitter
-from parser.settings import OptimizerSettings, SettingsError, check
+from parser.settings import OptimizerSettings, SettingsError
+from parser.settings_check import check
 from parser.training import train
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.test_context import random_model

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,7 +34,22 @@ def _exit_after_first_update() -> None:
     optimization.updates_of = updates_once
 
 
+def _exit_once_trained_for_an_update() -> None:
+    """Torch is to be loaded when the script loads it, that is, once the word vectors are on their way."""
+    from parser import vectors_ahead as module
+
+    begin = module.vectors_ahead
+
+    @contextmanager
+    def begin_first(settings) -> Iterator[object]:
+        with begin(settings) as vectors:
+            _exit_after_first_update()
+            yield vectors
+
+    module.vectors_ahead = begin_first
+
+
 if __name__ == "__main__":
     sys.path[0] = str(_SCRIPTS)  # not this folder: its oracles.py would be taken for the package
-    _exit_after_first_update()
+    _exit_once_trained_for_an_update()
     runpy.run_path(str(_SCRIPTS / "train.py"), run_name="__main__")
