@@ -3,8 +3,8 @@
     python experiments/noisy_tags.py paths.treebanks=../shared/ud-v2.2
 
 A tagger of UDPipe 1 (extra ``compare``), trained on the training part, tags dev and test (UPOS, XPOS, FEATS); taggers trained
-on other folds tag the training part, so that its tags are as noisy as those to come. Rows go to results.csv, the table beside
-it.
+on other folds tag the training part, so that its tags are as noisy as those to come. Rows go to results.csv as trainings end;
+rows that are there are not made again. The table is beside them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from parser.held_out import HeldOut
 from parser.model import Model
 from parser.settings import Paths
 from parser.treebank import read_treebank
-from rows import write_rows
+from rows import read_rows, write_rows
+
+TAGS = ("gold", "predicted")
 
 
 @dataclass
@@ -59,6 +61,7 @@ class Row:
     uas: str
     upos: str
     ufeats: str
+    config: str
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -73,31 +76,33 @@ ConfigStore.instance().store(name="noisy_tags_schema", node=NoisyTags)
 def main(wanted: NoisyTags) -> None:
     """Tags, trains, parses, and writes the table."""
     GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
-    rows: list[Row] = []
+    path = Path(wanted.results) / "results.csv"
+    rows = read_rows(path, Row)
+    seeds = range(1, wanted.seeds + 1)
+    trainings = [
+        Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ()) for seed in seeds for name in wanted.languages
+    ]
+    missing = [training for training in trainings if not is_done(training, rows)]
+    folders = {training.treebank: Path(wanted.runs) / training.treebank for training in missing}
+    to_tag = {training.treebank: training for training in missing}
     context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
     with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
-        folders = {language: Path(wanted.runs) / language for language in wanted.languages}
-        trainings = {language: _training(wanted, language, 1) for language in wanted.languages}
-        tagging = [pool.submit(tag_treebank, trainings[name], folders[name], wanted.folds) for name in wanted.languages]
-        for job in tagging:
-            job.result()
-        jobs = [
-            pool.submit(measure, _training(wanted, language, seed), folders[language])
-            for seed in range(1, wanted.seeds + 1)
-            for language in wanted.languages
-        ]
+        for tagging in [pool.submit(tag_treebank, to_tag[name], folder, wanted.folds) for name, folder in folders.items()]:
+            tagging.result()
+        jobs = [pool.submit(measure, training, folders[training.treebank]) for training in missing]
         for done in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
-            rows += done.result()
-    rows.sort(key=lambda row: row.key)
-    results = Path(wanted.results)
-    write_rows(results / "results.csv", Row, {row.key: row for row in rows})
-    text = report(rows, list(wanted.languages), wanted.recipe)
-    (results / "table.md").write_text(text, encoding="utf-8")
+            rows |= {row.key: row for row in done.result()}
+            write_rows(path, Row, rows)
+    text = report(list(rows.values()), list(wanted.languages), wanted.recipe)
+    (path.parent / "table.md").write_text(text, encoding="utf-8")
     print(text)
 
 
-def _training(wanted: NoisyTags, language: str, seed: int) -> Training:
-    return Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, ())
+def is_done(training: Training, rows: dict[tuple[str, ...], Row]) -> bool:
+    """Whether the rows of a treebank and seed are there, made with today's settings."""
+    of_both = (training.treebank, str(training.seed))
+    found = [row for row in rows.values() if (row.treebank, row.seed) == of_both]
+    return len(found) == len(TAGS) ** 2 and all(row.config == training.fingerprint() for row in found)
 
 
 def tag_treebank(training: Training, folder: Path, folds: int) -> None:
@@ -144,7 +149,8 @@ def measure(training: Training, folder: Path) -> list[Row]:
             held_out = HeldOut.of(read_treebank(path).sentences, model.encoder, model.relations)
             scores = held_out.measure(model, single_root=True)
             figures = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
-            rows.append(Row(training.treebank, str(training.seed), training_tags, test_tags, *figures))
+            key = training.treebank, str(training.seed), training_tags, test_tags
+            rows.append(Row(*key, *figures, training.fingerprint()))
     return rows
 
 
@@ -160,8 +166,8 @@ def report(rows: list[Row], languages: list[str], recipe: str) -> str:
         "|---|---|---|---|---|---|",
     ]
     for language in languages:
-        for training_tags in ("gold", "predicted"):
-            for test_tags in ("gold", "predicted"):
+        for training_tags in TAGS:
+            for test_tags in TAGS:
                 found = [r for r in rows if (r.treebank, r.training_tags, r.test_tags) == (language, training_tags, test_tags)]
                 las, uas = (_shown([float(getattr(row, name)) for row in found]) for name in ("las", "uas"))
                 right = f"{float(found[0].upos):.2f} / {float(found[0].ufeats):.2f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -69,10 +70,24 @@ def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch):
 
 def test_the_table_of_noisy_tags():
     rows = [
-        noisy_tags.Row("hu", seed, training, test, str(70 + int(seed) - (test == "predicted")), "80", "95", "90")
+        noisy_tags.Row("hu", seed, training, test, str(70 + int(seed) - (test == "predicted")), "80", "95", "90", "")
         for seed in "12"
         for training in ("gold", "predicted")
         for test in ("gold", "predicted")
     ]
     text = noisy_tags.report(rows, ["hu"], "accurate")
     assert "| hu | gold | predicted | 70.50 ± 0.71 | 80.00 ± 0.00 | 95.00 / 90.00 |" in text
+
+
+def test_noisy_tags_are_measured_once():
+    training = noisy_tags.Training("hu", "accurate", 5, 1, "data", ())
+    made = [
+        noisy_tags.Row("hu", "1", trained, tested, "70", "80", "95", "90", training.fingerprint())
+        for trained in noisy_tags.TAGS
+        for tested in noisy_tags.TAGS
+    ]
+    rows = {row.key: row for row in made}
+    assert noisy_tags.is_done(training, rows)
+    assert not noisy_tags.is_done(replace(training, seed=2), rows)
+    assert not noisy_tags.is_done(replace(training, overrides=("classifier.hidden=8",)), rows)
+    assert not noisy_tags.is_done(training, {row.key: row for row in made[1:]})
