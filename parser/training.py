@@ -19,17 +19,14 @@ from torch import Tensor
 import oracles
 from oracles import BoundOracle
 from parser import checkpoint
+from parser.assembly import fitter_of, new_model
 from parser.atomic import write_json
 from parser.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
-from parser.classifier import Embedding
 from parser.computations import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
-from parser.context_classifier import ContextClassifier
-from parser.corpus import Corpus, prepare
-from parser.features import RELATION
+from parser.corpus import prepare
 from parser.held_out import HeldOut
-from parser.model import ClassifierShape, Model
-from parser.optimization import Fitter, Span
-from parser.sentence_encoder import EncoderShape
+from parser.model import Model
+from parser.optimization import Fitter
 from parser.sentence_fitting import SentenceFitter
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
 from parser.settings_check import check
@@ -37,7 +34,6 @@ from parser.table_scorer import table_scorer
 from parser.tracking import Figures, Tracker
 from parser.vectors_ahead import VectorsAhead
 from parser.versions import versions
-from parser.word_dropout import WordDropout, unknown_rates
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +89,7 @@ class _Run:
         self.order = torch.Generator().manual_seed(settings.seed)
         self.best: dict[str, Tensor] = {}
         torch.manual_seed(settings.seed)
-        self.model = _new_model(settings, self.corpus)
+        self.model = new_model(settings, self.corpus)
         self.model.classifier.to(settings.device)
         if settings.first_pass.model is not None:
             self._take_first_pass(Path(settings.first_pass.model))
@@ -109,8 +105,10 @@ class _Run:
         """Trains through one pass, or through what a killed run left of it, and measures its outcome."""
         settings = self.settings.first_pass if number == 0 else self.settings.second_pass
         if number == 1 and not self.settings.second_pass.start_from_first_pass and not self.progress.epochs_done:
-            restore_weights(self.model.classifier, trained_weights(_new_model(self.settings, self.corpus).classifier))
-        fitter = self._fitter(number)
+            restore_weights(self.model.classifier, trained_weights(new_model(self.settings, self.corpus).classifier))
+        with self._timed("projectivize"):
+            data = self._first_pass_data if number == 0 else self._second_pass_data[0]
+        fitter = fitter_of(self.model, self.corpus, self.settings, number, data.sentences)
         examples = self._restore(number, fitter) if self._tensors else None
         tracker.begin_pass(name, settings.epochs, self.progress.epochs_done)
         for epoch in range(self.progress.epochs_done, settings.epochs):
@@ -131,35 +129,6 @@ class _Run:
         if self.settings.keep == "best" and self.best:
             restore_weights(self.model.classifier, self.best)
         self._end_pass(number)
-
-    def _fitter(self, number: int) -> Fitter | SentenceFitter:
-        classifier, optimizer, span = self.model.classifier, self.settings.optimizer, self._span(number)
-        if not isinstance(classifier, ContextClassifier):
-            return Fitter(classifier, optimizer, span, self._dropout_rates([slot.attribute for slot in self.model.slots]))
-        assert self.settings.encoder is not None
-        sentences = (self._first_pass_data if number == 0 else self._second_pass_data[0]).sentences
-        rates = self._dropout_rates(list(self.model.encoder.vocabularies))
-        word_dropout = None if rates is None else WordDropout(rates, classifier.hidden_bias.device)
-        clip = self.settings.encoder.longest_gradient
-        return SentenceFitter(classifier, self.model.slots, sentences, optimizer, clip, span, word_dropout)
-
-    def _span(self, number: int) -> Span:
-        """Which epochs the learning rate's schedule spans, for a pass."""
-        epochs = [self.settings.first_pass.epochs]
-        if self.settings.second_pass.trees is not None:
-            epochs.append(self.settings.second_pass.epochs)
-        if self.settings.optimizer.schedule_over == "pass":
-            return Span(0, epochs[number])
-        return Span(sum(epochs[:number]), sum(epochs))
-
-    def _dropout_rates(self, attributes: list[str]) -> list[np.ndarray] | None:
-        """For each of the attributes, how likely each value is taken for unknown in training."""
-        weight = self.settings.classifier.word_dropout
-        if weight == 0:
-            return None
-        counts = self.corpus.value_counts()
-        counts[RELATION] = np.zeros(0, np.int64)
-        return [unknown_rates(counts[attribute], weight) for attribute in attributes]
 
     def _take_first_pass(self, folder: Path) -> None:
         """Takes the outcome of another run's first pass for one's own."""
@@ -218,9 +187,8 @@ class _Run:
         return self._walk(epoch, tracker)
 
     def _gold_examples(self) -> Examples:
-        with self._timed("projectivize"):
-            data = self._first_pass_data
         with self._timed("gold_computations"):
+            data = self._first_pass_data
             return gold_examples(data, oracles.create("static").bind(data.trees), self.model.system, self.model.table)
 
     def _walk(self, epoch: int, tracker: Tracker | None) -> Examples:
@@ -228,8 +196,7 @@ class _Run:
         second = self.settings.second_pass
         walk = Walk(Policy(second.policy), second.follow)
         generator = np.random.default_rng([self.settings.seed, epoch])
-        with self._timed("projectivize"):
-            data, oracle = self._second_pass_data
+        data, oracle = self._second_pass_data
         with self._timed("second_pass_walk"):
             reader, attributes = self.model.reader(data.sentences), self.model.encoder.attributes
             scorer = table_scorer(reader, self.model.table, attributes, data.sentences)
@@ -306,21 +273,3 @@ class _Run:
         self.order.set_state(tensors["generators"]["order"])
         torch.set_rng_state(tensors["generators"]["global"])
         return examples
-
-
-def _new_model(settings: Settings, corpus: Corpus) -> Model:
-    known = [*corpus.encoder.attributes, RELATION]
-    embeddings = {name: Embedding(size, True) for name, size in settings.embeddings.items() if name in known}
-    if corpus.vectors is not None:
-        size = corpus.vectors.matrix.shape[1]
-        embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
-    wanted, encoder = settings.classifier, None
-    if (e := settings.encoder) is not None:
-        encoder = EncoderShape(e.layers, e.hidden, e.dropout, e.attribute_dropout)
-    shape = ClassifierShape(
-        wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
-    )
-    model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape)
-    if corpus.vectors is not None:
-        model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
-    return model

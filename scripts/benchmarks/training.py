@@ -32,7 +32,7 @@ from torch import Tensor
 
 from benchmarks.first_update import AFTER_UPDATE
 from benchmarks.machine import machine
-from parser import training
+from parser import assembly, training
 from parser.classifier import Classifier
 from parser.matrix_products import product
 from parser.optimization import Fitter
@@ -116,7 +116,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.object(training, "Fitter", MeasuringFitter),
+        patch.object(assembly, "Fitter", MeasuringFitter),
         patch.object(training._Run, "_walk", timed_walk),
     ):
         training.train(settings, Path(folder))
