@@ -107,8 +107,7 @@ def main(wanted: Choices) -> None:
                     Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant) for variant in variants
                 ]
                 missing = [t for t in trainings if not _done(t, rows)]
-                if missing:
-                    jobs.append(pool.submit(_run, missing, Path(wanted.runs)))
+                jobs += [pool.submit(_run, group, Path(wanted.runs)) for group in _groups(missing)]
         for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
             rows |= {row.key: row for row in job.result()}
             write_rows(path, Row, rows)
@@ -126,16 +125,26 @@ def _done(training: Training, rows: Rows) -> bool:
     return row is not None and row.config == training.fingerprint()
 
 
+def _groups(trainings: list[Training]) -> list[list[Training]]:
+    """Variants of one treebank and seed, in lists that one process trains: those that share a first pass stay together."""
+    sharing = [training for training in trainings if _shares_first_pass(training)]
+    return [*([sharing] if sharing else []), *([training] for training in trainings if training not in sharing)]
+
+
+def _shares_first_pass(training: Training) -> bool:
+    # A schedule over the run knows of the second pass, so its first pass is nobody else's.
+    in_passes = training.settings().optimizer.schedule_over == "pass"
+    return in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides)
+
+
 def _run(trainings: list[Training], runs: Path) -> list[Row]:
-    """Trains variants of one treebank and seed, sharing the first pass where they can. Runs in a process of its own."""
+    """Trains variants of one treebank and seed, with one first pass for those that share it. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     rows = []
     for training in trainings:
         base = runs / training.recipe / f"{training.treebank}-seed{training.seed}"
         first_pass = None
-        # A schedule over the run knows of the second pass, so its first pass is nobody else's.
-        in_passes = training.settings().optimizer.schedule_over == "pass"
-        if in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides):
+        if _shares_first_pass(training):
             first_pass = base / "first_pass" / "model"
             if not first_pass.exists():
                 first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())

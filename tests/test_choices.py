@@ -9,7 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from cells import Training
-from choices import _FIRST_PASS, Choices, Row, Study, _report
+from choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
 from parser.settings_check import check
 from tests.toy import CONFIGS, ROOT
 
@@ -44,6 +44,19 @@ def test_differences_are_paired_by_treebank_and_seed():
     text = _report({row.key: row for row in rows}, wanted, {"q": Study("Why?", {"as it is": [], "x": ["x=1"]})})
     assert "| as it is | 51.00 ± 1.41 | 60.00 ± 0.00 |  |" in text
     assert "| x | 52.50 ± 2.12 | 60.50 ± 0.71 | +1.00 ± 0.41 |" in text
+
+
+def test_variants_that_share_a_first_pass_are_trained_together():
+    def grouped(recipe: str) -> list[list[tuple[str, ...]]]:
+        variants = [(), ("vectors.epochs=5",), ("second_pass.walk_every=5",)]
+        return [[t.overrides for t in group] for group in _groups([Training("hu", recipe, 5, 1, "there", v) for v in variants])]
+
+    assert grouped("paper_tuned") == [[(), ("second_pass.walk_every=5",)], [("vectors.epochs=5",)]]
+    assert grouped("accurate") == [
+        [()],
+        [("vectors.epochs=5",)],
+        [("second_pass.walk_every=5",)],
+    ]  # one schedule for both passes
 
 
 TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1'"
