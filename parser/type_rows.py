@@ -65,9 +65,8 @@ class TypeRows:
 
     _n_types: int
     _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
-    _rows: (
-        np.ndarray
-    )  # float32[rows, hidden], room for all types until they are forgotten; memory that is not used costs nothing
+    # float32[rows, hidden]: room for all types until they are forgotten; memory that is not used costs nothing.
+    _rows: np.ndarray
     _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
     _in_the_making: list[Event]  # one for each thread that is making rows
 

@@ -18,15 +18,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from omegaconf import OmegaConf
 
 from parser.settings import Settings, VectorSettings
-
-if TYPE_CHECKING:
-    from parser.word_vectors import WordVectors
+from parser.treebank import read_treebank
+from parser.vocabulary import Vocabulary, attribute_values
+from parser.word_vectors import WordVectors, train_vectors
 
 log = logging.getLogger(__name__)
 
@@ -43,9 +42,6 @@ class VectorsAhead:
         Raises:
             ChildProcessError: the process failed; the message is what it said.
         """
-        from parser.vocabulary import Vocabulary
-        from parser.word_vectors import WordVectors
-
         answer, said = self._process.communicate()
         messages = said.decode(errors="replace").strip()
         if self._process.returncode:
@@ -76,10 +72,6 @@ def vectors_ahead(settings: Settings) -> Iterator[VectorsAhead | None]:
 
 def _answer(request: str) -> None:
     """What the process does."""
-    from parser.treebank import read_treebank
-    from parser.vocabulary import attribute_values
-    from parser.word_vectors import train_vectors
-
     wanted = json.loads(request)
     values = attribute_values(read_treebank(wanted["train"]).sentences, wanted["vectors"]["attribute"])
     vectors = train_vectors(VectorSettings(**wanted["vectors"]), values, wanted["seed"])
