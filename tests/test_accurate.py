@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,9 +11,10 @@ import pytest
 
 import accurate
 import noisy_tags
+from parser.treebank import read_treebank
 from tests.toy import ROOT
 
-TINY = "'recipe=accurate','first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1'"
+TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1'"
 
 
 def run(*arguments: str) -> None:
@@ -39,9 +41,22 @@ def test_the_table_has_means_deviations_and_what_was_not_run():
         accurate.Row("ours", "hu", "2", "72", "77", "0", "120", ""),
         accurate.Row("UDPipe, beam 1", "hu", "1", "65.5", "70", "0", "200", ""),
     ]
-    text = accurate.report({row.key: row for row in rows}, ["hu", "el"], ["ours"])
+    text = accurate.report({row.key: row for row in rows}, ["hu", "el"], ["ours"], "train")
     assert "| ours | 71.00 ± 1.41 / 76.00 ± 1.41 (110 s) | not run |" in text
     assert "| UDPipe, beam 1 | 65.50 / 70.00 (200 s) | not run |" in text
+    assert "dev part" not in text
+
+
+def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path):
+    run(
+        *("experiments/accurate.py", "--config-name=unseen", "languages=[sample]", "seeds=1", "systems=[tiny]"),
+        *(f"+all_systems.tiny=[{TINY}]", f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
+    )
+    metrics = json.loads((tmp_path / "runs" / "tiny" / "sample-seed1" / "metrics.json").read_text())
+    dev = read_treebank(ROOT / "data" / "sample" / "sample-ud-dev.conllu").sentences
+    assert metrics["train"]["sentences"] == len(dev)
+    assert metrics["dev"] is None
+    assert "trained on the dev part alone" in (tmp_path / "results" / "table.md").read_text()
 
 
 def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch):
