@@ -26,7 +26,7 @@ from typing import Any
 import treebanks
 from figures import BLUE, HERE, RED, Paths, describe, markdown, panels, provenance, run, save, write_csv
 from measuring import machine
-from parser.conllu_stream import read_raw_sentences
+from parser.conllu.stream import read_raw_sentences
 from parser.file_parsing import parse_file
 from parser.model import Model
 

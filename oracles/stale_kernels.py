@@ -11,9 +11,13 @@ from pathlib import Path
 
 
 def forget_stale_kernels(package: Path) -> None:
-    """Removes the compiled kernels of a package's folder that are older than any of its sources; they are compiled again."""
+    """Removes the compiled kernels of a package that are older than any of its sources; they are compiled again.
+
+    Args:
+        package: its folder; packages inside it belong to it.
+    """
     with suppress(OSError):  # a folder that may not be written: its files do not change either
-        newest = max(source.stat().st_mtime for source in package.glob("*.py"))
-        for index in (package / "__pycache__").glob("*.nbi"):
+        newest = max(source.stat().st_mtime for source in package.rglob("*.py"))
+        for index in package.rglob("__pycache__/*.nbi"):
             if index.stat().st_mtime < newest:
                 index.unlink(missing_ok=True)

@@ -8,13 +8,13 @@ from parser.classifier import Embedding
 from parser.context_classifier import ContextClassifier
 from parser.corpus import Corpus
 from parser.features import RELATION
+from parser.fitting.optimization import Fitter, Span
+from parser.fitting.sentence_fitting import SentenceFitter
+from parser.fitting.word_dropout import WordDropout, unknown_rates
 from parser.model import ClassifierShape, Model
-from parser.optimization import Fitter, Span
 from parser.sentence_encoder import EncoderShape
-from parser.sentence_fitting import SentenceFitter
 from parser.settings import Settings
 from parser.vocabulary import Sentences
-from parser.word_dropout import WordDropout, unknown_rates
 
 
 def new_model(settings: Settings, corpus: Corpus) -> Model:

@@ -1,8 +1,9 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
 The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
-(conllu_bytes.py), numbers their attributes (lexicon.py), parses (greedy.py), and puts the trees between the other bytes. Chunks
-are written in their order. One in which something is wrong goes through conllu_stream instead, which names the line.
+(conllu/chunks.py), numbers their attributes (lexicon.py), parses (decoding/greedy.py), and puts the trees between the other
+bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names
+the line.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from io import BytesIO
 from itertools import pairwise
 from typing import BinaryIO
 
-from parser.conllu_bytes import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
-from parser.conllu_checks import FEATS, FORM, UPOS, XPOS
-from parser.conllu_stream import RawSentence, read_raw_sentences, rewrite
+from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
+from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.in_order import map_in_order
 from parser.lexicon import Lexicon
 from parser.model import Model

@@ -3,7 +3,7 @@
 An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
 compiled hash table finds the entries of a chunk's words; what is new in it goes through ``Encoder`` as a sentence of its own.
 So any attribute that depends on the word alone costs nothing more per word. parser.vocabulary.Encoder, on the columns that
-conllu_stream reads, is the slow, obvious twin.
+conllu/stream.py reads, is the slow, obvious twin.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from threading import Lock
 import numpy as np
 from numba import njit
 
-from parser.conllu_bytes import Words
+from parser.conllu.chunks import Words
 from parser.vocabulary import ROOT, Columns, Encoder, Sentences
 
 # Entries are forgotten, and made again when they are needed, beyond so many, or so many bytes of text.

@@ -24,10 +24,10 @@ from parser.classifier import Classifier, Embedding
 from parser.computations import Scorer
 from parser.context import CONTEXT, ContextEncoder
 from parser.context_classifier import ContextClassifier
-from parser.context_parsing import ContextParser
-from parser.decoding import Parses
+from parser.decoding.context_parsing import ContextParser
+from parser.decoding.greedy import GreedyParser
+from parser.decoding.lockstep import Parses
 from parser.features import RELATION, FeatureTable, Slot
-from parser.greedy import GreedyParser
 from parser.sentence_encoder import EncoderShape, SentenceEncoder
 from parser.value_sets import Elements, SetVocabulary, vocabulary_for
 from parser.versions import versions

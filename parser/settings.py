@@ -88,7 +88,7 @@ class EncoderSettings:
 
 @dataclass
 class OptimizerSettings:
-    """How the classifier is fitted; see optimization.py."""
+    """How the classifier is fitted; see fitting/optimization.py."""
 
     name: str = MISSING
     learning_rate: float = MISSING

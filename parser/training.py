@@ -24,13 +24,13 @@ from parser.atomic import write_json
 from parser.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.computations import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
 from parser.corpus import prepare
+from parser.decoding.table_scorer import table_scorer
+from parser.fitting.optimization import Fitter
+from parser.fitting.sentence_fitting import SentenceFitter
 from parser.held_out import HeldOut
 from parser.model import Model
-from parser.optimization import Fitter
-from parser.sentence_fitting import SentenceFitter
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
 from parser.settings_check import check
-from parser.table_scorer import table_scorer
 from parser.tracking import Figures, Tracker
 from parser.vectors_ahead import VectorsAhead
 from parser.versions import versions

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TextIO
 from conllu.exceptions import ParseException
 from conllu.parser import parse_token_and_metadata
 
-from parser.conllu_checks import (
+from parser.conllu.checks import (
     DEPREL,
     FEATS,
     FORM,
@@ -36,7 +36,7 @@ from parser.conllu_checks import (
     parse_heads,
     sort_rows,
 )
-from parser.files import open_input
+from parser.conllu.files import open_input
 
 if TYPE_CHECKING:
     from oracles import Trees

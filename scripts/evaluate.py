@@ -1,7 +1,8 @@
 """Compares a file of trees with the gold ones: python scripts/evaluate.py GOLD SYSTEM [--json].
 
 The figures are those of the CoNLL 2018 shared task, and besides them LAS with subtypes and the scores without punctuation; see
-parser/evaluation.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard input.
+parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
+input.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import argparse
 import json
 
 from command_line import run
+from parser.conllu.files import STANDARD_STREAM
 from parser.evaluation import Score, evaluate_files
-from parser.files import STANDARD_STREAM
 
 NAMES = {
     "tokens": "Tokens",

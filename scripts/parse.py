@@ -14,8 +14,8 @@ from pathlib import Path
 import torch
 
 from command_line import run
+from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.file_parsing import parse_file
-from parser.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.model import Model
 
 

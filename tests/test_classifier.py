@@ -10,8 +10,8 @@ from parser.arc_standard import NO_NODE
 from parser.classifier import ACTIVATIONS, Classifier, Embedding
 from parser.computations import Examples
 from parser.features import slots_of
-from parser.gradients import loss_and_gradients, set_loss
-from parser.optimization import Fitter, Span
+from parser.fitting.gradients import loss_and_gradients, set_loss
+from parser.fitting.optimization import Fitter, Span
 from parser.settings import OptimizerSettings
 from parser.value_sets import Elements, vocabulary_for
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from parser import matrix_products
 from parser.arc_standard import NO_NODE
 from parser.classifier import ACTIVATIONS, Classifier, Embedding
-from parser.compiled_gradients import CompiledGradients, Gradient
-from parser.compiled_optimizer import CompiledOptimizer
 from parser.features import slots_of
-from parser.gradients import loss_and_gradients, set_loss
+from parser.fitting.compiled_gradients import CompiledGradients, Gradient
+from parser.fitting.compiled_optimizer import CompiledOptimizer
+from parser.fitting.gradients import loss_and_gradients, set_loss
+from parser.fitting.updates import CompiledUpdates, TorchUpdates
 from parser.matrix_products import product
 from parser.settings import OptimizerSettings
-from parser.updates import CompiledUpdates, TorchUpdates
 from parser.value_sets import Elements
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})

@@ -11,7 +11,7 @@ import oracles
 from oracles import Trees
 from parser.arc_standard import NO_NODE, ArcStandard, Configurations
 from parser.computations import Examples, Policy, Target, TrainingSentences, Walk, _choose, explore, gold_examples
-from parser.decoding import parse_in_lockstep
+from parser.decoding.lockstep import parse_in_lockstep
 from parser.features import FeatureTable, slots_of
 from parser.vocabulary import N_RESERVED, Encoder, Vocabulary
 from tests.random_trees import random_projective_tree, random_tree

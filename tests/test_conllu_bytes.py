@@ -1,4 +1,4 @@
-"""The compiled reader and writer against the slow, obvious ones of conllu_stream, on files whole and damaged."""
+"""The compiled reader and writer against the slow, obvious ones of conllu/stream.py, on files whole and damaged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parser.conllu_bytes import Chunk, TreeWriter, find_words, read_chunks
-from parser.conllu_checks import DEPS, FEATS, FORM, HEAD, ConlluError
-from parser.conllu_stream import read_raw_sentences, rewrite
+from parser.conllu.checks import DEPS, FEATS, FORM, HEAD, ConlluError
+from parser.conllu.chunks import Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu.stream import read_raw_sentences, rewrite
 from tests.odd_files import damaged_files, encoded, files, line
 
 RELATIONS = ["root", "nmod:poss", "\u00e9", ""]

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser import context_parsing
 from parser.arc_standard import Configurations
 from parser.classifier import Classifier, Embedding
 from parser.context import CONTEXT, ContextEncoder, part, places_of, spans
-from parser.decoding import parse_in_lockstep
+from parser.decoding import context_parsing
+from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.table_scorer import table_scorer
 from parser.features import slots_of
 from parser.model import ClassifierShape, Model
 from parser.sentence_encoder import EncoderShape, SentenceEncoder
-from parser.table_scorer import table_scorer
 from parser.value_sets import Elements, vocabulary_for
 from parser.vocabulary import ABSENT, N_RESERVED, Sentences, Vocabulary
 from tests.toy import sentence

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from udtools import udeval
 
-from parser.alignment import Spans, align
-from parser.conllu_checks import ConlluError
+from parser.conllu.checks import ConlluError
 from parser.evaluation import attachment_scores, evaluate_files
+from parser.evaluation.alignment import Spans, align
 from parser.treebank import read_treebank
 from scripts.evaluate import main
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from parser import file_parsing
 from parser.classifier import Embedding
-from parser.conllu_bytes import Chunk
-from parser.conllu_checks import ConlluError
+from parser.conllu.checks import ConlluError
+from parser.conllu.chunks import Chunk
 from parser.features import slots_of
 from parser.file_parsing import ChunkParser, Parsed, parse_file
 from parser.lexicon import Lexicon

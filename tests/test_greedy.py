@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from parser.classifier import ACTIVATIONS, Embedding
-from parser.decoding import parse_in_lockstep
+from parser.decoding.lockstep import parse_in_lockstep
 from parser.features import slots_of
 from parser.model import ClassifierShape, Model
 from parser.value_sets import vocabulary_for

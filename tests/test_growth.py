@@ -11,7 +11,7 @@ import pytest
 import growth
 from figures import read_csv
 from parser.classifier import Embedding
-from parser.conllu_stream import read_raw_sentences
+from parser.conllu.stream import read_raw_sentences
 from parser.features import slots_of
 from parser.model import ClassifierShape, Model
 from parser.vocabulary import Encoder, Vocabulary

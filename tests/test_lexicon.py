@@ -1,4 +1,4 @@
-"""The compiled encoder of bytes against Encoder, on the columns that conllu_stream reads; also when it has to forget."""
+"""The compiled encoder of bytes against Encoder, on the columns that conllu/stream.py reads; also when it has to forget."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.conllu_bytes import Chunk, find_words
-from parser.conllu_stream import read_raw_sentences
+from parser.conllu.chunks import Chunk, find_words
+from parser.conllu.stream import read_raw_sentences
 from parser.file_parsing import Columns
 from parser.lexicon import Lexicon
 from parser.vocabulary import ATTRIBUTES, Encoder, Vocabulary

@@ -16,10 +16,10 @@ from parser.classifier import Classifier
 from parser.computations import NO_NODE, TrainingSentences, gold_examples
 from parser.context import CONTEXT, places_of
 from parser.file_parsing import parse_file
-from parser.gradients import set_loss
+from parser.fitting.gradients import set_loss
+from parser.fitting.optimization import Span
+from parser.fitting.sentence_fitting import SentenceFitter
 from parser.model import Model
-from parser.optimization import Span
-from parser.sentence_fitting import SentenceFitter
 from parser.settings import OptimizerSettings, SettingsError
 from parser.settings_check import check
 from parser.training import train

@@ -9,7 +9,7 @@ from oracles.stale_kernels import forget_stale_kernels
 
 
 def touch(path: Path, time: int) -> Path:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (time, time))
     return path
@@ -19,9 +19,11 @@ def test_kernels_older_than_a_source_are_forgotten(tmp_path):
     touch(tmp_path / "a.py", 100)
     touch(tmp_path / "b.py", 200)
     stale = touch(tmp_path / "__pycache__" / "a.kernel-1.py311.nbi", 150)
+    stale_inside = touch(tmp_path / "inside" / "__pycache__" / "c.kernel-1.py311.nbi", 150)
     fresh = touch(tmp_path / "__pycache__" / "b.kernel-1.py311.nbi", 250)
     forget_stale_kernels(tmp_path)
     assert not stale.exists()
+    assert not stale_inside.exists()
     assert fresh.exists()
 
 

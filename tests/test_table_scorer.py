@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.arc_standard import Configurations
-from parser.table_scorer import table_scorer
+from parser.decoding.table_scorer import table_scorer
 from tests.test_greedy import EMBEDDINGS, SLOTS, random_model
 from tests.toy import sentence
 

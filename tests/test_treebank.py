@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.conllu_checks import LineError, check_tree
+from parser.conllu.checks import LineError, check_tree
 from parser.treebank import Treebank, TreebankError, read_treebank
 
 TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", Path(__file__).parent.parent.parent / "shared" / "ud-v2.2"))

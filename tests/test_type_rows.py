@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import parser.type_rows as type_rows_module
+import parser.decoding.type_rows as type_rows_module
 from parser.arc_standard import NO_NODE
-from parser.hidden_tables import TableMaker
-from parser.type_rows import TypeRows
+from parser.decoding.hidden_tables import TableMaker
+from parser.decoding.type_rows import TypeRows
 from parser.vocabulary import ABSENT, N_RESERVED, Sentences
 from tests.test_greedy import random_model
 from tests.toy import sentence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from parser.fitting.word_dropout import WordDropout, unknown_rates
 from parser.vocabulary import ABSENT, ROOT, UNKNOWN
-from parser.word_dropout import WordDropout, unknown_rates
 
 NOTHING = np.zeros(0, np.float32)
 

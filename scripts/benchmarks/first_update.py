@@ -17,8 +17,8 @@ _SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 def _exit_after_first_update() -> None:
-    from parser import optimization
-    from parser.updates import updates_of
+    from parser.fitting import optimization
+    from parser.fitting.updates import updates_of
 
     def updates_once(*arguments) -> object:
         updates = updates_of(*arguments)

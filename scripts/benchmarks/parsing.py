@@ -30,7 +30,7 @@ import torch
 
 from benchmarks import udpipe
 from benchmarks.machine import machine
-from parser.conllu_stream import read_raw_sentences
+from parser.conllu.stream import read_raw_sentences
 from parser.file_parsing import Columns, parse_file
 from parser.model import Model
 from parser.versions import versions

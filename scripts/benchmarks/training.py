@@ -34,8 +34,8 @@ from benchmarks.first_update import AFTER_UPDATE
 from benchmarks.machine import machine
 from parser import assembly, training
 from parser.classifier import Classifier
+from parser.fitting.optimization import Fitter
 from parser.matrix_products import product
-from parser.optimization import Fitter
 from parser.settings import Settings, register
 from parser.versions import versions
 

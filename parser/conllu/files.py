@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from parser.conllu_checks import ConlluError
+from parser.conllu.checks import ConlluError
 
 STANDARD_STREAM = "-"
 

@@ -2,7 +2,7 @@
 
 The figures called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... are those of the CoNLL 2018 shared task
 (https://universaldependencies.org/conll18/evaluation.html) to the last digit: precision = correct / system words, recall =
-correct / gold words, F1 their harmonic mean, over words aligned as ``parser.alignment`` says. Added to them are
+correct / gold words, F1 their harmonic mean, over words aligned as ``parser.evaluation.alignment`` says. Added to them are
 
 * LAS over full relations, subtypes included: the official one cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here, as in
   Nederhof (2019); the official one is ``las_universal``;
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from parser.alignment import align
-from parser.conllu_checks import ConlluError
-from parser.evaluated_text import ROOT, EvaluatedText, read_text, universal
+from parser.conllu.checks import ConlluError
+from parser.evaluation.alignment import align
+from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text, universal
 
 PUNCTUATION = "PUNCT"
 

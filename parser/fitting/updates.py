@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from parser.classifier import Classifier
-from parser.compiled_gradients import CompiledGradients
-from parser.compiled_optimizer import CompiledOptimizer
-from parser.gradients import loss_and_gradients
+from parser.fitting.compiled_gradients import CompiledGradients
+from parser.fitting.compiled_optimizer import CompiledOptimizer
+from parser.fitting.gradients import loss_and_gradients
 from parser.settings import OptimizerSettings
 
 

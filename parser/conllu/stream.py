@@ -2,7 +2,7 @@
 
 Everything else comes out byte for byte: comments wherever they stand, multiword tokens, empty nodes, CRLF, a byte order mark, a
 missing last newline, blank lines between sentences and after the last one, bytes that are not UTF-8 (as lone surrogates, see
-``parser.files``). Lines are split at tabs and nothing else is done with them; memory is that of one sentence.
+``parser.conllu.files``). Lines are split at tabs and nothing else is done with them; memory is that of one sentence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from parser.conllu_checks import (
+from parser.conllu.checks import (
     DEPS,
     HEAD,
     ID,
@@ -23,7 +23,7 @@ from parser.conllu_checks import (
     parse_heads,
     sort_rows,
 )
-from parser.files import open_input, open_output
+from parser.conllu.files import open_input, open_output
 
 __all__ = ["RawSentence", "open_input", "open_output", "read_raw_sentences", "rewrite"]
 
@@ -55,7 +55,7 @@ class RawSentence:
         return len(self.columns)
 
     def column(self, number: int) -> list[str]:
-        """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu_checks``."""
+        """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
         return [columns[number] for columns in self.columns]
 
     def heads(self, several_roots: bool = False) -> list[int]:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser import update_kernels as kernels
-from parser.compiled_gradients import Gradient, matrix_of
+from parser.fitting import update_kernels as kernels
+from parser.fitting.compiled_gradients import Gradient, matrix_of
 from parser.settings import OptimizerSettings
 
 # As in torch.optim.

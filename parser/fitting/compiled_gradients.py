@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser import update_kernels as kernels
 from parser.classifier import Classifier, SetValues
-from parser.dropout import dropout_mask
+from parser.fitting import update_kernels as kernels
+from parser.fitting.dropout import dropout_mask
 from parser.matrix_products import product
 
 

@@ -1,8 +1,8 @@
 """CoNLL-U as bytes, many sentences at a time: where the words are, and the same bytes with other trees. The compiled twin of
-conllu_stream.py, for files in which nothing is wrong.
+stream.py, for files in which nothing is wrong.
 
 No object is made per word. A chunk in which something is wrong, or only uncommon (an id of more than nine digits), is left to
-conllu_stream, which says what it is, or copes. Everything else is understood here: comments, multiword tokens, empty nodes,
+stream.py, which says what it is, or copes. Everything else is understood here: comments, multiword tokens, empty nodes,
 CRLF, a byte order mark, bytes that are not UTF-8, a missing last newline. Time is linear in the bytes.
 """
 
@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 from numba import njit
 
-from parser.conllu_checks import DEPS, HEAD, N_COLUMNS
+from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
 
 # Of the input, read at a time; a chunk is what of it are whole sentences.
 CHUNK_BYTES = 2**18
@@ -95,7 +95,7 @@ class Words:
 
 
 def find_words(chunk: Chunk) -> Words | None:
-    """Where the words of a chunk are; None if conllu_stream should read it."""
+    """Where the words of a chunk are; None if stream.py should read it."""
     text = np.frombuffer(chunk.content, np.uint8)
     at_most = len(text) // _MIN_LINE + 1
     places = np.empty((3, at_most), np.int64)
@@ -140,7 +140,7 @@ class TreeWriter:
 def _find_words(text, begin, places, offsets):
     """Fills in ``places`` and ``offsets``; (words, sentences, lines), of which words = -1 if something is uncommon.
 
-    The checks are those of conllu_checks.check_columns and conllu_checks.sort_rows.
+    The checks are those of checks.check_columns and checks.sort_rows.
     """
     uncommon = (-1, 0, 0)
     n_words = n_sentences = n_lines = 0

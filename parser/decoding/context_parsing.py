@@ -8,8 +8,8 @@ import numpy as np
 
 from parser.arc_standard import NO_NODE
 from parser.context import part, spans
-from parser.decoding import Parses
-from parser.greedy import GreedyParser
+from parser.decoding.greedy import GreedyParser
+from parser.decoding.lockstep import Parses
 from parser.vocabulary import Sentences
 
 # Tokens that are read and parsed together. What they add to the hidden units is kept for each token and address: a few

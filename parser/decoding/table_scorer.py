@@ -12,8 +12,8 @@ from numba import njit
 
 from parser.classifier import Classifier
 from parser.computations import Scorer
+from parser.decoding.hidden_tables import TableMaker
 from parser.features import RELATION, FeatureTable
-from parser.hidden_tables import TableMaker
 from parser.vocabulary import N_RESERVED, Sentences
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 from parser.arc_standard import NO_NODE
+from parser.decoding.hidden_tables import HiddenTables, TableMaker
 from parser.features import FeatureTable
-from parser.hidden_tables import HiddenTables, TableMaker
 from parser.vocabulary import ABSENT, N_RESERVED, Sentences
 
 # The rows of types are forgotten, and made again when they are needed, when they would take more bytes than these.

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from parser.classifier import Classifier
 from parser.computations import Examples
+from parser.fitting.updates import updates_of
+from parser.fitting.word_dropout import WordDropout
 from parser.settings import OptimizerSettings
-from parser.updates import updates_of
-from parser.word_dropout import WordDropout
 
 # The share of the learning rate, given the share of the epochs that is done.
 _SCHEDULES = {

@@ -17,10 +17,10 @@ from numba import njit
 
 from parser.arc_standard import NO_NODE, ArcStandard, best_action, forced_action, take_step
 from parser.classifier import Classifier
-from parser.decoding import Parses
+from parser.decoding.hidden_tables import TableMaker
+from parser.decoding.lockstep import Parses
+from parser.decoding.type_rows import TypedSentences, TypeRows
 from parser.features import FeatureTable, find_nodes
-from parser.hidden_tables import TableMaker
-from parser.type_rows import TypedSentences, TypeRows
 from parser.vocabulary import Sentences
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")

@@ -9,9 +9,9 @@ from operator import itemgetter
 from pathlib import Path
 from unicodedata import category
 
-from parser.alignment import Spans
-from parser.conllu_checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, describe_place
-from parser.conllu_stream import RawSentence, open_input, read_raw_sentences, sent_id
+from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, describe_place
+from parser.conllu.stream import RawSentence, open_input, read_raw_sentences, sent_id
+from parser.evaluation.alignment import Spans
 
 ROOT = -1  # in place of a parent's number
 

@@ -13,12 +13,12 @@ from parser.computations import Examples
 from parser.context import CONTEXT, places_of
 from parser.context_classifier import ContextClassifier
 from parser.features import Slot
-from parser.gradients import set_loss
-from parser.optimization import Span, learning_rates
+from parser.fitting.gradients import set_loss
+from parser.fitting.optimization import Span, learning_rates
+from parser.fitting.updates import TorchOptimizer
+from parser.fitting.word_dropout import WordDropout
 from parser.settings import OptimizerSettings
-from parser.updates import TorchOptimizer
 from parser.vocabulary import N_RESERVED, Sentences
-from parser.word_dropout import WordDropout
 
 # How far sentences stray from the order of their lengths, as a share of the length.
 _NOISE = 0.1

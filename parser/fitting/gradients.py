@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from parser.arc_standard import NO_NODE
 from parser.classifier import Classifier
-from parser.dropout import dropout_mask
+from parser.fitting.dropout import dropout_mask
 
 
 def set_loss(scores: Tensor, targets: Tensor) -> Tensor:

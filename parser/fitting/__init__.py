@@ -1,0 +1,1 @@
+"""Fitting the classifier to examples: losses, gradients, updates, dropout. The compiled ways stand beside their slow twins."""
