@@ -40,6 +40,16 @@ def test_the_run_folder_holds_what_the_contract_says(run_folder):
     assert "150 sentences" in (run_folder / "train.log").read_text()
 
 
+def test_a_sweep_has_a_run_folder_for_each_job_named_by_its_settings(tmp_path):
+    done = script(
+        "train.py", "-m", "column=1,5", *TINY, f"treebank.test={SAMPLE}/sample-ud-test.conllu", f"hydra.sweep.dir={tmp_path}"
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    folders = sorted(path for path in tmp_path.iterdir() if path.is_dir())
+    assert [folder.name.split(",")[0] for folder in folders] == ["0-classifier.hidden=16", "1-classifier.hidden=16"]
+    assert [json.loads((folder / "metrics.json").read_text())["column"] for folder in folders] == [1, 5]
+
+
 def test_parsing_a_file_changes_head_and_deprel_alone(run_folder, tmp_path):
     source = SAMPLE / "sample-ud-test.conllu"
     output = tmp_path / "out.conllu"
