@@ -11,25 +11,23 @@ With ``--config-name=unseen`` it is about treebanks that nothing was chosen on, 
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import hydra
 import numpy as np
 from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING
-from tqdm import tqdm
 
 from cells import Training, run_training
+from jobs import make_rows
 from measuring import udpipe
 from parser.evaluation import evaluate_files
 from parser.settings import Paths
-from rows import read_rows, write_rows
+from rows import read_rows
 
 UDPIPE = "UDPipe"
 BEAMS = (1, 5)
@@ -80,27 +78,22 @@ ConfigStore.instance().store(name="accurate_schema", node=Accurate)
 @hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="accurate")
 def main(wanted: Accurate) -> None:
     """Trains what is not there yet, then writes the table."""
-    GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     path = Path(wanted.results) / "results.csv"
     rows = read_rows(path, Row)
     systems = list(wanted.systems) or [*wanted.all_systems, UDPIPE]
-    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
-    with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
-        jobs = []
-        for seed in range(1, wanted.seeds + 1):
-            for language in wanted.languages:
-                for system in systems:
-                    if system == UDPIPE:
-                        if seed == 1 and (f"{UDPIPE}, beam {BEAMS[-1]}", language, "1") not in rows:
-                            jobs.append(pool.submit(run_udpipe, training_of(wanted, [], language, 1), Path(wanted.runs)))
-                        continue
-                    training = training_of(wanted, wanted.all_systems[system], language, seed)
-                    row = rows.get((system, language, str(seed)))
-                    if row is None or row.config != training.fingerprint():
-                        jobs.append(pool.submit(run_ours, system, training, Path(wanted.runs)))
-        for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
-            rows |= {row.key: row for row in job.result()}
-            write_rows(path, Row, rows)
+    jobs = []
+    for seed in range(1, wanted.seeds + 1):
+        for language in wanted.languages:
+            for system in systems:
+                if system == UDPIPE:
+                    if seed == 1 and (f"{UDPIPE}, beam {BEAMS[-1]}", language, "1") not in rows:
+                        jobs.append(partial(run_udpipe, training_of(wanted, [], language, 1), Path(wanted.runs)))
+                    continue
+                training = training_of(wanted, wanted.all_systems[system], language, seed)
+                row = rows.get((system, language, str(seed)))
+                if row is None or row.config != training.fingerprint():
+                    jobs.append(partial(run_ours, system, training, Path(wanted.runs)))
+    make_rows(jobs, wanted.workers, rows, path, Row)
     text = report(rows, list(wanted.languages), list(wanted.all_systems), wanted.train_on)
     (path.parent / "table.md").write_text(text, encoding="utf-8")
     print(text)

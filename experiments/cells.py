@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
 from parser.atomic import write_json
@@ -76,6 +77,7 @@ class Training:
             f"paths.treebanks={self.treebanks}",
             *self.overrides,
         ]
+        GlobalHydra.instance().clear()  # of the command that asks; hydra composes for one at a time
         with initialize_config_dir(str(CONFIGS), version_base="1.3"):
             return compose("train", overrides=overrides)  # type: ignore[return-value]
 

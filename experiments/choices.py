@@ -12,21 +12,19 @@ from __future__ import annotations
 
 import json
 import logging
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import hydra
 import numpy as np
 from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING
-from tqdm import tqdm
 
 from cells import Training, run_training
+from jobs import make_rows
 from parser.settings import Paths
-from rows import read_rows, write_rows
+from rows import read_rows
 
 # Settings that decide the outcome of the first pass.
 _FIRST_PASS = (
@@ -92,25 +90,18 @@ ConfigStore.instance().store(name="choices_schema", node=Choices)
 @hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="choices")
 def main(wanted: Choices) -> None:
     """Makes the trainings that are not there yet, then writes the tables."""
-    GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     results = Path(wanted.results)
     path = results / "results.csv"
     rows = read_rows(path, Row)
     studies = {name: study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies}
     variants = list(dict.fromkeys(tuple(settings) for study in studies.values() for settings in study.variants.values()))
-    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
-    with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
-        jobs = []
-        for seed in range(1, wanted.seeds + 1):
-            for language in wanted.languages:
-                trainings = [
-                    Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant) for variant in variants
-                ]
-                missing = [t for t in trainings if not _done(t, rows)]
-                jobs += [pool.submit(_run, group, Path(wanted.runs)) for group in _groups(missing)]
-        for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
-            rows |= {row.key: row for row in job.result()}
-            write_rows(path, Row, rows)
+    jobs = []
+    for seed in range(1, wanted.seeds + 1):
+        for language in wanted.languages:
+            trainings = [Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant) for variant in variants]
+            missing = [training for training in trainings if not _done(training, rows)]
+            jobs += [partial(_run, group, Path(wanted.runs)) for group in _groups(missing)]
+    make_rows(jobs, wanted.workers, rows, path, Row)
     text = _report(rows, wanted, studies)
     (results / f"{wanted.recipe}.md").write_text(text, encoding="utf-8")
     print(text)

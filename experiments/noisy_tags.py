@@ -10,19 +10,17 @@ rows that are there are not made again. The table is beside them.
 from __future__ import annotations
 
 import logging
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import hydra
 import numpy as np
 from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING
-from tqdm import tqdm
 
 from cells import Training, run_training
+from jobs import make_rows, run_jobs
 from measuring import udpipe
 from parser.atomic import replacing
 from parser.evaluation import evaluate_files
@@ -30,7 +28,7 @@ from parser.held_out import HeldOut
 from parser.model import Model
 from parser.settings import Paths
 from parser.treebank import read_treebank
-from rows import read_rows, write_rows
+from rows import read_rows
 
 TAGS = ("gold", "predicted")
 
@@ -75,7 +73,6 @@ ConfigStore.instance().store(name="noisy_tags_schema", node=NoisyTags)
 @hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="noisy_tags")
 def main(wanted: NoisyTags) -> None:
     """Tags, trains, parses, and writes the table."""
-    GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     path = Path(wanted.results) / "results.csv"
     rows = read_rows(path, Row)
     seeds = range(1, wanted.seeds + 1)
@@ -85,14 +82,11 @@ def main(wanted: NoisyTags) -> None:
     missing = [training for training in trainings if not is_done(training, rows)]
     folders = {training.treebank: Path(wanted.runs) / training.treebank for training in missing}
     to_tag = {training.treebank: training for training in missing}
-    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
-    with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
-        for tagging in [pool.submit(tag_treebank, to_tag[name], folder, wanted.folds) for name, folder in folders.items()]:
-            tagging.result()
-        jobs = [pool.submit(measure, training, folders[training.treebank]) for training in missing]
-        for done in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
-            rows |= {row.key: row for row in done.result()}
-            write_rows(path, Row, rows)
+    tagging = [partial(tag_treebank, to_tag[name], folder, wanted.folds) for name, folder in folders.items()]
+    for _ in run_jobs(tagging, wanted.workers):
+        pass
+    jobs = [partial(measure, training, folders[training.treebank]) for training in missing]
+    make_rows(jobs, wanted.workers, rows, path, Row)
     text = report(list(rows.values()), list(wanted.languages), wanted.recipe)
     (path.parent / "table.md").write_text(text, encoding="utf-8")
     print(text)

@@ -10,21 +10,19 @@ RECIPE.md is written beside the rows: the table, and the paper's claims tested (
 from __future__ import annotations
 
 import logging
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import hydra
 from hydra.core.config_store import ConfigStore
-from hydra.core.global_hydra import GlobalHydra
 from omegaconf import MISSING
-from tqdm import tqdm
 
 from cells import Row, Training, is_done, run_family
 from claims import report
+from jobs import make_rows
 from parser.settings import Paths
-from rows import read_rows, write_rows
+from rows import read_rows
 
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
 
@@ -55,21 +53,14 @@ ConfigStore.instance().store(name="table7_schema", node=Table7)
 @hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="table7")
 def main(wanted: Table7) -> None:
     """Fills the cells that are not there yet, then writes the table and the claims."""
-    GlobalHydra.instance().clear()  # the settings of the trainings are composed next, and hydra composes for one at a time
     results = Path(wanted.results)
     languages = ALL if list(wanted.languages) == ["all"] else list(wanted.languages)
     rows = read_rows(results / "results.csv", Row)
     available = [language for language in languages if _cell(wanted, language, 1, 1).has_train_part()]
     for language in sorted(set(languages) - set(available)):
         log.warning("%s: train part not available under %s", language, wanted.paths.treebanks)
-    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
-    with ProcessPoolExecutor(wanted.workers, mp_context=context) as pool:
-        families = _missing_families(wanted, available, rows)
-        jobs = [pool.submit(run_family, family, Path(wanted.runs)) for family in families]
-        for job in tqdm(as_completed(jobs), total=len(jobs), unit="job", disable=None):
-            for row in job.result():
-                rows[row.key] = row
-            write_rows(results / "results.csv", Row, rows)
+    jobs = [partial(run_family, family, Path(wanted.runs)) for family in _missing_families(wanted, available, rows)]
+    make_rows(jobs, wanted.workers, rows, results / "results.csv", Row)
     paper = Path(__file__).parent / "table7" / "paper.csv"
     text = report(rows, wanted.recipe, languages, available, Path(wanted.runs), paper)
     (results / f"{wanted.recipe}.md").write_text(text, encoding="utf-8")
