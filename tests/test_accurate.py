@@ -41,9 +41,10 @@ def test_the_table_has_means_deviations_and_what_was_not_run():
         accurate.Row("ours", "hu", "2", "72", "77", "0", "120", ""),
         accurate.Row("UDPipe, beam 1", "hu", "1", "65.5", "70", "0", "200", ""),
     ]
-    text = accurate.report({row.key: row for row in rows}, ["hu", "el"], ["ours"], "train")
+    text = accurate.report({row.key: row for row in rows}, ["hu", "el"], ["ours", "another"], "train")
     assert "| ours | 71.00 ± 1.41 / 76.00 ± 1.41 (110 s) | not run |" in text
     assert "| UDPipe, beam 1 | 65.50 / 70.00 (200 s) | not run |" in text
+    assert "another" not in text
     assert "dev part" not in text
 
 
