@@ -39,7 +39,6 @@ log = logging.getLogger(__name__)
 
 PASSES = ("first_pass", "second_pass")
 
-
 _CHECKPOINT = "checkpoint.safetensors"
 
 
