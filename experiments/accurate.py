@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import hydra
@@ -80,23 +81,30 @@ def main(wanted: Accurate) -> None:
     """Trains what is not there yet, then writes the table."""
     path = Path(wanted.results) / "results.csv"
     rows = read_rows(path, Row)
-    systems = list(wanted.systems) or [*wanted.all_systems, UDPIPE]
-    jobs = []
-    for seed in range(1, wanted.seeds + 1):
-        for language in wanted.languages:
-            for system in systems:
-                if system == UDPIPE:
-                    if seed == 1 and (f"{UDPIPE}, beam {BEAMS[-1]}", language, "1") not in rows:
-                        jobs.append(partial(run_udpipe, training_of(wanted, [], language, 1), Path(wanted.runs)))
-                    continue
-                training = training_of(wanted, wanted.all_systems[system], language, seed)
-                row = rows.get((system, language, str(seed)))
-                if row is None or row.config != training.fingerprint():
-                    jobs.append(partial(run_ours, system, training, Path(wanted.runs)))
-    make_rows(jobs, wanted.workers, rows, path, Row)
+    make_rows(_missing(wanted, rows), wanted.workers, rows, path, Row)
     text = report(rows, list(wanted.languages), list(wanted.all_systems), wanted.train_on)
     (path.parent / "table.md").write_text(text, encoding="utf-8")
     print(text)
+
+
+def _missing(wanted: Accurate, rows: Rows) -> list[Callable[[], list[Row]]]:
+    """The trainings whose rows are not there, or were made with other settings."""
+    systems = list(wanted.systems) or [*wanted.all_systems, UDPIPE]
+    if unknown := set(systems) - {*wanted.all_systems, UDPIPE}:
+        known = ", ".join([*wanted.all_systems, UDPIPE])
+        raise ValueError(f"systems has {', '.join(sorted(unknown))}; known are {known}")
+    runs = Path(wanted.runs)
+    jobs: list[Callable[[], list[Row]]] = []
+    if UDPIPE in systems:
+        missing = [name for name in wanted.languages if (f"{UDPIPE}, beam {BEAMS[-1]}", name, "1") not in rows]
+        jobs += [partial(run_udpipe, training_of(wanted, [], name, 1), runs) for name in missing]
+    ours = [system for system in systems if system != UDPIPE]
+    for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, ours):
+        training = training_of(wanted, wanted.all_systems[system], language, seed)
+        row = rows.get((system, language, str(seed)))
+        if row is None or row.config != training.fingerprint():
+            jobs.append(partial(run_ours, system, training, runs))
+    return jobs
 
 
 def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: int) -> Training:
@@ -135,12 +143,12 @@ def run_udpipe(training: Training, runs: Path) -> list[Row]:
     model = udpipe.Udpipe(model_path)
     rows = []
     for beam in BEAMS:
-        parsed = {part: model_path.with_suffix(f".{part}.beam{beam}.conllu") for part in ("test", "dev")}
         scores = {}
-        for part, target in parsed.items():
+        for part in ("test", "dev"):
             if (gold := getattr(treebank, part)) is not None:
-                target.write_text(model.parse(Path(gold).read_text(encoding="utf-8"), beam), encoding="utf-8")
-                scores[part] = evaluate_files(gold, target)
+                parsed = model_path.with_suffix(f".{part}.beam{beam}.conllu")
+                parsed.write_text(model.parse(Path(gold).read_text(encoding="utf-8"), beam), encoding="utf-8")
+                scores[part] = evaluate_files(gold, parsed)
         test = scores["test"]
         dev_las = f"{scores['dev']['las'].f1:.4f}" if "dev" in scores else ""
         figures = f"{test['las'].f1:.4f}", f"{test['uas'].f1:.4f}", dev_las

@@ -60,6 +60,13 @@ def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path):
     assert "trained on the dev part alone" in (tmp_path / "results" / "table.md").read_text()
 
 
+def test_unknown_systems_are_named(tmp_path):
+    command = [sys.executable, "experiments/accurate.py", "languages=[sample]", "systems=[spaCy]", f"results={tmp_path}"]
+    done = subprocess.run([*command, f"runs={tmp_path}"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "systems has spaCy; known are accurate" in done.stderr
+
+
 def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch):
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
     monkeypatch.setitem(accurate.udpipe.PARSER, "iterations", 1)
