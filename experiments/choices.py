@@ -93,6 +93,8 @@ def main(wanted: Choices) -> None:
     results = Path(wanted.results)
     path = results / "results.csv"
     rows = read_rows(path, Row)
+    if unknown := set(wanted.studies) - set(wanted.all_studies):
+        raise ValueError(f"studies has {', '.join(sorted(unknown))}; known are {', '.join(wanted.all_studies)}")
     studies = {name: study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies}
     variants = list(dict.fromkeys(tuple(settings) for study in studies.values() for settings in study.variants.values()))
     jobs = []

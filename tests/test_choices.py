@@ -72,3 +72,10 @@ def test_the_command(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
     assert "| any number |" in (tmp_path / "results" / "paper.md").read_text()
+
+
+def test_unknown_studies_are_named(tmp_path):
+    command = [sys.executable, "experiments/choices.py", "studies=[beams]", f"results={tmp_path}", f"runs={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "studies has beams; known are vectors, projectivization" in done.stderr
