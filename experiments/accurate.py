@@ -53,11 +53,12 @@ class Accurate:
 class Row:
     """A line of results.csv: percentages on the test part, all words, full relations; CPU seconds of the whole training.
 
-    ``dev_las`` is empty where there is no dev part.
+    ``dev_las`` is empty where there is no dev part left to measure on.
     """
 
     system: str
     treebank: str
+    trained_on: str
     seed: str
     las: str
     uas: str
@@ -68,7 +69,7 @@ class Row:
     @property
     def key(self) -> tuple[str, ...]:
         """What there is one row for."""
-        return self.system, self.treebank, self.seed
+        return self.system, self.treebank, self.trained_on, self.seed
 
 
 Rows = dict[tuple[str, ...], Row]
@@ -96,14 +97,14 @@ def _missing(wanted: Accurate, rows: Rows) -> list[Callable[[], list[Row]]]:
     runs = Path(wanted.runs)
     jobs: list[Callable[[], list[Row]]] = []
     if UDPIPE in systems:
-        missing = [name for name in wanted.languages if (f"{UDPIPE}, beam {BEAMS[-1]}", name, "1") not in rows]
-        jobs += [partial(run_udpipe, training_of(wanted, [], name, 1), runs) for name in missing]
+        made = {(row.treebank, row.trained_on) for row in rows.values() if row.system.startswith(UDPIPE)}
+        missing = [name for name in wanted.languages if (name, wanted.train_on) not in made]
+        jobs += [partial(run_udpipe, training_of(wanted, [], name, 1), wanted.train_on, runs) for name in missing]
     ours = [system for system in systems if system != UDPIPE]
     for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, ours):
         training = training_of(wanted, wanted.all_systems[system], language, seed)
-        row = rows.get((system, language, str(seed)))
-        if row is None or row.config != training.fingerprint():
-            jobs.append(partial(run_ours, system, training, runs))
+        if not training.made(rows.get((system, language, wanted.train_on, str(seed)))):
+            jobs.append(partial(run_ours, system, training, wanted.train_on, runs))
     return jobs
 
 
@@ -122,7 +123,7 @@ def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: 
     raise ValueError(f"train_on={wanted.train_on}: train and dev are the parts that can be trained on")
 
 
-def run_ours(system: str, training: Training, runs: Path) -> list[Row]:
+def run_ours(system: str, training: Training, trained_on: str, runs: Path) -> list[Row]:
     """Trains one of our systems. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     begun = time.process_time()
@@ -131,10 +132,10 @@ def run_ours(system: str, training: Training, runs: Path) -> list[Row]:
     seconds = time.process_time() - begun
     test, dev = metrics["test"], metrics["dev"]
     figures = [f"{test['las']:.4f}", f"{test['uas']:.4f}", f"{dev['las']:.4f}" if dev else ""]
-    return [Row(system, training.treebank, str(training.seed), *figures, f"{seconds:.1f}", training.fingerprint())]
+    return [Row(system, training.treebank, trained_on, str(training.seed), *figures, f"{seconds:.1f}", training.fingerprint())]
 
 
-def run_udpipe(training: Training, runs: Path) -> list[Row]:
+def run_udpipe(training: Training, trained_on: str, runs: Path) -> list[Row]:
     """Trains UDPipe's parser on the same treebank, and parses greedily and with a beam."""
     treebank = training.settings().treebank
     model_path = runs / UDPIPE / f"{training.treebank}.udpipe"
@@ -152,7 +153,7 @@ def run_udpipe(training: Training, runs: Path) -> list[Row]:
         test = scores["test"]
         dev_las = f"{scores['dev']['las'].f1:.4f}" if "dev" in scores else ""
         figures = f"{test['las'].f1:.4f}", f"{test['uas'].f1:.4f}", dev_las
-        rows.append(Row(f"{UDPIPE}, beam {beam}", training.treebank, "1", *figures, f"{seconds:.1f}", ""))
+        rows.append(Row(f"{UDPIPE}, beam {beam}", training.treebank, trained_on, "1", *figures, f"{seconds:.1f}", ""))
     return rows
 
 
@@ -170,7 +171,8 @@ def report(rows: Rows, languages: list[str], systems: list[str], train_on: str) 
         "|---" * (len(languages) + 1) + "|",
     ]
     for system in [*systems, *(f"{UDPIPE}, beam {beam}" for beam in BEAMS)]:
-        found = [[row for row in rows.values() if row.system == system and row.treebank == language] for language in languages]
+        keys = [(system, language, train_on) for language in languages]
+        found = [[row for row in rows.values() if row.key[:-1] == key] for key in keys]
         if any(found):
             lines.append(f"| {system} | " + " | ".join(_cell(of_one) if of_one else "not run" for of_one in found) + " |")
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from hydra import compose, initialize_config_dir
@@ -26,6 +26,15 @@ from parser.treebank import read_treebank
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the figures depend on
+
+
+class Made(Protocol):
+    """A row that says which settings made it."""
+
+    @property
+    def config(self) -> str:
+        """The fingerprint of their training."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -88,6 +97,10 @@ class Training:
             del plain[key]
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
+    def made(self, row: Made | None) -> bool:
+        """Whether the row is there, made with today's settings."""
+        return row is not None and row.config == self.fingerprint()
+
     def has_train_part(self) -> bool:
         """Whether the treebank can be trained on here."""
         return Path(str(self.settings().treebank.train)).exists()
@@ -103,12 +116,6 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
     except CheckpointError:  # what was interrupted there had other settings
         settings.resume = False
         return train(settings, folder)
-
-
-def is_done(training: Training, rows: dict[tuple[str, ...], Row]) -> bool:
-    """Whether there is a row that was made with today's settings."""
-    row = rows.get(training.key)
-    return row is not None and row.config == training.fingerprint()
 
 
 def run_folder(runs: Path, key: Sequence[str]) -> Path:

@@ -101,7 +101,7 @@ def main(wanted: Choices) -> None:
     for seed in range(1, wanted.seeds + 1):
         for language in wanted.languages:
             trainings = [Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant) for variant in variants]
-            missing = [training for training in trainings if not _done(training, rows)]
+            missing = [training for training in trainings if not training.made(rows.get(_key(training)))]
             jobs += [partial(_run, group, Path(wanted.runs)) for group in _groups(missing)]
     make_rows(jobs, wanted.workers, rows, path, Row)
     text = _report(rows, wanted, studies)
@@ -113,9 +113,8 @@ def _settings(training: Training) -> str:
     return " ".join(training.overrides)
 
 
-def _done(training: Training, rows: Rows) -> bool:
-    row = rows.get((training.recipe, training.treebank, str(training.seed), _settings(training)))
-    return row is not None and row.config == training.fingerprint()
+def _key(training: Training) -> tuple[str, ...]:
+    return training.recipe, training.treebank, str(training.seed), _settings(training)
 
 
 def _groups(trainings: list[Training]) -> list[list[Training]]:

@@ -80,9 +80,9 @@ def main(wanted: NoisyTags) -> None:
         Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ()) for seed in seeds for name in wanted.languages
     ]
     missing = [training for training in trainings if not is_done(training, rows)]
-    folders = {training.treebank: Path(wanted.runs) / training.treebank for training in missing}
-    to_tag = {training.treebank: training for training in missing}
-    tagging = [partial(tag_treebank, to_tag[name], folder, wanted.folds) for name, folder in folders.items()]
+    folders = {name: Path(wanted.runs) / f"{name}-{wanted.folds}folds" for name in wanted.languages}
+    to_tag = {training.treebank: training for training in missing}.values()
+    tagging = [partial(tag_treebank, training, folders[training.treebank], wanted.folds) for training in to_tag]
     for _ in run_jobs(tagging, wanted.workers):
         pass
     jobs = [partial(measure, training, folders[training.treebank]) for training in missing]
@@ -96,7 +96,7 @@ def is_done(training: Training, rows: dict[tuple[str, ...], Row]) -> bool:
     """Whether the rows of a treebank and seed are there, made with today's settings."""
     of_both = (training.treebank, str(training.seed))
     found = [row for row in rows.values() if (row.treebank, row.seed) == of_both]
-    return len(found) == len(TAGS) ** 2 and all(row.config == training.fingerprint() for row in found)
+    return len(found) == len(TAGS) ** 2 and all(training.made(row) for row in found)
 
 
 def tag_treebank(training: Training, folder: Path, folds: int) -> None:
@@ -135,7 +135,7 @@ def measure(training: Training, folder: Path) -> list[Row]:
     rows = []
     for training_tags, overrides in (("gold", ()), ("predicted", predicted)):
         of_tags = Training(training.treebank, training.recipe, training.column, training.seed, training.treebanks, overrides)
-        run_folder = folder / f"{training_tags}-seed{training.seed}"
+        run_folder = folder / f"{training_tags}-seed{training.seed}-{of_tags.fingerprint()}"  # not one of other settings
         if not (run_folder / "metrics.json").exists():
             run_training(of_tags, run_folder)
         model = Model.load(run_folder / "model")

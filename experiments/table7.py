@@ -18,7 +18,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from cells import Row, Training, is_done, run_family
+from cells import Row, Training, run_family
 from claims import report
 from jobs import make_rows
 from parser.settings import Paths
@@ -79,7 +79,7 @@ def _missing_families(wanted: Table7, languages: list[str], rows: dict[tuple[str
             for columns in FAMILIES:
                 asked = [column for column in columns if column in wanted.columns]
                 cells = [_cell(wanted, language, column, seed) for column in dict.fromkeys([columns[0], *asked])]
-                if asked and not all(is_done(cell, rows) for cell in cells):
+                if asked and not all(cell.made(rows.get(cell.key)) for cell in cells):
                     families.append(cells)
     return families
 

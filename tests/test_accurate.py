@@ -37,9 +37,10 @@ def test_the_comparison_trains_what_is_missing_and_writes_a_table(tmp_path):
 
 def test_the_table_has_means_deviations_and_what_was_not_run():
     rows = [
-        accurate.Row("ours", "hu", "1", "70", "75", "0", "100", ""),
-        accurate.Row("ours", "hu", "2", "72", "77", "0", "120", ""),
-        accurate.Row("UDPipe, beam 1", "hu", "1", "65.5", "70", "0", "200", ""),
+        accurate.Row("ours", "hu", "train", "1", "70", "75", "0", "100", ""),
+        accurate.Row("ours", "hu", "train", "2", "72", "77", "0", "120", ""),
+        accurate.Row("ours", "hu", "dev", "1", "50", "55", "", "10", ""),
+        accurate.Row("UDPipe, beam 1", "hu", "train", "1", "65.5", "70", "0", "200", ""),
     ]
     text = accurate.report({row.key: row for row in rows}, ["hu", "el"], ["ours", "another"], "train")
     assert "| ours | 71.00 ± 1.41 / 76.00 ± 1.41 (110 s) | not run |" in text
@@ -72,7 +73,7 @@ def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeyp
     monkeypatch.setitem(accurate.udpipe.PARSER, "iterations", 1)
     monkeypatch.setitem(accurate.udpipe.PARSER, "hidden_layer", 20)
     training = accurate.Training("sample", "accurate", 5, 1, "data", ())
-    rows = accurate.run_udpipe(training, tmp_path)
+    rows = accurate.run_udpipe(training, "train", tmp_path)
     assert [row.system for row in rows] == ["UDPipe, beam 1", "UDPipe, beam 5"]
     assert all(0 < float(row.las) <= float(row.uas) <= 100 for row in rows)
 

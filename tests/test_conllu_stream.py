@@ -17,7 +17,8 @@ import pytest
 from hypothesis import example, given, settings
 
 from parser.conllu.checks import DEPREL, FORM, HEAD, ConlluError
-from parser.conllu.stream import open_input, open_output, read_raw_sentences, rewrite
+from parser.conllu.files import open_input, open_output
+from parser.conllu.stream import read_raw_sentences, rewrite
 from tests.odd_files import encoded, files, line
 
 TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", Path(__file__).parent.parent.parent / "shared" / "ud-v2.2"))
@@ -241,6 +242,7 @@ def test_names_that_cannot_be_opened(tmp_path):
 
 def test_standard_streams_stay_open():
     program = (
+        "from parser.conllu.files import *\n"
         "from parser.conllu.stream import *\n"
         "with open_input('-') as stream, open_output('-') as text:\n"
         "    for sentence in read_raw_sentences(stream): text.write(rewrite(sentence, [0], ['root']))\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cells import Row, Training, is_done
+from cells import Row, Training
 from claims import Difference, difference
 from rows import read_rows, write_rows
 from tests.toy import ROOT
@@ -48,9 +48,9 @@ def test_rows_of_other_settings_are_stale():
     other = Training("sample", "paper", 2, 1, "data", ("optimizer.learning_rate=0.5",))
     row = Row(*cell.key, "0", "0", "0", "0", "0", cell.fingerprint(), "")
     rows = {row.key: row}
-    assert is_done(cell, rows)
-    assert not is_done(other, rows)
-    assert not is_done(cell, {})
+    assert cell.made(rows.get(cell.key))
+    assert not other.made(rows.get(other.key))
+    assert not cell.made(None)
     elsewhere = Training("sample", "paper", 2, 7, "elsewhere", ())
     assert elsewhere.fingerprint() == cell.fingerprint()
 

@@ -23,9 +23,6 @@ from parser.conllu.checks import (
     parse_heads,
     sort_rows,
 )
-from parser.conllu.files import open_input, open_output
-
-__all__ = ["RawSentence", "open_input", "open_output", "read_raw_sentences", "rewrite"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 

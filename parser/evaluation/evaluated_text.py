@@ -10,7 +10,8 @@ from pathlib import Path
 from unicodedata import category
 
 from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, describe_place
-from parser.conllu.stream import RawSentence, open_input, read_raw_sentences, sent_id
+from parser.conllu.files import open_input
+from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 from parser.evaluation.alignment import Spans
 
 ROOT = -1  # in place of a parent's number
