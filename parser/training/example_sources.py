@@ -12,21 +12,18 @@ import oracles
 from oracles import BoundOracle
 from parser.classifier.precomputed_scorer import table_scorer
 from parser.model import Model
-from parser.settings import ExampleUse, Settings, TrainingTrees
+from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.corpus import Corpus
-from parser.training.exploration import (
-    Examples,
-    ExplorationReport,
-    Policy,
-    Target,
-    TrainingSentences,
-    Walk,
-    explore,
-    gold_examples,
-)
+from parser.training.examples import Examples, Target, TrainingSentences, gold_examples
+from parser.training.exploration import Exploration, ExplorationReport, Policy, explore
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.stopwatch import Stopwatch
+
+
+def oracle_of(settings: Settings) -> oracles.Oracle:
+    """The oracle of the second pass."""
+    return oracles.create(settings.oracle, settings.strategy, **system_options(settings))
 
 
 class ExampleSource(Protocol):
@@ -49,23 +46,24 @@ class ExampleSource(Protocol):
 class GoldComputations:
     """The first pass: the configurations of gold computations, the same in every epoch."""
 
-    def __init__(self, corpus: Corpus, model: Model, trees: TrainingTrees, stopwatch: Stopwatch) -> None:
+    def __init__(self, corpus: Corpus, model: Model, settings: Settings, stopwatch: Stopwatch) -> None:
         self._corpus = corpus
         self._model = model
-        self._trees = trees
+        self._settings = settings
         self._stopwatch = stopwatch
 
     @cached_property
     def data(self) -> TrainingSentences:
         """See ExampleSource."""
         with self._stopwatch("projectivize"):
-            return self._corpus.training_sentences(self._trees)
+            return self._corpus.training_sentences(TrainingTrees(self._settings.first_pass.trees))
 
     @cached_property
     def _examples(self) -> Examples:
-        data = self.data
+        data, system = self.data, self._model.system
         with self._stopwatch("gold_computations"):
-            return gold_examples(data, oracles.create("static").bind(data.trees), self._model.system, self._model.table)
+            oracle = oracles.create(system.gold_oracle, None, **system_options(self._settings)).bind(data.trees)
+            return gold_examples(data, oracle, system, self._model.table)
 
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource."""
@@ -79,7 +77,7 @@ class GoldComputations:
         """See ExampleSource."""
 
 
-class Exploration:
+class ExploredComputations:
     """The second pass: the parser follows its own predictions, and an oracle says which steps are optimal.
 
     Args:
@@ -120,7 +118,7 @@ class Exploration:
 
     @cached_property
     def _oracle(self) -> BoundOracle:
-        return oracles.create(self._settings.oracle, self._settings.strategy).bind(self.data.trees)
+        return oracle_of(self._settings).bind(self.data.trees)
 
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""
@@ -151,10 +149,10 @@ class Exploration:
         generator = np.random.default_rng([self._settings.seed, epoch])
         with self._stopwatch(f"{self._pass_name}_exploration"):
             scorer = table_scorer(model.reader(data.sentences), model.table, model.encoder.attributes, data.sentences)
-            walk = Walk(Policy(second.policy), second.follow)
-            return explore(data, self._oracle, model.system, model.table, scorer, Target(second.target), walk, generator)
+            exploration = Exploration(Policy(second.policy), second.follow)
+            return explore(data, self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator)
 
     def _joined(self, examples: Examples) -> Examples:
         if self._settings.second_pass.examples == ExampleUse.JOIN:
-            return self._gold.examples(0).join(examples)
+            return Examples.concatenate([self._gold.examples(0), examples])
         return examples

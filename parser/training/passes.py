@@ -14,10 +14,10 @@ import torch
 from omegaconf import OmegaConf
 from torch import Tensor
 
-import oracles
 from parser.atomic import write_json
 from parser.data.background_vectors import BackgroundVectors
-from parser.evaluation.held_out import HeldOut
+from parser.decoding.parsers import parser_of
+from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError, TrainingTrees
 from parser.training import checkpoint
@@ -25,7 +25,7 @@ from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
 from parser.training.corpus import Corpus, prepare
-from parser.training.example_sources import ExampleSource, Exploration, GoldComputations
+from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations, oracle_of
 from parser.training.fitter import Fitter
 from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
 from parser.training.sentence_fitter import SentenceFitter
@@ -157,16 +157,18 @@ class _Run:
         self.observers.on_pass(end)
 
     def _measure(self, part: str) -> Metrics | None:
-        held_out: HeldOut | None = getattr(self.corpus, part)
+        gold: GoldPart | None = getattr(self.corpus, part)
         with self.stopwatch("evaluate"):
-            return None if held_out is None else held_out.measure(self.model, self.settings.single_root)
+            if gold is None:
+                return None
+            return gold.scores(parser_of(self.model).parse(gold.sentences, single_root=self.settings.single_root))
 
     def _passes(self) -> list[_Pass]:
         settings, corpus, model = self.settings, self.corpus, self.model
-        gold = GoldComputations(corpus, model, TrainingTrees(settings.first_pass.trees), self.stopwatch)
+        gold = GoldComputations(corpus, model, settings, self.stopwatch)
         passes = [_Pass(0, PASSES[0], settings.first_pass.epochs, gold)]
         if settings.second_pass.trees is not None:
-            explored = Exploration(corpus, model, settings, gold, PASSES[1], self.stopwatch, self.observers)
+            explored = ExploredComputations(corpus, model, settings, gold, PASSES[1], self.stopwatch, self.observers)
             passes.append(_Pass(1, PASSES[1], settings.second_pass.epochs, explored))
         return passes
 
@@ -202,8 +204,8 @@ class _Run:
             "column": settings.column,
             "recipe": settings.recipe,
             "model": settings.model,
-            "system": "arc_standard",
-            "degree": None,
+            "system": settings.system,
+            "degree": settings.degree,
             "beam": "none",
             "oracle": settings.oracle,
             "strategy": settings.strategy,
@@ -263,6 +265,6 @@ def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:
 def _check_oracle(settings: Settings, corpus: Corpus) -> None:
     """Fails now, not after the first pass, if the oracle cannot work on the trees of the second."""
     if settings.second_pass.trees == TrainingTrees.ORIGINAL:
-        oracle = oracles.create(settings.oracle, settings.strategy)
+        oracle = oracle_of(settings)
         if oracle.needs_projective_gold and not corpus.train.trees.projective.all():
             oracle.bind(corpus.train.trees)
