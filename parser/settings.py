@@ -117,7 +117,7 @@ class SecondPass:
     target: str = MISSING
     start_from_first_pass: bool = MISSING
     examples: str = MISSING
-    walk_every: int = MISSING
+    explore_every: int = MISSING
     policy: str = MISSING
     follow: float = MISSING
 

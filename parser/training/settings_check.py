@@ -53,7 +53,7 @@ def check(settings: Settings) -> None:
         ("threads", settings.threads, 1),
         ("first_pass.epochs", settings.first_pass.epochs, 1),
         ("second_pass.epochs", settings.second_pass.epochs, 1),
-        ("second_pass.walk_every", settings.second_pass.walk_every, 0),
+        ("second_pass.explore_every", settings.second_pass.explore_every, 0),
         ("classifier.hidden", settings.classifier.hidden, 1),
         ("optimizer.batch_size", settings.optimizer.batch_size, 1),
         ("vectors.dimensions", settings.vectors.dimensions, 1),
