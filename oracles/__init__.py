@@ -9,11 +9,13 @@ scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # 
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from oracles.lifting import lift, lift_trees
 from oracles.oracle import (
     N_STEPS,
+    NO_NODE,
     NOT_APPLICABLE,
     REDUCE_LEFT,
     REDUCE_RIGHT,
@@ -21,6 +23,7 @@ from oracles.oracle import (
     BoundOracle,
     NonProjectiveGoldError,
     Oracle,
+    StepScores,
     Strategy,
 )
 from oracles.projectivization import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
@@ -29,6 +32,7 @@ from oracles.trees import Trees
 
 __all__ = [
     "NOT_APPLICABLE",
+    "NO_NODE",
     "N_STEPS",
     "PROJECTIVIZATIONS",
     "REDUCE_LEFT",
@@ -37,6 +41,7 @@ __all__ = [
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",
+    "StepScores",
     "Strategy",
     "Trees",
     "count_projectivizations",
@@ -52,31 +57,53 @@ forget_stale_kernels(Path(__file__).parent)
 
 # A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
 _REGISTRY = {
-    "static": ("oracles.static", "Static"),
-    "goldberg_tabular": ("oracles.goldberg_tabular", "GoldbergTabular"),
-    "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
-    "nederhof_quadratic": ("oracles.nederhof_quadratic", "NederhofQuadratic"),
-    "nederhof_linear": ("oracles.nederhof_linear", "NederhofLinear"),
-    "context_rows": ("oracles.context_rows", "ContextRows"),
+    "arc_standard": {
+        "static": ("oracles.static", "Static"),
+        "goldberg_tabular": ("oracles.goldberg_tabular", "GoldbergTabular"),
+        "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
+        "nederhof_quadratic": ("oracles.nederhof_quadratic", "NederhofQuadratic"),
+        "nederhof_linear": ("oracles.nederhof_linear", "NederhofLinear"),
+        "context_rows": ("oracles.context_rows", "ContextRows"),
+    },
+    "arc_hybrid": {
+        "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
+    },
 }
 
 
 def _load(name: str) -> type[Oracle]:
-    if name not in _REGISTRY:
-        raise ValueError(f"unknown oracle {name!r}; known: {', '.join(_REGISTRY)}")
-    module, cls = _REGISTRY[name]
+    known = {oracle: place for oracles in _REGISTRY.values() for oracle, place in oracles.items()}
+    if name not in known:
+        raise ValueError(f"unknown oracle {name!r}; known: {', '.join(known)}")
+    module, cls = known[name]
     return getattr(import_module(module), cls)
 
 
-def names(any_gold: bool = False) -> list[str]:
-    """The names that create() knows; with ``any_gold`` only those that do not need projective gold trees."""
-    return [name for name in _REGISTRY if not (any_gold and _load(name).needs_projective_gold)]
-
-
-def create(name: str, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> Oracle:
-    """The oracle of that name under that strategy.
+def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
+    """The names that create() knows of a transition system; with ``any_gold`` only those that need no projective gold trees.
 
     Raises:
-        ValueError: unknown name, or a strategy that this oracle does not know; the message lists the known ones.
+        ValueError: unknown system; the message lists the known ones.
     """
-    return _load(name)(strategy)
+    if system not in _REGISTRY:
+        raise ValueError(f"unknown transition system {system!r}; known: {', '.join(_REGISTRY)}")
+    return [name for name in _REGISTRY[system] if not (any_gold and _load(name).needs_projective_gold)]
+
+
+def create(name: str, strategy: Strategy | str | None = None, **options: int) -> Oracle:
+    """The oracle of that name.
+
+    Args:
+        name: one of names(), of any system.
+        strategy: which computations count; None = the oracle's default.
+        options: keyword arguments of the oracle's class.
+
+    Raises:
+        ValueError: unknown name, or a strategy or an option that this oracle does not know; the message lists the known ones.
+    """
+    oracle = _load(name)
+    known = [option for option in signature(oracle).parameters if option != "strategy"]
+    for option in options:
+        if option not in known:
+            raise ValueError(f"oracle {name} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+    return oracle(strategy, **options)

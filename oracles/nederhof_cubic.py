@@ -70,7 +70,7 @@ class NederhofCubic(Oracle):
 
     def __init__(
         self,
-        strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT,
+        strategy: Strategy | str | None = None,
         drop_non_critical: bool = True,
         share_chart: bool = True,
     ) -> None:
@@ -92,7 +92,13 @@ class _BoundCubic(BoundOracle):
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         return _score_batch(
             self.trees.heads,
