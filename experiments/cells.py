@@ -16,12 +16,12 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
 from parser.atomic import write_json
-from parser.checkpoint import CheckpointError
-from parser.held_out import HeldOut
+from parser.data.treebank import read_treebank
+from parser.evaluation.held_out import HeldOut
 from parser.model import Model
 from parser.settings import Settings, register
-from parser.training import train
-from parser.treebank import read_treebank
+from parser.training.checkpoint import CheckpointError
+from parser.training.passes import train
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 

@@ -7,7 +7,7 @@ stack element, and those on the gold path between two such nodes inside the buff
 trees, as nothing may be removed on others. The configurations are those of walks that take an optimal step with probability
 ``follow``, else any step. Writes experiments/figure10/results.csv and figure10.svg.
 
-In results.csv, ``kept`` is the mean k + m' as the paper defines it; ``kept_here`` is that of oracles.critical_nodes, which also
+In results.csv, ``kept`` is the mean k + m' as the paper defines it; ``kept_here`` is that of critical_nodes.py, which also
 keeps the ancestors of critical nodes inside the buffer: as exact, and hardly ever different.
 """
 
@@ -24,7 +24,7 @@ import treebanks
 from figures import BLUE, GREY, HERE, Paths, describe, panels, provenance, run, save, write_csv
 from measuring import Batch, walk
 from oracles import Trees
-from oracles.critical_nodes import children_and_internal_edges, critical_nodes
+from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")

@@ -27,7 +27,7 @@ import treebanks
 from figures import BLUE, HERE, RED, Paths, describe, markdown, panels, provenance, run, save, write_csv
 from measuring import machine
 from parser.conllu.stream import read_raw_sentences
-from parser.file_parsing import parse_file
+from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 
 COMMAND = "python experiments/growth.py"

@@ -23,11 +23,11 @@ from cells import Training, run_training
 from jobs import make_rows, run_jobs
 from measuring import udpipe
 from parser.atomic import replacing
+from parser.data.treebank import read_treebank
 from parser.evaluation import evaluate_files
-from parser.held_out import HeldOut
+from parser.evaluation.held_out import HeldOut
 from parser.model import Model
 from parser.settings import Paths
-from parser.treebank import read_treebank
 from rows import read_rows
 
 TAGS = ("gold", "predicted")

@@ -2,8 +2,8 @@
 
     python experiments/table6.py paths.treebanks=../shared/ud-v2.2
 
-Optimal: oracles.projectivization (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
-pseudo-projective parsing (Nivre and Nilsson 2005; oracles.lifting). Percentage of the edges of all trees, projective ones
+Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
+pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py). Percentage of the edges of all trees, projective ones
 included. The training part where it is there, dev and test elsewhere. Writes experiments/table6/table.md and results.csv.
 
 Times are of all trees of a treebank in one call, the test whether a tree is projective included, the median of ``repeats``.

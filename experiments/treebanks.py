@@ -10,7 +10,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from oracles import Trees
-from parser.treebank import read_treebank
+from parser.data.treebank import read_treebank
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "treebank"
 PARTS = ("train", "dev", "test")

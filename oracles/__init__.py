@@ -12,8 +12,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
-from oracles.lifting import lift, lift_trees
-from oracles.oracle import (
+from oracles.interface import (
     N_STEPS,
     NO_NODE,
     NOT_APPLICABLE,
@@ -26,8 +25,9 @@ from oracles.oracle import (
     StepScores,
     Strategy,
 )
-from oracles.projectivization import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
-from oracles.stale_kernels import forget_stale_kernels
+from oracles.kernel_cache import forget_stale_kernels
+from oracles.projectivization.lifting import lift, lift_trees
+from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
 from oracles.trees import Trees
 
 __all__ = [
@@ -58,12 +58,12 @@ forget_stale_kernels(Path(__file__).parent)
 # A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
 _REGISTRY = {
     "arc_standard": {
-        "static": ("oracles.static", "Static"),
-        "goldberg_tabular": ("oracles.goldberg_tabular", "GoldbergTabular"),
-        "nederhof_cubic": ("oracles.nederhof_cubic", "NederhofCubic"),
-        "nederhof_quadratic": ("oracles.nederhof_quadratic", "NederhofQuadratic"),
-        "nederhof_linear": ("oracles.nederhof_linear", "NederhofLinear"),
-        "context_rows": ("oracles.context_rows", "ContextRows"),
+        "static": ("oracles.arc_standard.static", "Static"),
+        "goldberg_tabular": ("oracles.arc_standard.goldberg_tabular", "GoldbergTabular"),
+        "nederhof_cubic": ("oracles.arc_standard.nederhof_cubic", "NederhofCubic"),
+        "nederhof_quadratic": ("oracles.arc_standard.nederhof_quadratic", "NederhofQuadratic"),
+        "nederhof_linear": ("oracles.arc_standard.nederhof_linear", "NederhofLinear"),
+        "context_rows": ("oracles.arc_standard.context_rows", "ContextRows"),
     },
     "arc_hybrid": {
         "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),

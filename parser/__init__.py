@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from oracles.stale_kernels import forget_stale_kernels
+from oracles.kernel_cache import forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)

@@ -18,20 +18,20 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
-from parser.arc_standard import ArcStandard
 from parser.atomic import replacing_folder, write_json
-from parser.classifier import Classifier, Embedding
-from parser.computations import Scorer
-from parser.context import CONTEXT, ContextEncoder
-from parser.context_classifier import ContextClassifier
-from parser.decoding.context_parsing import ContextParser
+from parser.classifier.bilstm import EncoderShape, SentenceEncoder
+from parser.classifier.classifier import Classifier, Embedding
+from parser.classifier.context import CONTEXT, ContextEncoder
+from parser.classifier.context_classifier import ContextClassifier
+from parser.data.set_vocabulary import Elements, SetVocabulary, vocabulary_for
+from parser.data.vocabulary import N_RESERVED, Columns, Encoder, Sentences, Vocabulary
+from parser.decoding.encoded_parsing import ContextParser
 from parser.decoding.greedy import GreedyParser
 from parser.decoding.lockstep import Parses
-from parser.features import RELATION, FeatureTable, Slot
-from parser.sentence_encoder import EncoderShape, SentenceEncoder
-from parser.value_sets import Elements, SetVocabulary, vocabulary_for
+from parser.training.exploration import Scorer
+from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.features import RELATION, FeatureTable, Slot
 from parser.versions import versions
-from parser.vocabulary import N_RESERVED, Columns, Encoder, Sentences, Vocabulary
 
 FORMAT = 1
 

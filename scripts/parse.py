@@ -15,7 +15,7 @@ import torch
 
 from command_line import run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.file_parsing import parse_file
+from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 
 

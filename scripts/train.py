@@ -10,8 +10,8 @@ from typing import cast
 import hydra
 from hydra.core.hydra_config import HydraConfig
 
+from parser.data.background_vectors import vectors_ahead
 from parser.settings import Settings, register
-from parser.vectors_ahead import vectors_ahead
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +27,8 @@ def main(settings: Settings) -> None:
     try:
         with vectors_ahead(settings) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
-            from parser.tracking import final_table
-            from parser.training import train
+            from parser.training.passes import train
+            from parser.training.tensorboard import final_table
 
             metrics = train(settings, folder, vectors)
     except ValueError as error:  # what this project raises for bad input says what to mend; a traceback would bury it

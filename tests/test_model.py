@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier import Embedding
-from parser.features import slots_of
+from parser.classifier.classifier import Embedding
+from parser.data.vocabulary import Encoder, Vocabulary
 from parser.model import SETTINGS, TENSORS, VOCABULARIES, ClassifierShape, Model, ModelError
-from parser.vocabulary import Encoder, Vocabulary
+from parser.transitions.features import slots_of
 from tests.toy import ROOT, sentence, write_conllu
 
 

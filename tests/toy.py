@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 
+from parser.data.treebank import Sentence
 from parser.settings import Settings, register
-from parser.treebank import Sentence
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = ROOT / "configs"

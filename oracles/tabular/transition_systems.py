@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from oracles.oracle import Strategy
+from oracles.interface import Strategy
 from oracles.tabular.grammar import ARC_STANDARD, ARC_STANDARD_STRICT, SplitGrammar
 from oracles.tabular.semiring import MAX_PLUS
 from oracles.tabular.weighted_parsing import parse

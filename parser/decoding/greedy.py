@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from parser.arc_standard import NO_NODE, ArcStandard, best_action, forced_action, take_step
-from parser.classifier import Classifier
-from parser.decoding.hidden_tables import TableMaker
+from parser.classifier.classifier import Classifier
+from parser.classifier.hidden_contributions import TableMaker
+from parser.data.vocabulary import Sentences
 from parser.decoding.lockstep import Parses
-from parser.decoding.type_rows import TypedSentences, TypeRows
-from parser.features import FeatureTable, find_nodes
-from parser.vocabulary import Sentences
+from parser.decoding.type_contributions import TypedSentences, TypeRows
+from parser.transitions.arc_standard import NO_NODE, ArcStandard, best_action, forced_action, take_step
+from parser.transitions.features import FeatureTable, find_nodes
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 _RELU, _TANH, _SIGMOID, _CUBE = range(4)

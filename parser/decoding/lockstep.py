@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parser.arc_standard import NO_NODE, ArcStandard, Configurations
-from parser.computations import Scorer
-from parser.features import FeatureTable
-from parser.vocabulary import Sentences
+from parser.data.vocabulary import Sentences
+from parser.training.exploration import Scorer
+from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
+from parser.transitions.features import FeatureTable
 
 # Sentences that advance together. More fill the matrix products no better, and cost memory.
 LOCKSTEP = 1024

@@ -17,8 +17,8 @@ _SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 def _exit_after_first_update() -> None:
-    from parser.fitting import optimization
-    from parser.fitting.updates import updates_of
+    from parser.training import fitter
+    from parser.training.updates import updates_of
 
     def updates_once(*arguments) -> object:
         updates = updates_of(*arguments)
@@ -31,12 +31,12 @@ def _exit_after_first_update() -> None:
         updates.update = once
         return updates
 
-    optimization.updates_of = updates_once
+    fitter.updates_of = updates_once
 
 
 def _exit_once_trained_for_an_update() -> None:
     """Torch is to be loaded when the script loads it, that is, once the word vectors are on their way."""
-    from parser import vectors_ahead as module
+    from parser.data import background_vectors as module
 
     begin = module.vectors_ahead
 

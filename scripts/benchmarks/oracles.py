@@ -20,8 +20,8 @@ import oracles
 from benchmarks.machine import machine
 from benchmarks.walks import Batch, aligned_at, random_trees, walk
 from oracles import Oracle, Trees
-from oracles.nederhof_cubic import NederhofCubic
-from parser.treebank import read_treebank
+from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from parser.data.treebank import read_treebank
 from parser.versions import versions
 
 SIZES = (10, 20, 40, 60, 80, 100)

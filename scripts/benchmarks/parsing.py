@@ -31,7 +31,7 @@ import torch
 from benchmarks import udpipe
 from benchmarks.machine import machine
 from parser.conllu.stream import read_raw_sentences
-from parser.file_parsing import Columns, parse_file
+from parser.decoding.file_parsing import Columns, parse_file
 from parser.model import Model
 from parser.versions import versions
 

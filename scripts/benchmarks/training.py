@@ -32,11 +32,11 @@ from torch import Tensor
 
 from benchmarks.first_update import AFTER_UPDATE
 from benchmarks.machine import machine
-from parser import assembly, training
-from parser.classifier import Classifier
-from parser.fitting.optimization import Fitter
-from parser.matrix_products import product
+from parser.classifier.classifier import Classifier
+from parser.classifier.matrix_products import product
 from parser.settings import Settings, register
+from parser.training import build, passes
+from parser.training.fitter import Fitter
 from parser.versions import versions
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -106,7 +106,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
             seconds["products_by_torch_mm"].append(by_torch)
             return loss
 
-    walk = training._Run._walk
+    walk = passes._Run._walk
 
     def timed_walk(*arguments: Any) -> Any:
         start = time.perf_counter()
@@ -116,10 +116,10 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.object(assembly, "Fitter", MeasuringFitter),
-        patch.object(training._Run, "_walk", timed_walk),
+        patch.object(build, "Fitter", MeasuringFitter),
+        patch.object(passes._Run, "_walk", timed_walk),
     ):
-        training.train(settings, Path(folder))
+        passes.train(settings, Path(folder))
     return {name: found[1:] for name, found in seconds.items()}
 
 

@@ -1,0 +1,88 @@
+"""The chart of a sentence as context_rows reads it: R, L and IL by rows, in whole blocks.
+
+Loops over columns are the cost of context rows. They run over blocks of BLOCK columns, without a remainder (which would take
+as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
+or j > n hold FILLER, so small that whatever is added to it, it stays below NEGATIVE_INFINITY and does not wrap around.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from oracles.projectivization.sentence_chart import NEGATIVE_INFINITY, best_sum
+
+BLOCK = 8
+FILLER = 2 * NEGATIVE_INFINITY
+
+
+@njit(cache=True, nogil=True)
+def row_width(n):
+    """The columns 0..n in full blocks."""
+    return (n + BLOCK) // BLOCK * BLOCK
+
+
+@njit(cache=True, nogil=True)
+def triangle_size(n):
+    """Size of a packed triangle."""
+    width = row_width(n)
+    return width * (width + BLOCK) // 2
+
+
+@njit(cache=True, nogil=True)
+def row_start(i, width):
+    """Where column 0 of row i would be in a packed triangle: entry [i, j] is at row_start(i, width) + j."""
+    block = i // BLOCK
+    return block * BLOCK * (width - (block - 1) * BLOCK // 2) + i % BLOCK * (width - block * BLOCK) - block * BLOCK
+
+
+@njit(cache=True, nogil=True)
+def block_start(i):
+    """The first column of the block of column i."""
+    return i // BLOCK * BLOCK
+
+
+@njit(cache=True, nogil=True)
+def _column(j):
+    """Where [0, j] is in a packed triangle of columns 0..j: entry [i, j] is at _column(j) + i."""
+    return j * (j + 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def fill_chart(heads, right, left, left_arc, spare):
+    """The chart of Eisner 1996, the edges counted: O(n^3).
+
+    Args:
+        heads: int32[n + 1].
+        right, left, left_arc: int16[triangle], R, L and IL by rows; the result.
+        spare: int16[>= 2 (n + 1) (n + 2)], working space: R, L, IL by columns, and by rows the mirror image of IL.
+    """
+    n = len(heads) - 1
+    width = row_width(n)
+    right[:] = FILLER
+    left[:] = FILLER
+    left_arc[:] = FILLER
+    size = _column(n + 1)
+    right_by_column = spare[:size]
+    left_by_column = spare[size : 2 * size]
+    left_arc_by_column = spare[2 * size : 3 * size]
+    right_arc = spare[3 * size : 4 * size]
+    for j in range(n + 1):
+        column = _column(j)
+        for i in range(j, -1, -1):
+            row = row_start(i, width)
+            arc_row = i * n - i * (i - 1) // 2
+            if i == j:
+                to_right = to_left = 0
+            else:
+                join = best_sum(right[row + i : row + j], left_by_column[column + i + 1 : column + j + 1])
+                arc_left = join + (heads[i] == j)
+                left_arc[row + j] = arc_left
+                left_arc_by_column[column + i] = arc_left
+                right_arc[arc_row + j] = join + (heads[j] == i)
+                right_arcs = right_arc[arc_row + i + 1 : arc_row + j + 1]
+                to_right = best_sum(right_arcs, right_by_column[column + i + 1 : column + j + 1])
+                to_left = best_sum(left_arc_by_column[column + i : column + j], left[row + i : row + j])
+            right[row + j] = to_right
+            right_by_column[column + i] = to_right
+            left[row + j] = to_left
+            left_by_column[column + i] = to_left

@@ -1,0 +1,301 @@
+"""The value of a configuration whose gold tree is projective: what nederhof_quadratic and nederhof_linear share.
+
+Nederhof 2019 (N19), Sections 5 and 6. The value is the most gold edges that can still be made from a stack a_0..a_k and
+a buffer b..n. Two facts about projective gold trees make it cheap:
+
+* Edges inside the buffer can all be made, except those that one gives up on purpose; edges_inside(b) counts them.
+* The buffer nodes with a gold child on the stack are ancestors of each other or nested around each other, so they form a
+  chain from left to right whose stack children lie the lower the further right the chain node is. Between the stack
+  children of a chain node x and x itself, everything descends from x.
+
+So a computation goes down the stack and up the chain at once. Its state is what tops the stack, and which chain node can
+still take children. With a_i directly below the top, let chain(i) be the last chain node that has a stack child above a_i;
+the nodes before it have no stack child that is left, the nodes behind it are untouched, so three cases remain:
+
+    FRESH   chain(i) can still take a_i.. as left children, and a_i.. the whole rest of the buffer as right children
+    SPENT   chain(i) became a child of a stack element, giving up its own gold edge (cost 1); what is behind it is fresh
+    GONE    so did the root of its component in the buffer (no cost now, but if the gold head of that root is on the
+            stack, it has one right child less)
+
+The states, and the steps from them, are (value of the steps in brackets):
+
+    above(j), for FRESH, SPENT, GONE: a_j tops the stack and nothing of a_0..a_j has been reduced
+        going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its gold head in the chain
+        [1], or takes a_i as its left child [w(j,i)] and goes on with i - 1
+    under(j): chain(j) tops the stack, above a_0..a_j
+        a_j becomes its left child [1 if gold]; or it, or the root of its component, becomes a right child of a_j
+
+where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i in the buffer; once a_i
+is on top it takes them all, and nothing is lost thereby.
+
+The quadratic algorithm lets a_j look at all i < j. The linear one skips (N19, Section 6), for a_j below which lie:
+
+    lambda  no gold edges from a_j, nor at a_i: stop, a_j may as well be a child of a_i
+    w(i,j)  stop: the gold head is the last edge of a_j on its left
+    kappa   a_i with gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
+            if it takes a_i, then all of these, and goes on with l
+
+With it every level i is looked at for a bounded number of j. (Only the first j above i with gold edges below i and its
+gold head get there step by step; all others stop above, or jump to the lower end of an edge.)
+
+Names here and in print: lowest[i], the least index joined to a_i by a gold edge, i if there is none below (lambda and kappa
+ask this); ``above``, ``under`` = score, score'. Departures from the print: the table is filled from the top downwards, so no
+memo table of (k + 1)^2 entries has to be cleared; critical buffer nodes need not be found; the three cases are explicit,
+with them the result equals that of an exhaustive search.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from oracles.arc_standard.critical_nodes import children_and_internal_edges
+from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Strategy
+from oracles.trees import Trees
+
+# What has become of chain(i); see above.
+FRESH, SPENT, GONE = range(3)
+
+# No such computation. Sums of a few of these stay far from the bounds of int32.
+IMPOSSIBLE = -(2**20)
+
+# Rows of working space, one entry per stack element.
+_STACK, _PARENT, _HEAD_IN_BUFFER, _NCHILDREN, _LOWEST, _CHAIN, _ROOT, _ANCHOR, _UNDER, _ABOVE = range(10)
+_ROWS = _ABOVE + 3
+
+_LEFT_BEFORE_RIGHT, _STRICT, _RIGHT_BEFORE_LEFT, _ANY = range(4)
+_CODES = {
+    Strategy.LEFT_BEFORE_RIGHT: _LEFT_BEFORE_RIGHT,
+    Strategy.STRICT_LEFT_BEFORE_RIGHT: _STRICT,
+    Strategy.RIGHT_BEFORE_LEFT: _RIGHT_BEFORE_LEFT,
+    Strategy.ANY: _ANY,
+}
+
+
+class BoundProjective(BoundOracle):
+    """Scores of all steps, with or without skipping; memory and time of binding are linear in the number of tokens."""
+
+    def __init__(self, trees: Trees, strategy: Strategy, skip: bool) -> None:
+        self.trees = trees
+        self.strategy = _CODES[strategy]
+        self.skip = skip
+        self.facts = children_and_internal_edges(trees.heads, trees.offsets)
+
+    def score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """As BoundOracle.score_batch; one compiled loop over the batch."""
+        return _score_batch(
+            self.trees.heads,
+            self.trees.offsets,
+            self.facts,
+            self.strategy,
+            self.skip,
+            sentences,
+            stacks,
+            stack_sizes,
+            buffer_fronts,
+        )
+
+
+@njit(cache=True, nogil=True)
+def _describe_stack(heads, start, facts, k, front, where, work):
+    """Looks up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
+
+    ``where`` maps a token to its place on the stack. It is never cleared: an entry holds if the stack agrees.
+    """
+    last_child, previous_child, _ = facts
+    stack = work[_STACK]
+    parent = work[_PARENT]
+    head_in_buffer = work[_HEAD_IN_BUFFER]
+    nchildren = work[_NCHILDREN]
+    lowest = work[_LOWEST]
+    for i in range(k + 1):
+        where[stack[i]] = i
+        lowest[i] = i
+    for i in range(k + 1):
+        node = stack[i]
+        head = heads[node]
+        parent[i] = -1
+        head_in_buffer[i] = 0
+        if head >= front:
+            head_in_buffer[i] = head
+        elif head >= 0:
+            p = where[head]
+            if p <= k and stack[p] == head:
+                parent[i] = p
+                lowest[i] = min(lowest[i], p)
+                lowest[p] = min(lowest[p], i)
+        count = 0
+        child = last_child[start + node]
+        while child >= front:
+            count += 1
+            child = previous_child[start + child]
+        nchildren[i] = count
+
+    chain = work[_CHAIN]
+    root = work[_ROOT]  # of the component of chain(i) in the buffer
+    anchor = work[_ANCHOR]  # the gold head of that root
+    chain[k] = 0
+    root[k] = 0
+    anchor[k] = 0
+    for i in range(k - 1, -1, -1):
+        x = head_in_buffer[i + 1]
+        if x > chain[i + 1]:
+            chain[i] = x
+            if x > root[i + 1]:
+                while heads[x] >= front:
+                    x = heads[x]
+                root[i] = x
+                anchor[i] = heads[x]
+                continue
+        else:
+            chain[i] = chain[i + 1]
+        root[i] = root[i + 1]
+        anchor[i] = anchor[i + 1]
+
+
+@njit(cache=True, nogil=True)
+def _case_at(work, case, level, lower):
+    """What a case at one level is called at a lower one: another chain node, or another component, is fresh there."""
+    if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
+        return FRESH
+    if case == GONE and work[_ROOT, lower] != work[_ROOT, level]:
+        return FRESH
+    return case
+
+
+@njit(cache=True, nogil=True)
+def _becomes_child_of(work, i, case, value):
+    """What is above a_i became its child: a_i is on top, and takes its gold children from the buffer."""
+    if value < 0:
+        return
+    value += work[_NCHILDREN, i]
+    if case != FRESH:
+        node = work[_STACK, i]
+        if node <= work[_ANCHOR, i]:
+            # Nothing at or below the anchor has its gold head in this component.
+            if case == GONE and node == work[_ANCHOR, i]:
+                value -= 1
+            case = FRESH
+        else:
+            case = _case_at(work, case, i, i - 1)
+    work[_ABOVE + case, i] = max(work[_ABOVE + case, i], value)
+
+
+@njit(cache=True, nogil=True)
+def _value(heads, start, facts, k, front, closed_from, closed_to, skip, where, work):
+    """The most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
+
+    Elements closed_from..closed_to take no left child. With ``skip`` O(k + m), without O(k^2 + m).
+    """
+    _describe_stack(heads, start, facts, k, front, where, work)
+    stack = work[_STACK]
+    parent = work[_PARENT]
+    head_in_buffer = work[_HEAD_IN_BUFFER]
+    lowest = work[_LOWEST]
+    chain = work[_CHAIN]
+    root = work[_ROOT]
+    under = work[_UNDER]
+    above = work[_ABOVE:]
+    for i in range(k + 1):
+        under[i] = IMPOSSIBLE
+        for case in range(3):
+            above[case, i] = IMPOSSIBLE
+    above[FRESH, k] = work[_NCHILDREN, k]
+
+    for j in range(k, 0, -1):
+        if under[j] >= 0:
+            if stack[j] <= work[_ANCHOR, j]:
+                _becomes_child_of(work, j, FRESH, under[j])
+                under[j - 1] = max(under[j - 1], under[j])
+            else:
+                _becomes_child_of(work, j, GONE, under[j])
+                if chain[j] != root[j]:
+                    _becomes_child_of(work, j, SPENT, under[j] - 1)
+                under[j - 1] = max(under[j - 1], under[j] + (head_in_buffer[j] > 0))
+
+        fresh = above[FRESH, j]
+        spent = above[SPENT, j]
+        gone = above[GONE, j]
+        if max(fresh, max(spent, gone)) < 0:
+            continue
+        i = j - 1
+        while True:
+            gold = np.int32(parent[j] == i)
+            _becomes_child_of(work, i, FRESH, fresh + gold)
+            _becomes_child_of(work, i, SPENT, spent + gold)
+            _becomes_child_of(work, i, GONE, gone + gold)
+            if head_in_buffer[j] > 0 and fresh >= 0:
+                under[i] = max(under[i], fresh + 1)
+            if i == 0 or closed_from <= j <= closed_to:
+                break
+            is_child = parent[i] == j
+            lower = i - 1
+            if skip:
+                if gold or not (is_child or lowest[j] < i):
+                    break
+                if not is_child and lowest[i] < i:
+                    lower = lowest[i]
+            if chain[lower] != chain[i]:
+                fresh = max(fresh, spent)
+                spent = np.int32(IMPOSSIBLE)
+                if root[lower] != root[i]:
+                    fresh = max(fresh, gone)
+                    gone = np.int32(IMPOSSIBLE)
+            if is_child:
+                fresh += 1
+                spent += 1
+                gone += 1
+            i = lower
+    if k > 0:
+        _becomes_child_of(work, 0, FRESH, under[0])
+    edges_inside = facts[2][start + front] if front < len(heads) else 0
+    return edges_inside + above[FRESH, 0]
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(all_heads, offsets, facts, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
+    """Applies each applicable step and asks for the value of the configuration after it."""
+    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
+    longest = 0
+    for s in sentences:
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    where = np.zeros(longest, np.int32)
+    work = np.empty((_ROWS, stacks.shape[1] + 2), np.int32)
+    stack = work[_STACK]
+    for row in range(len(sentences)):
+        start, end = offsets[sentences[row]], offsets[sentences[row] + 1]
+        heads = all_heads[start:end]
+        k = stack_sizes[row] - 1
+        front = buffer_fronts[row]
+        for i in range(k + 1):
+            stack[i] = stacks[row, i]
+        a_k = stack[k]
+
+        if front < end - start:
+            # Elements that take no left child: lowest and highest index, none if the second is -1.
+            closed_from = k if strategy == _LEFT_BEFORE_RIGHT else 0
+            closed_to = k if strategy in (_LEFT_BEFORE_RIGHT, _STRICT) else -1
+            stack[k + 1] = front
+            scores[row, SHIFT] = _value(heads, start, facts, k + 1, front + 1, closed_from, closed_to, skip, where, work)
+        if k >= 1:
+            closed_to = k - 1 if strategy == _STRICT else -1
+            value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)
+            scores[row, REDUCE_LEFT] = value + (heads[a_k] == stack[k - 1])
+        if k >= 2:
+            closed_to = k - 2 if strategy == _STRICT else -1
+            gold = heads[stack[k - 1]] == a_k
+            stack[k - 1] = a_k
+            value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)
+            if strategy == _RIGHT_BEFORE_LEFT:
+                # The new top has a left child, so it takes no right child any more.
+                value -= work[_NCHILDREN, k - 1]
+            scores[row, REDUCE_RIGHT] = value + gold
+    return scores

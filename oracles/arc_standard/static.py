@@ -1,0 +1,101 @@
+"""The static oracle: the one step that a gold computation takes, for the first pass of training.
+
+Two gold computations matter (Nederhof 2019, Sections 2 and 4). Both follow from the gold tree alone:
+
+* eager, under left_before_right, strict_left_before_right and any: attach as soon as possible. reduce_right if a_k is the
+  gold head of a_{k-1}; else reduce_left if a_{k-1} is the gold head of a_k and no gold child of a_k is left in the
+  buffer; else shift. This is the canonical computation of arc-standard parsing.
+* lazy, under right_before_left: a node takes its left children after its right children. As eager, but reduce_right too
+  waits until no gold child of a_k is left in the buffer.
+
+On the gold path the eager step is the unique optimum under left_before_right, the lazy one under right_before_left.
+
+Off the gold path this oracle has NO claim to be optimal. It answers by the same rules, so its step is always
+applicable and always the same; where the rules say shift and the buffer is empty, it answers reduce_left, which leads to
+the final configuration. Use it for gold computations, and any other oracle elsewhere.
+
+Its scores are 1 for its step, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+
+Complexity: O(1) per configuration, O(n) per sentence to bind.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Strategy
+from oracles.trees import Trees
+
+
+class Static(Oracle):
+    """The step of the eager (or, under right_before_left, the lazy) gold computation."""
+
+    name: ClassVar[str] = "static"
+    needs_projective_gold: ClassVar[bool] = True  # only a projective tree has a gold computation
+    complexity: ClassVar[str] = "O(1)"
+    source: ClassVar[str] = "Nivre 2008, Section 4; Nederhof 2019, Section 2"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundStatic(trees, lazy=self.strategy is Strategy.RIGHT_BEFORE_LEFT)
+
+
+class _BoundStatic(BoundOracle):
+    def __init__(self, trees: Trees, lazy: bool) -> None:
+        self.trees = trees
+        self.lazy = lazy
+        self.last_child = _last_children(trees.heads, trees.offsets)
+
+    def score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
+    ) -> np.ndarray:
+        trees = self.trees
+        return _score_batch(
+            trees.heads, trees.offsets, self.last_child, self.lazy, sentences, stacks, stack_sizes, buffer_fronts
+        )
+
+
+@njit(cache=True)
+def _last_children(heads, offsets):
+    """int32[total]: the last gold child of every node (the root included), 0 if it has none."""
+    last = np.zeros(len(heads), np.int32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        for i in range(1, offsets[s + 1] - start):
+            last[start + heads[start + i]] = i
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(heads, offsets, last_child, lazy, sentences, stacks, stack_sizes, buffer_fronts):
+    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
+    for row in range(len(sentences)):
+        start = offsets[sentences[row]]
+        n = offsets[sentences[row] + 1] - start - 1
+        front = buffer_fronts[row]
+        k = stack_sizes[row] - 1
+        top = stacks[row, k]
+        if front <= n:
+            scores[row, SHIFT] = 0
+        if k >= 1:
+            scores[row, REDUCE_LEFT] = 0
+        if k >= 2:
+            scores[row, REDUCE_RIGHT] = 0
+        awaits_child = last_child[start + top] >= front
+        if k >= 2 and heads[start + stacks[row, k - 1]] == top and not (lazy and awaits_child):
+            scores[row, REDUCE_RIGHT] = 1
+        elif k >= 1 and heads[start + top] == stacks[row, k - 1] and not awaits_child:
+            scores[row, REDUCE_LEFT] = 1
+        elif front <= n:
+            scores[row, SHIFT] = 1
+        elif k >= 1:
+            scores[row, REDUCE_LEFT] = 1
+    return scores

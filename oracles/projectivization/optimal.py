@@ -1,0 +1,224 @@
+"""Optimal projectivization: the projective trees with the most gold edges. Nederhof 2019, Section 3.
+
+A projective tree of best weight, each edge weighing 1 if it is gold, is the best derivation under the grammar of Table 2;
+here by the recurrences of Table 3 in max-plus and a backtrace. O(n^3) time, O(n^2) memory per non-projective tree. Several
+children of the artificial root are allowed. The slow twin is oracles.tabular.
+
+Often many trees have the most gold edges. ``choice`` says which one is taken:
+
+* "nearest_ancestor": lexicographically, first the most gold edges; then the fewest words that are newly attached to the
+  artificial root; then the fewest whose head is not one of their gold ancestors; then the smallest sum of
+  distances up the gold tree from the words to their heads. So a word that cannot keep its head goes to its nearest gold
+  ancestor where possible. What ties are left are decided as in "arbitrary".
+* "arbitrary": what the paper's semiring leaves open is decided by the backtrace, which takes the leftmost possibility
+  wherever several are best: the leftmost child to end a half constituent with, the leftmost boundary between two.
+
+Departure from the print: the paper breaks ties arbitrarily, and has no nearest_ancestor.
+``count_projectivizations`` uses that Table 2 has exactly one derivation for each tree.
+
+Names: ``half`` and ``arc`` as in oracles.projectivization.sentence_chart, in 64 bits here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numba import njit
+
+from oracles.trees import Trees
+
+PROJECTIVIZATIONS = ("nearest_ancestor", "arbitrary")
+
+# Four squares of int64 for the chart: 800 MB. Also, (n + 1)^5 has to fit in 64 bits for "nearest_ancestor".
+MAX_TOKENS_TO_PROJECTIVIZE = 5000
+
+_HALF, _ARC = range(2)
+
+
+def projectivize(heads: Sequence[int], choice: str = "nearest_ancestor") -> list[int]:
+    """A projective tree [h_1, ..., h_n] with as many of the given edges as possible; a projective tree comes back as it is.
+
+    Raises:
+        ValueError: not a tree, too long, or an unknown choice.
+    """
+    return projectivize_trees(Trees.from_heads([heads]), choice)[0]
+
+
+def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
+    """``projectivize`` for each tree; projective ones are copied, only the others go through the chart.
+
+    Raises:
+        ValueError: unknown choice, or a non-projective tree of more than MAX_TOKENS_TO_PROJECTIVIZE tokens.
+    """
+    if choice not in PROJECTIVIZATIONS:
+        raise ValueError(f"unknown choice among optimal trees {choice!r}; known: {', '.join(PROJECTIVIZATIONS)}")
+    sentences = np.flatnonzero(~trees.projective)
+    for s in sentences[trees.lengths[sentences] > MAX_TOKENS_TO_PROJECTIVIZE]:
+        _check_length(int(trees.lengths[s]), f"sentence {s}")
+    heads = trees.heads.copy()
+    _projectivize_all(heads, trees.offsets, sentences, choice == "nearest_ancestor")
+    return Trees(heads, trees.offsets)
+
+
+def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
+    """The most gold edges that a projective tree can have, and how many projective trees have so many, exactly.
+
+    Only items of optimal derivations are counted; the counts are Python's big integers.
+
+    Raises:
+        ValueError: not a tree, or too long.
+    """
+    trees = Trees.from_heads([heads])
+    n = len(heads)
+    _check_length(n, "the tree")
+    weights, half, half_t, arc = (np.empty((n + 1, n + 1), np.int64) for _ in range(4))
+    _edge_weights(trees.heads, False, weights)
+    _fill_chart(n, weights, half, half_t, arc)
+
+    goal = _item(_HALF, 0, n)
+    parts = {}  # of each item in some optimal derivation: the pairs of items that make it
+    agenda = [goal]
+    while agenda:
+        item = agenda.pop()
+        if item not in parts:
+            parts[item] = list(_parts_of_best(item, weights, half, half_t, arc))
+            agenda.extend(part for pair in parts[item] for part in pair)
+    counts: dict[tuple[int, int, int, int], int] = {}
+    # Parts are narrower than the whole, but for the arc that a half constituent may consist of.
+    for item in sorted(parts, key=lambda item: (item[0], -item[1])):
+        counts[item] = sum(counts[a] * counts[b] for a, b in parts[item]) if item[0] else 1
+    return int(half[0, n]), counts[goal]
+
+
+def _check_length(n: int, where: str) -> None:
+    if n > MAX_TOKENS_TO_PROJECTIVIZE:
+        raise ValueError(
+            f"{where} is not projective and has {n} tokens; the chart that projectivizes a tree is quadratic in memory, "
+            f"so at most {MAX_TOKENS_TO_PROJECTIVIZE} are supported"
+        )
+
+
+def _parts_of_best(item: tuple[int, int, int, int], weights, half, half_t, arc) -> Iterator[tuple[tuple, tuple]]:
+    """All pairs of items that make the item (width, kind, head, end) with its best weight."""
+    width, kind, head, end = item
+    low, high = min(head, end), max(head, end)
+    if width == 0:
+        return
+    if kind == _ARC:
+        best = arc[head, end] - weights[head, end]
+        for m in low + np.flatnonzero(half[low, low:high] + half[high, low + 1 : high + 1] == best):
+            yield _item(_HALF, low, int(m)), _item(_HALF, high, int(m) + 1)
+    else:
+        first = low + (head < end)
+        among = slice(first, first + width)
+        for d in first + np.flatnonzero(arc[head, among] + half_t[end, among] == half[head, end]):
+            yield _item(_ARC, head, int(d)), _item(_HALF, int(d), end)
+
+
+def _item(kind: int, head: int, end: int) -> tuple[int, int, int, int]:
+    return abs(head - end), kind, head, end
+
+
+@njit(cache=True, nogil=True)
+def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
+    """Overwrites the heads of the given sentences."""
+    longest = 0
+    for s in sentences:
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    weights = np.empty((longest, longest), np.int64)
+    half = np.empty((longest, longest), np.int64)
+    half_t = np.empty((longest, longest), np.int64)
+    arc = np.empty((longest, longest), np.int64)
+    for s in sentences:
+        heads = all_heads[offsets[s] : offsets[s + 1]]
+        _edge_weights(heads, nearest_ancestor, weights)
+        _fill_chart(len(heads) - 1, weights, half, half_t, arc)
+        _backtrace(heads, weights, half, half_t, arc)
+
+
+@njit(cache=True, nogil=True)
+def _edge_weights(heads, nearest_ancestor, weights):
+    """weights[h, d] of the edge from h to d: lexicographic components as digits of one number to the base n + 1.
+
+    The digits, the heaviest first: gold edges (+), new children of the root (-), heads that are no ancestors (-), and
+    two digits for the sum of distances beyond the gold head (-). No sum over a tree overflows into the next digit.
+    """
+    n = len(heads) - 1
+    if not nearest_ancestor:
+        weights[: n + 1, : n + 1] = 0
+        for d in range(1, n + 1):
+            weights[heads[d], d] = 1
+        return
+    base = np.int64(n + 1)
+    no_ancestor = base * base
+    new_root_child = no_ancestor * base
+    gold = new_root_child * base
+    weights[: n + 1, : n + 1] = -no_ancestor
+    for d in range(1, n + 1):
+        distance = 0
+        h = heads[d]
+        while h > 0:
+            weights[h, d] = -distance
+            distance += 1
+            h = heads[h]
+        weights[0, d] = -new_root_child
+        weights[heads[d], d] = gold
+
+
+@njit(cache=True, nogil=True)
+def _best_sum(a, b):
+    best = a[0] + b[0]
+    for x in range(1, len(a)):
+        best = max(best, a[x] + b[x])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _fill_chart(n, weights, half, half_t, arc):
+    """Table 3 for the grammar of Table 2. int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
+    for j in range(n + 1):
+        half[j, j] = 0
+        half_t[j, j] = 0
+        for i in range(j - 1, -1, -1):
+            join = _best_sum(half[i, i:j], half[j, i + 1 : j + 1])
+            arc[i, j] = join + weights[i, j]
+            half[i, j] = _best_sum(arc[i, i + 1 : j + 1], half_t[j, i + 1 : j + 1])
+            half_t[j, i] = half[i, j]
+            if i > 0:  # the root has no head
+                arc[j, i] = join + weights[j, i]
+                half[j, i] = _best_sum(arc[j, i:j], half_t[i, i:j])
+                half_t[i, j] = half[j, i]
+
+
+@njit(cache=True, nogil=True)
+def _backtrace(heads, weights, half, half_t, arc):
+    """Reads the best tree off the chart into ``heads``; of several the one with the leftmost parts."""
+    n = len(heads) - 1
+    agenda = np.empty((2 * n + 2, 2), np.int64)  # half constituents (head, end) still to be taken apart; disjoint spans
+    agenda[0, 0] = 0
+    agenda[0, 1] = n
+    size = 1
+    while size:
+        size -= 1
+        head, end = agenda[size]
+        if head == end:
+            continue
+        low, high = min(head, end), max(head, end)
+        d = low + (head < end)
+        while arc[head, d] + half_t[end, d] != half[head, end]:
+            d += 1
+        heads[d] = head
+        agenda[size, 0] = d
+        agenda[size, 1] = end
+        size += 1
+        low, high = min(head, d), max(head, d)
+        join = arc[head, d] - weights[head, d]
+        m = low
+        while half[low, m] + half[high, m + 1] != join:
+            m += 1
+        agenda[size, 0] = low
+        agenda[size, 1] = m
+        agenda[size + 1, 0] = high
+        agenda[size + 1, 1] = m + 1
+        size += 2

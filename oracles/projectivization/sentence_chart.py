@@ -1,0 +1,196 @@
+"""The chart of a whole sentence, computed once, and what a configuration adds to it.
+
+The constituents of Nederhof 2019, Table 3, that lie inside the buffer do not depend on the stack: they are the chart of
+the sentence under the grammar of Table 2 (the one that projectivizes it), filled here once per sentence in O(n^3). What
+contains the stack top depends on the configuration, and is computed from that chart in O(k m^2) for k stack elements and
+m buffer nodes, instead of O((k + m)^3) from nothing.
+
+Half constituents: ``half[h, e]`` = most gold edges in the part of a subtree headed by h that reaches from h to e, to the
+right (h <= e) or to the left (e <= h). ``arc[h, d]`` = the same for the span between h and its child d when the edge is
+there and d has no children yet on its far side (the complete and incomplete items of Eisner 1996).
+
+A sentence's chart is stored as three packed triangles, of which row y holds the entries 0..y: ``half[y, .]``, its
+transpose ``half[., y]``, and ``arc[y, .]``, so that all inner loops run over contiguous int16.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from oracles.interface import NOT_APPLICABLE
+
+# Also the floor of every stored score, so that the sum of two of them fits in 16 bits.
+NEGATIVE_INFINITY = NOT_APPLICABLE
+
+
+@njit(cache=True, nogil=True)
+def best_sum(a, b):
+    """max(a + b) over two int16 vectors, at least NEGATIVE_INFINITY. The casts keep LLVM in 16 bits, which vectorizes."""
+    best = np.int16(NEGATIVE_INFINITY)
+    for x in range(len(a)):
+        best = max(best, np.int16(a[x] + b[x]))
+    return best
+
+
+@njit(cache=True, nogil=True)
+def triangle(row):
+    """Where a row begins in a packed triangle; of n + 1 rows, it is the size of the triangle of ``row = n + 1``."""
+    return row * (row + 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def fill_sentence_chart(heads, packed, half, half_t, arc):
+    """Fills the chart of one sentence: Nederhof 2019, Tables 2 and 3, in max-plus; O(n^3).
+
+    Args:
+        heads: int32[n + 1], heads[0] = -1.
+        packed: int16[3 * triangle(n + 1)], the result: half, its transpose, arc.
+        half, half_t, arc: int16[>= n + 1, >= n + 1], working space; half_t is half transposed.
+    """
+    n = len(heads) - 1
+    for j in range(n + 1):
+        half[j, j] = 0
+        half_t[j, j] = 0
+        arc[j, j] = NEGATIVE_INFINITY
+        for i in range(j - 1, -1, -1):
+            join = best_sum(half[i, i:j], half[j, i + 1 : j + 1])
+            arc[i, j] = join + (heads[j] == i)
+            arc[j, i] = join + (heads[i] == j)
+            half[i, j] = best_sum(arc[i, i + 1 : j + 1], half_t[j, i + 1 : j + 1])
+            half_t[j, i] = half[i, j]
+            half[j, i] = best_sum(arc[j, i:j], half_t[i, i:j])
+            half_t[i, j] = half[j, i]
+    size = triangle(n + 1)
+    for y in range(n + 1):
+        row = triangle(y)
+        packed[row : row + y + 1] = half[y, : y + 1]
+        packed[size + row : size + row + y + 1] = half_t[y, : y + 1]
+        packed[2 * size + row : 2 * size + row + y + 1] = arc[y, : y + 1]
+
+
+@njit(cache=True, nogil=True)
+def value_with_chart(heads, stack, k, front, packed, takes_left, top_takes_right, rights, work):
+    """The most gold edges that can still be made from the configuration (stack[0..k], front..n); O(k m^2).
+
+    From the top downwards, for each stack element s_i and each column y (the buffer is consumed up to y, front - 1 =
+    nothing of it):
+
+    * rights[i, y]: constituents headed by s_i that hold s_i..s_k and the buffer up to y, left children of s_i not yet taken;
+    * whole[y]: constituents that hold s_i..s_k and the buffer up to y, headed by any stack element;
+    * lefts[y]: left halves of the buffer node y that hold s_i..s_k.
+
+    A stack element below the top takes its first right child from what holds the top, and left children only after that
+    (Nederhof 2019, Table 4); a left child from the stack is then a childless one. Only its gold head is worth an edge to
+    s_j, so that edges to gold heads are looked at one by one, and all others, which weigh 0, at once through ``whole``.
+    There it does not matter whether s_j may take left children: where none of them is gold, s_i..s_j can as well be a chain
+    of right children, for the same weight.
+
+    Args:
+        heads: int32[n + 1], heads[0] = -1.
+        stack: int32[> k].
+        packed: int16[3 * triangle(n + 1)], the chart of the sentence.
+        takes_left: bool[> k], which stack elements may take left children.
+        top_takes_right: whether s_k may take right children.
+        rights: int16[> k, > n - front + 1], working space.
+        work: int16[5, > max(k, n - front + 1)], working space.
+    """
+    n = len(heads) - 1
+    size = triangle(n + 1)
+    base = front - 1  # column c of a row stands for y = base + c
+    width = n - base + 1
+    whole = work[0]
+    lefts = work[1]
+    arcs = work[2]  # from s_i to the buffer node y
+    bought = work[3]  # per s_j: gold edges to s_{i+1}..s_{j-1}, all of them its left children
+    to_head = work[4]  # per s_j: the best left half of its gold head that ends in s_j
+    whole[:width] = NEGATIVE_INFINITY
+    lefts[:width] = NEGATIVE_INFINITY
+
+    for i in range(k, -1, -1):
+        node = stack[i]
+        head = heads[node]
+        right = rights[i]
+        bought[i] = 0
+
+        # Right halves of s_i. The first right child may come from the stack: any, or a gold one.
+        right[:width] = whole[:width]
+        if i == k:
+            right[0] = 0
+        for j in range(i + 1, k + 1):
+            if heads[stack[j]] == node and (takes_left[j] or j == i + 1):
+                add_max(right, rights[j], np.int16(bought[j] + 1), width)
+        if i < k or top_takes_right:
+            for c in range(1, width):
+                y = base + c
+                row = triangle(y) + front
+                join = max(lefts[c], best_sum(right[:c], packed[row : row + c]))
+                arcs[c] = join + (heads[y] == node)
+                row += size
+                right[c] = max(right[c], best_sum(arcs[1 : c + 1], packed[row : row + c]))
+        if i == 0:
+            break
+
+        # Constituents of s_i..s_k: headed by an s_j that takes s_i as its last left child, or by s_i.
+        for j in range(i + 1, k + 1):
+            if head == stack[j]:
+                bought[j] += 1
+                if takes_left[j]:
+                    add_max(whole, rights[j], bought[j], width)
+        add_max(whole, right, np.int16(0), width)
+
+        # Left halves down to s_i of buffer nodes: with s_i as a childless left child, with a constituent of s_i..s_k,
+        # and with a buffer node between that has such a left half itself.
+        to_head[i] = 0
+        if head >= front:
+            c = head - base
+            if i < k:
+                lefts[c] += 1
+            row = triangle(head) + front
+            to_head[i] = best_sum(right[:c], packed[row : row + c]) + 1
+        for j in range(i, k + 1):
+            if to_head[j] > 0 and (takes_left[j] or j == i):
+                c = heads[stack[j]] - base
+                lefts[c] = max(lefts[c], np.int16(to_head[j] + bought[j]))
+        for c in range(1, width):
+            row = triangle(base + c) + front
+            best = max(lefts[c], best_sum(whole[:c], packed[row : row + c]))
+            row += 2 * size
+            lefts[c] = max(best, best_sum(lefts[1:c], packed[row : row + c - 1]))
+    return rights[0, width - 1]
+
+
+@njit(cache=True, nogil=True)
+def add_max(best, row, bonus, width):
+    """best = max(best, row + bonus), elementwise; never below NEGATIVE_INFINITY if best is not."""
+    for c in range(width):
+        best[c] = max(best[c], np.int16(row[c] + bonus))
+
+
+@njit(cache=True)
+def pack_sentence_charts(all_heads, offsets, wanted, max_bytes):
+    """The charts of the wanted sentences, one after the other, as long as they fit into ``max_bytes``.
+
+    Returns:
+        int16[total] and int64[sentences + 1]: where each sentence's chart begins; it is empty if there is none.
+    """
+    sentences = len(offsets) - 1
+    chart_offsets = np.zeros(sentences + 1, np.int64)
+    longest = 0
+    for s in range(sentences):
+        n = offsets[s + 1] - offsets[s] - 1
+        size = 3 * triangle(n + 1) if wanted[s] else 0
+        if 2 * (chart_offsets[s] + size) > max_bytes:
+            size = 0
+        elif size:
+            longest = max(longest, n)
+        chart_offsets[s + 1] = chart_offsets[s] + size
+    charts = np.empty(chart_offsets[sentences], np.int16)
+    half = np.empty((longest + 1, longest + 1), np.int16)
+    half_t = np.empty((longest + 1, longest + 1), np.int16)
+    arc = np.empty((longest + 1, longest + 1), np.int16)
+    for s in range(sentences):
+        if chart_offsets[s + 1] > chart_offsets[s]:
+            chart = charts[chart_offsets[s] : chart_offsets[s + 1]]
+            fill_sentence_chart(all_heads[offsets[s] : offsets[s + 1]], chart, half, half_t, arc)
+    return charts, chart_offsets

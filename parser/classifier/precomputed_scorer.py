@@ -1,0 +1,59 @@
+"""Scores of configurations from rows made in advance, for a walk over sentences while the weights are at rest.
+
+The rows (hidden_tables.py) hold what a slot with a certain value adds to the hidden units, so that the hidden layer of a
+configuration is a sum of rows, whatever the length of the embeddings. Model.scorer() is the slow, obvious twin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numba import njit
+
+from parser.classifier.classifier import Classifier
+from parser.classifier.hidden_contributions import TableMaker
+from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.training.exploration import Scorer
+from parser.transitions.features import RELATION, FeatureTable
+
+
+def table_scorer(classifier: Classifier, table: FeatureTable, attributes: list[str], sentences: Sentences) -> Scorer:
+    """The classifier as it is now, as a function from features, int32[m, slots], to scores, float32[m, actions].
+
+    Args:
+        classifier: the classifier, on any device.
+        table: the features.
+        attributes: the order of the rows of ``sentences.values``.
+        sentences: those that will be walked over; other values than theirs may not be asked for.
+    """
+    tables = TableMaker(classifier, table, attributes).tables(sentences)
+    # The rows have numbers of their own for the values that occur in the sentences.
+    renumbered = {}
+    for name, ours, theirs in zip(attributes, sentences.values, tables.values, strict=True):
+        renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
+        renumbered[name][ours] = theirs
+    identity = np.arange(N_RESERVED + classifier.output.out_features, dtype=np.int32)  # there are fewer relations than actions
+    numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
+    firsts = np.cumsum([0, *map(len, numbers[:-1])])
+    flat = np.concatenate(numbers)
+    weights, bias = (p.detach().cpu() for p in (classifier.output.weight, classifier.output.bias))
+
+    def score(features: np.ndarray) -> np.ndarray:
+        hidden = np.empty((len(features), len(tables.bias)), np.float32)
+        _add_up(features, flat, firsts, tables.starts, tables.rows, tables.bias, hidden)
+        active = classifier.activation.apply(torch.from_numpy(hidden))
+        return torch.addmm(bias, active, weights.t()).numpy()
+
+    return score
+
+
+@njit(cache=True, nogil=True)
+def _add_up(features, numbers, firsts, starts, rows, bias, hidden):
+    """Fills in ``hidden`` (float32[m, units]): the bias and the rows of all slots, added up."""
+    for m in range(len(features)):
+        for h in range(len(bias)):
+            hidden[m, h] = bias[h]
+        for c in range(features.shape[1]):
+            row = starts[c] + numbers[firsts[c] + features[m, c]]
+            for h in range(len(bias)):
+                hidden[m, h] += rows[row, h]

@@ -1,0 +1,1 @@
+"""What a sentence is as integers: treebanks, vocabularies, word vectors."""

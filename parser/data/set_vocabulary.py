@@ -1,0 +1,77 @@
+"""Attributes whose values are sets of elements, such as FEATS as a set of Attribute=Value pairs.
+
+A set is embedded as the sum of its elements' vectors, so that what is learned of ``Case=Nom`` serves every value that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from parser.data.vocabulary import ELEMENTS, N_RESERVED, Vocabulary
+
+# Unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
+_REMEMBERED = 10_000
+
+
+class SetVocabulary(Vocabulary):
+    """A vocabulary of sets. A set that it lacks is taken for the known one that is most like it.
+
+    Args:
+        symbols: the known values, the most frequent first.
+        elements_of: the elements of a value.
+    """
+
+    def __init__(self, symbols: Iterable[str], elements_of: Callable[[str], list[str]]) -> None:
+        super().__init__(symbols)
+        self.elements_of = elements_of
+        self._sets = [frozenset(elements_of(symbol)) for symbol in self.symbols]
+        self._closest: dict[str, int] = {}
+
+    def encode(self, values: Iterable[str]) -> list[int]:
+        """The numbers of the values; for unknown ones those of the most similar, the share of common elements deciding."""
+        get = self._numbers.get
+        return [number if (number := get(value)) is not None else self._most_similar(value) for value in values]
+
+    def _most_similar(self, value: str) -> int:
+        if value not in self._closest:
+            if len(self._closest) >= _REMEMBERED:
+                self._closest.clear()
+            wanted = frozenset(self.elements_of(value))
+            likeness = [len(wanted & known) / len(wanted | known) for known in self._sets]
+            self._closest[value] = N_RESERVED + int(np.argmax(likeness))  # the most frequent of the most similar
+        return self._closest[value]
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Which elements the values of a vocabulary have, as pairs of numbers; each reserved value is an element of its own.
+
+    Attributes:
+        values: int64[pairs], the number of the value.
+        elements: int64[pairs], the number of one of its elements.
+        n_elements: elements in all.
+    """
+
+    values: np.ndarray
+    elements: np.ndarray
+    n_elements: int
+
+    @classmethod
+    def of(cls, vocabulary: SetVocabulary) -> Elements:
+        """The elements of the values of a vocabulary."""
+        sets = [vocabulary.elements_of(symbol) for symbol in vocabulary.symbols]
+        numbering = Vocabulary.of(chain.from_iterable(sets))
+        pairs = [(reserved, reserved) for reserved in range(N_RESERVED)]
+        for number, elements in enumerate(sets, N_RESERVED):
+            pairs += [(number, element) for element in numbering.encode(elements)]
+        values, elements_of_pairs = np.array(pairs, np.int64).T
+        return cls(values, elements_of_pairs, len(numbering))
+
+
+def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
+    """The vocabulary of an attribute with the given values: a SetVocabulary if they are sets."""
+    return SetVocabulary(symbols, ELEMENTS[attribute]) if attribute in ELEMENTS else Vocabulary(symbols)

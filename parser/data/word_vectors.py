@@ -1,0 +1,135 @@
+"""Word vectors: trained on the training forms with gensim's Word2Vec, or read from a file in a word2vec format.
+
+Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector gets the mean vector of the rarest forms
+(those seen least often): an unknown form is a rare one, and what the classifier learned of rare ones applies.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.settings import VectorSettings
+
+log = logging.getLogger(__name__)
+
+# Rarest forms whose mean stands for unknown ones, when the file does not say how often a form was seen (files are sorted by
+# frequency, so the last ones are the rarest).
+_RAREST = 1000
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Vectors for the numbers of a vocabulary.
+
+    Attributes:
+        vocabulary: the forms that have a vector.
+        matrix: float32[len(vocabulary), dimensions]; the rows ABSENT and ROOT are zero, UNKNOWN is the mean of the rarest.
+    """
+
+    vocabulary: Vocabulary
+    matrix: np.ndarray
+
+    @classmethod
+    def from_forms(cls, forms: list[str], vectors: np.ndarray, rare: np.ndarray) -> WordVectors:
+        """Adds the reserved rows to ``vectors`` (float32[forms, dimensions]); ``rare`` (bool[forms]) marks the rarest."""
+        matrix = np.zeros((N_RESERVED + len(forms), vectors.shape[1]), np.float32)
+        matrix[N_RESERVED:] = vectors
+        matrix[UNKNOWN] = vectors[rare].mean(axis=0) if rare.any() else 0.0
+        assert not matrix[[ABSENT, ROOT]].any()
+        return cls(Vocabulary(forms), matrix)
+
+    @classmethod
+    def train(
+        cls,
+        sentences: list[list[str]],
+        *,
+        dimensions: int = 100,
+        window: int = 2,
+        epochs: int = 50,
+        min_count: int = 2,
+        skip_gram: bool = False,
+        seed: int = 0,
+    ) -> WordVectors:
+        """Trains Word2Vec on forms, reproducibly: one worker, and a hash of words that does not depend on the process.
+
+        Args:
+            sentences: forms by sentence.
+            dimensions: length of a vector.
+            window: words to either side that a word is seen with.
+            epochs: times that the sentences are gone through. Over a treebank of some 40,000 words it takes dozens.
+            min_count: rarer forms get no vector of their own. From 2 on, the classifier learns what to do about unknown forms.
+            skip_gram: predict the neighbours from the word, not the word from its neighbours.
+            seed: of the first vectors and of all draws.
+        """
+        from gensim.models import Word2Vec  # a slow import, not needed to parse
+
+        most = max(Counter(chain.from_iterable(sentences)).values(), default=0)
+        if most < min_count:
+            log.warning("no form occurs %d times; vectors are trained with vectors.min_count=%d", min_count, most)
+            min_count = most
+        model = Word2Vec(
+            sentences,
+            vector_size=dimensions,
+            window=window,
+            epochs=epochs,
+            min_count=min_count,
+            sg=int(skip_gram),
+            seed=seed,
+            workers=1,
+            hashfxn=_stable_hash,
+        )
+        forms = list(model.wv.index_to_key)
+        counts = np.array([model.wv.get_vecattr(form, "count") for form in forms])
+        return cls.from_forms(forms, model.wv.vectors, counts == counts.min())
+
+    @classmethod
+    def read(cls, path: Path) -> WordVectors:
+        """Reads a word2vec file, text or binary (.bin), .gz too.
+
+        Raises:
+            ValueError: the file is missing or is in no word2vec format.
+        """
+        from gensim.models import KeyedVectors
+
+        if not path.is_file():
+            raise ValueError(f"{path}: no such file of word vectors; see vectors.file")
+        binary = ".bin" in path.suffixes
+        try:
+            keyed = KeyedVectors.load_word2vec_format(str(path), binary=binary)
+        except (ValueError, UnicodeDecodeError, EOFError) as error:
+            kind = "binary" if binary else "text"
+            raise ValueError(
+                f"{path} is not a word2vec {kind} file ({error}); text files begin with a line 'COUNT DIMENSIONS', "
+                "binary ones must be named .bin"
+            ) from error
+        forms = list(keyed.index_to_key)
+        rare = np.arange(len(forms)) >= len(forms) - _RAREST
+        return cls.from_forms(forms, keyed.vectors, rare)
+
+
+def train_vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:
+    """Vectors of the values (lists by sentence), trained as the settings of a run say."""
+    return WordVectors.train(
+        values,
+        dimensions=settings.dimensions,
+        window=settings.window,
+        epochs=settings.epochs,
+        min_count=settings.min_count,
+        skip_gram=settings.skip_gram,
+        seed=seed,
+    )
+
+
+def _stable_hash(word: str) -> int:
+    """Python's own hash of strings changes from process to process; gensim seeds a word's first vector with it."""
+    value = 5381
+    for character in word:
+        value = (value * 33 + ord(character)) & 0xFFFFFFFF
+    return value

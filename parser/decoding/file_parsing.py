@@ -1,0 +1,149 @@
+"""Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
+
+The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
+(conllu/chunks.py), numbers their attributes (lexicon.py), parses (decoding/greedy.py), and puts the trees between the other
+bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names
+the line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import pairwise
+from typing import BinaryIO
+
+from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
+from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from parser.decoding.ordered_map import map_in_order
+from parser.decoding.word_cache import Lexicon
+from parser.model import Model
+
+
+@dataclass
+class Parsed:
+    """How much a file held.
+
+    Attributes:
+        lines: lines of any kind.
+        sentences: sentences with at least one word.
+        words: words.
+        unknown: by attribute, how many words have a value that training never saw.
+    """
+
+    lines: int
+    sentences: int
+    words: int
+    unknown: dict[str, int]
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
+        return f"{self.sentences:,} sentences, {self.words:,} words; unknown to the model: {shares}"
+
+    def add(self, part: Parsed) -> None:
+        """Adds what a part of the file held."""
+        self.lines += part.lines
+        self.sentences += part.sentences
+        self.words += part.words
+        for name, count in part.unknown.items():
+            self.unknown[name] += count
+
+
+class Columns:
+    """The columns of a raw sentence under the names of gold data."""
+
+    def __init__(self, sentence: RawSentence) -> None:
+        self.forms = sentence.column(FORM)
+        self.upos = sentence.column(UPOS)
+        self.xpos = sentence.column(XPOS)
+        self.feats = sentence.column(FEATS)
+
+
+def parse_file(
+    model: Model,
+    source: BinaryIO,
+    target: BinaryIO,
+    name: str = "-",
+    *,
+    single_root: bool = True,
+    threads: int = 1,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Parsed:
+    """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
+
+    Args:
+        model: the parser.
+        source: the input.
+        target: where to write; nothing is held back beyond a few chunks per thread.
+        name: what errors call the input.
+        single_root: make valid UD trees with exactly one child of the root.
+        threads: how many chunks are parsed side by side; the output is the same for any number.
+        chunk_bytes: how much is read at a time; the output is the same for any number.
+
+    Raises:
+        ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
+    """
+    parser = ChunkParser(model, single_root)
+    parsed = Parsed(0, 0, 0, dict.fromkeys(model.encoder.vocabularies, 0))
+    for chunk, result in map_in_order(parser.parse, read_chunks(source, chunk_bytes), threads):
+        text, part = result or parser.parse_slowly(chunk, name, parsed)
+        target.write(text)
+        parsed.add(part)
+    return parsed
+
+
+class ChunkParser:
+    """Parses chunks of a file; threads may parse side by side.
+
+    Args:
+        model: the parser.
+        single_root: make valid UD trees with exactly one child of the root.
+    """
+
+    def __init__(self, model: Model, single_root: bool = True) -> None:
+        self._model = model
+        self._single_root = single_root
+        self._lexicon = Lexicon(model.encoder)
+        self._parser = model.greedy_parser()
+        self._writer = TreeWriter(model.relations.symbols)
+
+    def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
+        """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
+        words = find_words(chunk)
+        if words is None:
+            return None
+        encoded = self._lexicon.encode(words)
+        parses = self._parser.parse(encoded, single_root=self._single_root)
+        is_word = parses.heads >= 0
+        text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
+        unknown = self._model.encoder.unknown_counts(encoded)
+        return text, Parsed(words.n_lines, len(encoded), len(words.forms), unknown)
+
+    def parse_slowly(self, chunk: Chunk, name: str, before: Parsed) -> tuple[bytes | memoryview, Parsed]:
+        """The same line by line, for any input.
+
+        Args:
+            chunk: the chunk.
+            name: what errors call the file.
+            before: what the file held before the chunk.
+
+        Raises:
+            ConlluError: the input is not CoNLL-U.
+        """
+        sentences = list(read_raw_sentences(BytesIO(chunk.content), name, before.lines, before.sentences))
+        encoded = self._lexicon.encode_slowly([Columns(sentence) for sentence in sentences])
+        parses = self._parser.parse(encoded, single_root=self._single_root)
+        heads = parses.heads.tolist()
+        deprels = [self._model.relations.symbols[relation] for relation in parses.relations.tolist()]
+        text = "".join(
+            rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
+            for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True)
+        )
+        part = Parsed(
+            lines=sum(len(sentence.lines) for sentence in sentences),
+            sentences=sum(len(sentence) > 0 for sentence in sentences),
+            words=sum(map(len, sentences)),
+            unknown=self._model.encoder.unknown_counts(encoded),
+        )
+        return text.encode("utf-8", "surrogateescape"), part

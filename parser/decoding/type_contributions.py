@@ -1,0 +1,205 @@
+"""Types and their rows: what a word adds to the hidden layer at each address, worked out once for all words like it.
+
+A *type* is a distinct combination of the values of all attributes; a running text has far fewer types than words. The rows of
+all attributes that are read at one address (hidden_tables.py) are added up per type, so that a step adds one row per address.
+All rows are relative to a configuration without any node: what ABSENT adds is in the bias, and an address at which there is no
+node, or a relation that is not there, adds nothing at all.
+
+The rows of a type are the same whatever other types they are made together with: a parse depends on its sentence alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Event, Lock
+
+import numpy as np
+from numba import njit
+
+from parser.classifier.hidden_contributions import HiddenTables, TableMaker
+from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.transitions.arc_standard import NO_NODE
+from parser.transitions.features import FeatureTable
+
+# The rows of types are forgotten, and made again when they are needed, when they would take more bytes than these.
+MAX_BYTES = 128 * 2**20
+
+_FREE = -1
+
+
+@dataclass(frozen=True)
+class TypedSentences:
+    """Sentences as types, and the rows of these types.
+
+    Attributes:
+        types: int32[total], the type of each token, in the layout of ``Sentences``.
+        rows: float32[at least the rows in use, hidden]: first those of the relations, then those of the types, as far as they
+            are made; those of the types here are.
+    """
+
+    types: np.ndarray
+    rows: np.ndarray
+
+
+class TypeRows:
+    """Numbers the types of sentences and makes their rows, once for all threads.
+
+    Types are numbered by one thread at a time. Their rows, which take far longer, are made by the thread that met them first;
+    others that meet them wait for it at the end of their own.
+
+    Args:
+        maker: makes the rows of single slots.
+        table: the features.
+        n_attributes: attributes of the sentences to come.
+        n_relations: number of relations.
+        max_bytes: rows of types are forgotten when they would take more.
+
+    Attributes:
+        bias: float32[hidden]: the hidden layer of a configuration without any node.
+        first: the first row of the types; type t has the rows ``first + t * per_type + p``.
+        per_type: rows of a type, one for each address at which an attribute is read.
+        places: int32[addresses]: which of them, p, the address reads; NO_NODE if it reads the relation alone.
+        relation_rows: int32[addresses]: relation r at the address has the row ``relation_rows[a] + r``; NO_NODE if the address
+            does not read it.
+    """
+
+    _n_types: int
+    _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
+    # float32[rows, hidden]: room for all types until they are forgotten; memory that is not used costs nothing.
+    _rows: np.ndarray
+    _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
+    _in_the_making: list[Event]  # one for each thread that is making rows
+
+    def __init__(
+        self, maker: TableMaker, table: FeatureTable, n_attributes: int, n_relations: int, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self._maker = maker
+        self._columns = table.columns
+        self._lock = Lock()
+        nothing = self._tables(np.full((n_attributes, 1), ABSENT, np.int32))
+        self.bias = nothing.bias.copy()
+        with_words = np.unique(table.columns[table.columns[:, 1] != NO_NODE, 0])
+        self.per_type = len(with_words)
+        self.places = np.full(len(table.programs), NO_NODE, np.int32)
+        self.places[with_words] = np.arange(self.per_type)
+        self.relation_rows = np.full(len(table.programs), NO_NODE, np.int32)
+        self._absent = np.zeros((self.per_type, len(self.bias)), np.float32)
+        relations: list[np.ndarray] = []
+        for start, (address, attribute) in zip(nothing.starts, table.columns, strict=True):
+            absent = nothing.rows[start + ABSENT]
+            self.bias += absent
+            if attribute == NO_NODE:
+                self.relation_rows[address] = n_relations * len(relations)
+                relations.append(nothing.rows[start + N_RESERVED : start + N_RESERVED + n_relations] - absent)
+            else:
+                self._absent[self.places[address]] += absent
+        self.first = n_relations * len(relations)
+        self._relations = np.concatenate([*relations, np.zeros((0, len(self.bias)), np.float32)])
+        self._max_types = max_bytes // max(1, self._absent.nbytes)
+        self._forget(n_attributes, 0)
+
+    def __call__(self, sentences: Sentences) -> TypedSentences:
+        """The types of the tokens, and rows for all of them; threads may ask at the same time."""
+        n_attributes, tokens = sentences.values.shape
+        made = Event()
+        with self._lock:
+            if self._n_types + tokens > self._capacity:
+                self._forget(n_attributes, tokens)
+            self._make_room(self._n_types + tokens)
+            before = self._n_types
+            types, self._n_types = _number(sentences.values, self._known, self._slots, before)
+            new = np.ascontiguousarray(self._known[before : self._n_types].T)
+            rows, in_the_making = self._rows, self._in_the_making
+            of_others = [*in_the_making]
+            in_the_making.append(made)
+        try:
+            if new.shape[1]:
+                tables = self._tables(new)
+                start = self.first + before * self.per_type
+                _add_up(tables.values, tables.rows, tables.starts, self._columns, self.places, self._absent, rows[start:])
+        finally:
+            made.set()
+            with self._lock:
+                in_the_making.remove(made)
+        for others in of_others:
+            others.wait()
+        return TypedSentences(types, rows)
+
+    def _tables(self, values: np.ndarray) -> HiddenTables:
+        return self._maker.tables(Sentences(values, np.array([0, values.shape[1]], np.int64)))
+
+    def _forget(self, n_attributes: int, tokens: int) -> None:
+        """Begins anew, with room for the types of so many tokens at least."""
+        # New arrays: other threads may still be reading and filling the old ones.
+        self._n_types = 0
+        self._in_the_making = []
+        self._capacity = max(self._max_types, tokens)
+        self._known = np.empty((0, n_attributes), np.int32)
+        self._slots = np.full(1, _FREE, np.int32)
+        self._rows = np.empty((self.first + self._capacity * self.per_type, len(self.bias)), np.float32)
+        self._rows[: self.first] = self._relations
+
+    def _make_room(self, n_types: int) -> None:
+        """Lets so many types be numbered; at least half of the slots stay free."""
+        if n_types > len(self._known):
+            known = np.empty((2 * n_types, self._known.shape[1]), np.int32)
+            known[: self._n_types] = self._known[: self._n_types]
+            self._known = known
+            self._slots = np.full(1 << (4 * n_types).bit_length(), _FREE, np.int32)
+            _fill_slots(self._known, self._n_types, self._slots)
+
+
+@njit(cache=True, nogil=True)
+def _slot_of(values, column, known, slots):
+    """The slot of the type with the values in the given column, or the free one where it belongs."""
+    hashed = np.uint64(0xCBF29CE484222325)
+    for a in range(len(values)):
+        hashed = (hashed ^ np.uint64(values[a, column])) * np.uint64(0x100000001B3)
+    mask = np.uint64(len(slots) - 1)
+    slot = (hashed ^ (hashed >> np.uint64(29))) & mask
+    while slots[slot] != _FREE:
+        same = True
+        for a in range(len(values)):
+            same &= known[slots[slot], a] == values[a, column]
+        if same:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _fill_slots(known, n_types, slots):
+    values = known.T
+    for t in range(n_types):
+        slots[_slot_of(values, t, known, slots)] = t
+
+
+@njit(cache=True, nogil=True)
+def _number(values, known, slots, n_types):
+    """The type of every column of ``values``, and how many types there are now; new ones are added to ``known``."""
+    types = np.empty(values.shape[1], np.int32)
+    for i in range(values.shape[1]):
+        slot = _slot_of(values, i, known, slots)
+        if slots[slot] == _FREE:
+            known[n_types] = values[:, i]
+            slots[slot] = n_types
+            n_types += 1
+        types[i] = slots[slot]
+    return types, n_types
+
+
+@njit(cache=True, nogil=True)
+def _add_up(values, slot_rows, starts, columns, places, absent, rows):
+    """Fills in the first of ``rows``: for each type, at each address, the rows of the attributes less those of ABSENT."""
+    per_type = len(absent)
+    for t in range(values.shape[1]):
+        first = t * per_type
+        for p in range(per_type):
+            for h in range(rows.shape[1]):
+                rows[first + p, h] = -absent[p, h]
+        for c in range(len(columns)):
+            if columns[c, 1] != NO_NODE:
+                row = first + places[columns[c, 0]]
+                slot_row = starts[c] + values[columns[c, 1], t]
+                for h in range(rows.shape[1]):
+                    rows[row, h] += slot_rows[slot_row, h]

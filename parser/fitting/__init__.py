@@ -1,1 +1,0 @@
-"""Fitting the classifier to examples: losses, gradients, updates, dropout. The compiled ways stand beside their slow twins."""

@@ -1,0 +1,139 @@
+"""A treebank made ready for training: parts read, vocabularies and word vectors made, sentences encoded."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+import oracles
+from parser.classifier.context import ContextEncoder
+from parser.data.background_vectors import VectorsAhead
+from parser.data.set_vocabulary import vocabulary_for
+from parser.data.treebank import Sentence, Treebank, read_treebank
+from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
+from parser.data.word_vectors import WordVectors, train_vectors
+from parser.evaluation.held_out import HeldOut
+from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
+from parser.training.exploration import TrainingSentences
+from parser.transitions.arc_standard import NO_NODE
+from parser.transitions.features import RELATION, Slot, slots_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Everything that training reads.
+
+    Attributes:
+        train: the training part.
+        dev: the part to choose on, None if there is none.
+        test: the part to report on, None if there is none.
+        encoder: the vocabularies of the attributes that the features read.
+        relations: the relations of the training part.
+        slots: the feature slots, without those of attributes that have one value in all of the training part.
+        vectors: the word vectors, None if the features do not read the attribute that they are for.
+        projectivization: how non-projective trees are made projective.
+    """
+
+    train: Treebank
+    dev: HeldOut | None
+    test: HeldOut | None
+    encoder: Encoder
+    relations: Vocabulary
+    slots: list[Slot]
+    vectors: WordVectors | None
+    projectivization: str
+
+    def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
+        """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
+        sentences, trees = self.train.sentences, self.train.trees
+        if kind is TrainingTrees.PROJECTIVE_SUBSET:
+            sentences = [s for s, projective in zip(sentences, trees.projective, strict=True) if projective]
+            if not sentences:
+                raise SettingsError(f"{self.train.path}: no tree is projective; train on projectivized trees (column=2)")
+            trees = oracles.Trees.from_heads(s.heads for s in sentences)
+        elif kind is TrainingTrees.PROJECTIVIZED:
+            trees = oracles.projectivize_trees(trees, self.projectivization)
+        relations = np.full(len(trees.heads), NO_NODE, np.int32)
+        relations[trees.heads >= 0] = self.relation_numbers(sentences)
+        return TrainingSentences(self.encoder.encode(sentences), trees, relations)
+
+    def value_counts(self) -> dict[str, np.ndarray]:
+        """By attribute, int64[values]: how often the training part has each value."""
+        values = dict(zip(self.encoder.attributes, self.encoder.encode(self.train.sentences).values, strict=True))
+        return {name: np.bincount(values[name], minlength=len(known)) for name, known in self.encoder.vocabularies.items()}
+
+    def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
+        """int32[words]: the number of each word's relation, negative if training never saw it."""
+        deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
+        return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
+
+
+def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
+    """Reads the treebank's parts and makes vocabularies and word vectors of the training part.
+
+    ``ahead``: the word vectors, if somebody began to train them before.
+    """
+    train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
+    if train is None:
+        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    vectors = None
+    vocabularies = {}
+    for attribute, addresses in settings.features.items():
+        if attribute == RELATION or not addresses:
+            continue
+        values = attribute_values(train.sentences, attribute)
+        symbols = Vocabulary.of(chain.from_iterable(values)).symbols
+        if len(symbols) == 1:
+            log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
+        elif attribute == settings.vectors.attribute:
+            vectors = _vectors(settings.vectors, values, settings.seed, ahead)
+            vocabularies[attribute] = vectors.vocabulary
+        else:
+            vocabularies[attribute] = vocabulary_for(attribute, symbols)
+    encoder = Encoder(vocabularies) if settings.encoder is None else ContextEncoder(vocabularies)
+    read = settings.features if settings.encoder is None else settings.encoder.slots
+    slots = [slot for slot in slots_of(read) if slot.attribute in [*encoder.attributes, RELATION]]
+    if not slots:
+        raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
+    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
+    dev_made, test_made = _held_out("dev", dev, encoder, relations), _held_out("test", test, encoder, relations)
+    return Corpus(train, dev_made, test_made, encoder, relations, slots, vectors, settings.projectivization)
+
+
+def _read(part: str, path: str | None) -> Treebank | None:
+    if path is None:
+        return None
+    treebank = read_treebank(path)
+    log.info("%-5s %s", part, treebank)
+    return treebank
+
+
+def _held_out(part: str, treebank: Treebank | None, encoder: Encoder, relations: Vocabulary) -> HeldOut | None:
+    if treebank is None:
+        return None
+    _report_unknown(part, treebank, encoder, relations)
+    return HeldOut.of(treebank.sentences, encoder, relations)
+
+
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, ahead: VectorsAhead | None) -> WordVectors:
+    if settings.file is not None:
+        return WordVectors.read(Path(settings.file))
+    return train_vectors(settings, values, seed) if ahead is None else ahead.result()
+
+
+def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:
+    """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
+    counts = encoder.unknown_counts(encoder.encode(treebank.sentences))
+    shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
+    log.info("%-5s unknown to training: %s", part, shares)
+    new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
+    if new:
+        named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
+        log.warning("%s: %d words have relations that training never saw: %s", treebank.path, new.total(), named)

@@ -1,0 +1,127 @@
+"""Refuses settings that no run can have, before any work is done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import oracles
+from parser.classifier.classifier import ACTIVATIONS
+from parser.classifier.context import CONTEXT
+from parser.classifier.device import check_device
+from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
+from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.training.exploration import Policy, Target
+from parser.transitions.features import RELATION
+
+OPTIMIZERS = ("sgd", "adam", "adamw")
+SCHEDULES = ("constant", "cosine", "linear")
+SPANS = ("pass", "run")
+KEEP = ("last", "best")
+MODELS = ("mlp", "bilstm")
+
+
+def check(settings: Settings) -> None:
+    """Refuses values that no run can have, before any work is done.
+
+    Raises:
+        SettingsError: names the key and lists what it can be.
+    """
+    if str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    first = [TrainingTrees.PROJECTIVE_SUBSET, TrainingTrees.PROJECTIVIZED]
+    choices: list[tuple[str, Any, Any]] = [
+        ("oracle", settings.oracle, oracles.names()),
+        ("strategy", settings.strategy, list(oracles.Strategy)),
+        ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
+        ("keep", settings.keep, KEEP),
+        ("model", settings.model, MODELS),
+        ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
+        ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
+        ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
+        ("optimizer.schedule_over", settings.optimizer.schedule_over, SPANS),
+        ("first_pass.trees", settings.first_pass.trees, first),
+        ("second_pass.trees", settings.second_pass.trees, [None, *TrainingTrees]),
+        ("second_pass.target", settings.second_pass.target, list(Target)),
+        ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
+        ("second_pass.policy", settings.second_pass.policy, list(Policy)),
+    ]
+    for key, value, known in choices:
+        if value not in known:
+            listed = ", ".join("null" if choice is None else str(choice) for choice in known)
+            raise SettingsError(f"{key}={value} is unknown; known: {listed}")
+    lowest: list[tuple[str, float, float]] = [
+        ("seed", settings.seed, 0),
+        ("threads", settings.threads, 1),
+        ("first_pass.epochs", settings.first_pass.epochs, 1),
+        ("second_pass.epochs", settings.second_pass.epochs, 1),
+        ("second_pass.walk_every", settings.second_pass.walk_every, 0),
+        ("classifier.hidden", settings.classifier.hidden, 1),
+        ("optimizer.batch_size", settings.optimizer.batch_size, 1),
+        ("vectors.dimensions", settings.vectors.dimensions, 1),
+    ]
+    for key, number, least in lowest:
+        if number < least:
+            raise SettingsError(f"{key}={number} is too small; it must be at least {least:g}")
+    classifier = settings.classifier
+    for key in ("dropout", "input_dropout", "slot_dropout"):
+        share = getattr(classifier, key)
+        if not 0 <= share < 1:
+            raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
+    if classifier.word_dropout < 0:
+        raise SettingsError(f"classifier.word_dropout={classifier.word_dropout} is too small; it must be at least 0")
+    if not 0 <= settings.second_pass.follow <= 1:
+        raise SettingsError(f"second_pass.follow={settings.second_pass.follow} is not a probability; it must be from 0 to 1")
+    _check_embeddings(settings)
+    _check_encoder(settings)
+    if settings.first_pass.model is not None and settings.second_pass.trees is None:
+        raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
+    check_device(settings.device)
+    oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+
+
+def _check_embeddings(settings: Settings) -> None:
+    readable = [*ATTRIBUTES, RELATION]
+    for attribute, size in settings.embeddings.items():
+        if attribute not in readable:
+            raise SettingsError(f"embeddings.{attribute}: there is no such attribute; known: {', '.join(readable)}")
+        if size < 1:
+            raise SettingsError(f"embeddings.{attribute}={size} is too small; it must be at least 1")
+    both = settings.vectors.attribute
+    if both is not None and both in settings.embeddings:
+        raise SettingsError(f"embeddings.{both} and vectors.attribute={both} are both given; drop one")
+    for attribute, addresses in settings.features.items():
+        if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
+            raise SettingsError(f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}")
+
+
+def _check_encoder(settings: Settings) -> None:
+    encoder = settings.encoder
+    if (encoder is None) != (settings.model == "mlp"):
+        verb = "needs" if encoder is None else "has no"
+        raise SettingsError(f"model={settings.model} {verb} encoder.*; choose the group, model=bilstm or model=mlp")
+    if encoder is None:
+        return
+    for key in ("layers", "hidden"):
+        if getattr(encoder, key) < 1:
+            raise SettingsError(f"encoder.{key}={getattr(encoder, key)} is too small; it must be at least 1")
+    for key in ("dropout", "attribute_dropout"):
+        if not 0 <= getattr(encoder, key) < 1:
+            raise SettingsError(f"encoder.{key}={getattr(encoder, key)} is not a share; it must be at least 0 and below 1")
+    if not encoder.longest_gradient > 0:
+        raise SettingsError(f"encoder.longest_gradient={encoder.longest_gradient} is too small; it must be above 0")
+    for attribute in encoder.slots:
+        if attribute not in (CONTEXT, RELATION):
+            raise SettingsError(f"encoder.slots.{attribute}: behind an encoder, slots read {CONTEXT} or {RELATION} alone")
+    if "s0" not in encoder.slots.get(CONTEXT, []):
+        raise SettingsError(f"encoder.slots.{CONTEXT} lacks s0, the address at which there is always a node; add it")
+    if settings.classifier.slot_dropout:
+        raise SettingsError("classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its like")
+    embedded = [*settings.embeddings, settings.vectors.attribute]
+    for attribute, addresses in settings.features.items():
+        if addresses and attribute != RELATION and attribute not in embedded:
+            raise SettingsError(f"features.{attribute}: an encoder reads embedded attributes; give embeddings.{attribute}")
+    joined = settings.second_pass.examples == ExampleUse.JOIN
+    if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
+        raise SettingsError(
+            "second_pass.examples=join with an encoder needs the same sentences in both passes; choose column=4 or 5"
+        )

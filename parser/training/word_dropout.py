@@ -1,0 +1,43 @@
+"""Word dropout: in training, a value is now and then taken for an unknown one, so that unknown ones are learned about.
+
+A value seen n times is dropped with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from parser.data.vocabulary import N_RESERVED, UNKNOWN
+
+
+def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
+    """float32[values]: how likely each value is taken for unknown, given how often it was seen; reserved ones never are."""
+    rates = weight / np.maximum(weight + counts, 1e-9)
+    rates[:N_RESERVED] = 0.0
+    return rates.astype(np.float32)
+
+
+class WordDropout:
+    """Drops values of a batch of features.
+
+    Args:
+        rates: by slot, float32[values], as from unknown_rates(); an empty one for slots that nothing is dropped from.
+        device: where the features will be.
+    """
+
+    def __init__(self, rates: Sequence[np.ndarray], device: torch.device) -> None:
+        self.columns = torch.tensor([i for i, of_slot in enumerate(rates) if len(of_slot)], dtype=torch.int64, device=device)
+        sizes = [len(of_slot) for of_slot in rates if len(of_slot)]
+        self._starts = torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int32, device=device)
+        self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
+
+    def __call__(self, features: Tensor) -> Tensor:
+        """int32[batch, slots]: the features, some of them UNKNOWN; drawn from torch's global generator."""
+        read = features[:, self.columns]
+        rates = self._rates[read + self._starts]
+        dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, read)
+        return features.index_copy(1, self.columns, dropped)

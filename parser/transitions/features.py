@@ -1,0 +1,172 @@
+"""Features of configurations: a table of named slots, each an address of a node and an attribute read there.
+
+Addresses begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
+may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
+second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...) or
+``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of speech and the
+word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.transitions.arc_standard import NO_NODE, Configurations
+
+RELATION = "deprel"
+
+_ADDRESS = re.compile(r"([sb])(\d)((?:\.[lr][1-9])*)")
+_BUFFER = [f"b{i}" for i in range(10)]
+_MAX_MOVES = 3
+
+
+@dataclass(frozen=True, order=True)
+class Slot:
+    """A place in the table: ``address`` of a node and the ``attribute`` read there."""
+
+    address: str
+    attribute: str
+
+    @classmethod
+    def parse(cls, text: str) -> Slot:
+        """Reads ``ADDRESS:ATTRIBUTE``, such as ``s0.l1:deprel``; ValueError if it is not one."""
+        address, colon, attribute = text.partition(":")
+        if not colon or not attribute or not _ADDRESS.fullmatch(address) or address.count(".") > _MAX_MOVES:
+            raise ValueError(
+                f"{text!r} is not a feature slot; write ADDRESS:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
+                f"(at most {_MAX_MOVES} moves to children)"
+            )
+        return cls(address, attribute)
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.attribute}"
+
+
+def slots_of(templates: Mapping[str, Sequence[str]]) -> list[Slot]:
+    """The slots of a table {attribute: [address, ...]}, in its order."""
+    return [Slot.parse(f"{address}:{attribute}") for attribute, addresses in templates.items() for address in addresses]
+
+
+class FeatureTable:
+    """Reads the slots of a batch of configurations of encoded sentences.
+
+    Args:
+        slots: the slots, in the order of the columns of the result.
+        attributes: the attributes that the sentences will carry, in the order of ``Sentences.values``.
+
+    Attributes:
+        slots: the slots.
+        programs: int32[addresses, 9], the addresses as numbers; see _program().
+        in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes upon a shift alone.
+        columns: int32[slots, 2]: by slot, which address, and which row of ``Sentences.values`` (NO_NODE: the relation).
+    """
+
+    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str]) -> None:
+        if len(set(slots)) != len(slots):
+            raise ValueError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
+        known = [*attributes, RELATION]
+        for slot in slots:
+            if slot.attribute not in known:
+                raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
+        self.slots = list(slots)
+        addresses = list(dict.fromkeys(slot.address for slot in slots))
+        self.programs = np.stack([_program(address) for address in addresses])
+        self.in_buffer = np.array([address in _BUFFER for address in addresses])
+        self.columns = np.array(
+            [
+                (addresses.index(slot.address), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
+                for slot in slots
+            ],
+            np.int32,
+        )
+
+    def extract(
+        self, configurations: Configurations, rows: np.ndarray, sentences: Sentences, numbers: np.ndarray
+    ) -> np.ndarray:
+        """int32[m, slots]: the values of the slots; ABSENT where there is no such node or relation.
+
+        Args:
+            configurations: the configurations.
+            rows: int[m], the rows to read.
+            sentences: where the tokens' attributes are.
+            numbers: int[batch], which of ``sentences`` each row of the configurations is.
+        """
+        return _extract(
+            rows,
+            numbers,
+            configurations.stacks,
+            configurations.stack_sizes,
+            configurations.buffer_fronts,
+            configurations.lengths,
+            configurations.relations,
+            configurations.children,
+            configurations.siblings,
+            sentences.values,
+            sentences.offsets,
+            self.programs,
+            self.columns,
+        )
+
+
+def _program(address: str) -> np.ndarray:
+    """An address as numbers: base (0 stack, 1 buffer), index, then (side, rank) per move to a child; side -1 ends it."""
+    match = _ADDRESS.fullmatch(address)
+    assert match is not None
+    base, index, moves = match.groups()
+    program = np.full(2 + 2 * _MAX_MOVES + 1, -1, np.int32)
+    program[:2] = "sb".index(base), int(index)
+    for i, move in enumerate(moves.split(".")[1:]):
+        program[2 + 2 * i : 4 + 2 * i] = "lr".index(move[0]), int(move[1])
+    return program
+
+
+@njit(cache=True, nogil=True)
+def _extract(rows, numbers, stacks, sizes, fronts, lengths, relations, children, siblings, values, offsets, programs, columns):
+    features = np.empty((len(rows), len(columns)), np.int32)
+    nodes = np.empty(len(programs), np.int32)
+    for r in range(len(rows)):
+        row = rows[r]
+        find_nodes(row, stacks, sizes, fronts, lengths, children, siblings, programs, nodes)
+        read_slots(row, offsets[numbers[row]], nodes, relations, values, columns, r, features)
+    return features
+
+
+@njit(cache=True, nogil=True)
+def find_nodes(row, stacks, sizes, fronts, lengths, children, siblings, programs, nodes):
+    """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE."""
+    for a in range(len(programs)):
+        index = programs[a, 1]
+        node = NO_NODE
+        if programs[a, 0] == 0:
+            if index < sizes[row]:
+                node = stacks[row, sizes[row] - 1 - index]
+        elif fronts[row] + index <= lengths[row]:
+            node = fronts[row] + index
+        move = 2
+        while node != NO_NODE and programs[a, move] >= 0:
+            node = children[row, node, programs[a, move]]
+            for _ in range(programs[a, move + 1] - 1):
+                if node != NO_NODE:
+                    node = siblings[row, node]
+            move += 2
+        nodes[a] = node
+
+
+@njit(cache=True, nogil=True)
+def read_slots(row, start, nodes, relations, values, columns, r, features):
+    """Fills in ``features[r]``: what each slot reads at its node; the sentence's tokens begin at ``start`` in ``values``."""
+    for c in range(len(columns)):
+        node = nodes[columns[c, 0]]
+        if node == NO_NODE:
+            features[r, c] = ABSENT
+        elif columns[c, 1] == NO_NODE:
+            relation = relations[row, node]
+            features[r, c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
+        else:
+            features[r, c] = values[columns[c, 1], start + node]

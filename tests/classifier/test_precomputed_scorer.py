@@ -1,0 +1,34 @@
+"""Scores from rows made in advance against those of the classifier."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parser.classifier.precomputed_scorer import table_scorer
+from parser.transitions.arc_standard import Configurations
+from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
+from tests.toy import sentence
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("embeddings", EMBEDDINGS)
+def test_its_scores_are_those_of_the_classifier(embeddings, activation):
+    rng = random.Random(0)
+    sentences = [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(40)]
+    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    model = random_model(sentences, embeddings, activation, slots)
+    encoded = model.encoder.encode(sentences)
+    slow = model.scorer()
+    fast = table_scorer(model.classifier, model.table, model.encoder.attributes, encoded)
+    now = Configurations.initial(encoded.lengths)
+    compared = 0
+    while len(rows := now.unfinished()):
+        features = model.table.extract(now, rows, encoded, np.arange(len(sentences)))
+        expected = slow(features)
+        np.testing.assert_allclose(fast(features), expected, rtol=1e-3, atol=1e-3)
+        model.system.apply(now, rows, model.system.best_actions(expected, now, rows))
+        compared += len(rows)
+    assert compared == 2 * encoded.lengths.sum()

@@ -1,0 +1,51 @@
+"""Attributes whose values are sets."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser.data.set_vocabulary import Elements, SetVocabulary, vocabulary_for
+from parser.data.vocabulary import N_RESERVED, Vocabulary
+
+FEATS = ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Sing", "Case=Nom|Number=Plur|Person=3"]
+
+sets = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True).map("|".join)
+
+
+def test_only_attributes_with_elements_have_set_vocabularies():
+    assert isinstance(vocabulary_for("feats_pairs", FEATS), SetVocabulary)
+    assert type(vocabulary_for("feats", FEATS)) is Vocabulary
+
+
+def test_known_values_keep_their_numbers_and_unknown_ones_get_that_of_the_most_similar():
+    vocabulary = vocabulary_for("feats_pairs", FEATS)
+    assert vocabulary.encode(FEATS) == [N_RESERVED + i for i in range(4)]
+    assert vocabulary.encode(["Number=Sing", "Case=Nom|Person=3|Number=Plur|Tense=Past"]) == [N_RESERVED + 1, N_RESERVED + 3]
+    assert vocabulary.encode(["Gender=Fem"]) == [N_RESERVED]  # nothing in common with any: the most frequent one
+
+
+@given(st.lists(sets, min_size=1, unique=True), sets)
+def test_no_known_set_is_more_similar(known, value):
+    vocabulary = SetVocabulary(known, lambda text: text.split("|"))
+    found = known[vocabulary.encode([value])[0] - N_RESERVED]
+
+    def likeness(a: str, b: str) -> float:
+        return len(set(a.split("|")) & set(b.split("|"))) / len(set(a.split("|")) | set(b.split("|")))
+
+    assert likeness(found, value) == max(likeness(symbol, value) for symbol in known)
+
+
+@given(st.lists(sets, min_size=1, unique=True))
+def test_every_value_has_its_elements_and_every_reserved_value_one_of_its_own(known):
+    vocabulary = SetVocabulary(known, lambda text: text.split("|"))
+    elements = Elements.of(vocabulary)
+    pairs = list(zip(elements.values, elements.elements, strict=True))
+    of_value = {v: [e for w, e in pairs if w == v] for v in range(len(vocabulary))}
+    assert [of_value[v] for v in range(N_RESERVED)] == [[v] for v in range(N_RESERVED)]
+    names: dict[int, str] = {}
+    for number, symbol in enumerate(known, N_RESERVED):
+        assert len(of_value[number]) == len(symbol.split("|"))
+        for element, name in zip(of_value[number], symbol.split("|"), strict=True):
+            assert names.setdefault(element, name) == name
+            assert N_RESERVED <= element < elements.n_elements

@@ -1,0 +1,243 @@
+"""Gold data: what is read, what is left out, and what every kind of bad input is told."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parser.conllu.checks import LineError, check_tree
+from parser.data.treebank import Treebank, TreebankError, read_treebank
+
+TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", Path(__file__).parent.parent.parent.parent / "shared" / "ud-v2.2"))
+
+PLAIN = """\
+# newdoc id = d
+# sent_id = first
+# text = Aux two words
+1-2\tAux\t_\t_\t_\t_\t_\t_\t_\t_
+1\tà\tà\tADP\tE\t_\t3\tcase\t_\t_
+2\tles\tle\tDET\tDA\tDefinite=Def|Number=Plur\t3\tdet\t_\t_
+2.1\tnothing\tnothing\tX\t_\t_\t_\t_\t3:dep\t_
+3\ttwo  words\ttwo  word\tNOUN\tS\tOdd=a=b\t0\troot\t0:root\tGloss=a=b|SpaceAfter=No
+
+# sent_id = second
+1\t#\t#\tSYM\t_\t_\t0\troot\t_\t_
+
+"""
+
+
+def written(folder: Path, content: str | bytes, name: str = "file.conllu") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def assert_plain(treebank: Treebank) -> None:
+    first, second = treebank
+    assert first.forms == ["à", "les", "two  words"]
+    assert first.lemmas == ["à", "le", "two  word"]
+    assert first.upos == ["ADP", "DET", "NOUN"]
+    assert first.xpos == ["E", "DA", "S"]
+    assert first.feats == ["_", "Definite=Def|Number=Plur", "Odd=a=b"]
+    assert first.heads == [3, 3, 0]
+    assert first.deprels == ["case", "det", "root"]
+    assert second.forms == ["#"]
+    assert len(first) == 3
+    assert (len(treebank), treebank.n_words, treebank.n_multiword_tokens, treebank.n_empty_nodes) == (2, 4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    {
+        "as it is": lambda text: text,
+        "CRLF": lambda text: text.replace("\n", "\r\n"),
+        "BOM": lambda text: "\ufeff" + text,
+        "no last newline": lambda text: text.rstrip("\n"),
+        "CRLF, no last newline": lambda text: text.replace("\n", "\r\n").rstrip("\r\n"),
+        "more blank lines": lambda text: "\n\n" + text.replace("\n\n", "\n\n \n\n"),
+        "comments at the end": lambda text: text + "# the end\n",
+        "comments of their own": lambda text: "# a\n\n" + text,
+    }.items(),
+    ids=lambda change: change[0],
+)
+def test_the_same_is_read_however_it_is_written(tmp_path, change):
+    assert_plain(read_treebank(written(tmp_path, change[1](PLAIN))))
+
+
+def test_a_bom_before_the_first_word(tmp_path):
+    treebank = read_treebank(written(tmp_path, "\ufeff1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n"))
+    assert treebank[0].forms == ["a"]
+
+
+def test_compressed_files_by_name(tmp_path):
+    assert_plain(read_treebank(written(tmp_path, gzip.compress(PLAIN.encode()), "file.conllu.gz")))
+    assert_plain(read_treebank(written(tmp_path, lzma.compress(PLAIN.encode()), "file.conllu.xz")))
+
+
+def test_where_and_report(tmp_path):
+    treebank = read_treebank(written(tmp_path, PLAIN))
+    assert re.fullmatch(r".*file\.conllu, line 10, sentence 2 \(sent_id second\)", treebank[1].where)
+    assert treebank.nonprojective_percent == 0
+    assert treebank.summary == {
+        "sentences": 2,
+        "words": 4,
+        "nonprojective_percent": 0.0,
+        "multiword_tokens_skipped": 1,
+        "empty_nodes_skipped": 1,
+    }
+    assert "2 sentences, 4 words, 0.0% non-projective trees (skipped: 1 multiword tokens, 1 empty nodes)" in str(treebank)
+
+
+def test_trees_are_packed_for_the_oracles(tmp_path):
+    crossing = "".join(f"{i}\ta\ta\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate([3, 4, 0, 3], 1))
+    treebank = read_treebank(written(tmp_path, PLAIN + crossing))
+    assert [treebank.trees[s] for s in range(3)] == [[3, 3, 0], [0], [3, 4, 0, 3]]
+    assert treebank.nonprojective_percent == pytest.approx(100 / 3)
+
+
+WORDS = "1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n2\tb\tb\tX\t_\t_\t1\tdep\t_\t_\n"
+SECOND_WORD = WORDS.splitlines(keepends=True)[1]
+THIRD_WORD = SECOND_WORD.replace("2\tb", "3\tc")
+
+
+def with_heads(*heads: object) -> str:
+    return "".join(f"{i}\ta\ta\tX\t_\t_\t{head}\tdep\t_\t_\n" for i, head in enumerate(heads, 1))
+
+
+BAD_SENTENCES = {
+    "nine columns": (WORDS.replace("\t_\t_\n", "\t_\n"), 3, "9 columns where CoNLL-U has 10; separate the columns by tabs"),
+    "eleven columns": (WORDS.replace(SECOND_WORD, SECOND_WORD[:-1] + "\t_\n"), 4, "11 columns where CoNLL-U has 10"),
+    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "no tabs, so it is not CoNLL-U; separate"),
+    "prose": ("All happy families are alike.\n", 3, "no tabs, so it is not CoNLL-U"),
+    "one bare word": (WORDS + "word\n", 5, "no tabs, so it is not CoNLL-U"),
+    "ids with a gap": (WORDS.replace("2\tb", "3\tb"), 4, "word 3 where word 2 is expected; number the words 1, 2, 3"),
+    "ids twice": (WORDS + SECOND_WORD, 5, "word 2 where word 3 is expected"),
+    "ids from 0": (with_heads(0, 1).replace("1\ta\ta", "0\ta\ta", 1), 3, "word 0 where word 1 is expected"),
+    "no id": (
+        WORDS.replace("2\tb", "b\tb"),
+        4,
+        "'b' is no id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty",
+    ),
+    "id of another script": (WORDS.replace("2\tb", "٢\tb"), 4, "is no id"),
+    "late multiword token": (WORDS + "1-2\tab" + "\t_" * 8 + "\n", 5, "multiword token 1-2 before word 3; put its line before"),
+    "reversed multiword token": ("1-0\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-0 before word 1"),
+    "long multiword token": ("1-3\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-3 ends after the last word"),
+    "overlapping multiword tokens": (
+        "1-2\tab" + "\t_" * 8 + "\n" + WORDS.replace(SECOND_WORD, "2-3\tbc" + "\t_" * 8 + "\n" + SECOND_WORD) + THIRD_WORD,
+        5,
+        "multiword token 2-3 overlaps the one before it",
+    ),
+    "misplaced empty node": ("1.1\tab" + "\t_" * 8 + "\n" + WORDS, 3, "empty node 1.1 after word 0; it has its place after"),
+    "empty nodes only": ("0.1\tab" + "\t_" * 8 + "\n", 3, "a sentence without words"),
+    "head beyond": (with_heads(0, 3), 4, "the head 3 is outside 0..2"),
+    "negative head": (with_heads(0, -1), 4, "the head '-1' is no number"),
+    "no head": (with_heads(0, "_"), 4, "the head '_' is no number; write the id of a word, or 0 for the root"),
+    "decimal head": (with_heads(0, "1.0"), 4, "the head '1.0' is no number"),
+    "head that int() would take": (with_heads(0, "1_0"), 4, "the head '1_0' is no number"),
+    "own head": (with_heads(0, 2), 4, "a cycle: the heads lead from 2 -> 2; attach"),
+    "cycle": (with_heads(0, 4, 2, 3, 2), 4, "a cycle: the heads lead from 2 -> 4 -> 3 -> 2"),
+    "no root": (with_heads(2, 1), 3, "no root: no word has head 0; give the root of the sentence head 0"),
+    "two roots": (with_heads(2, 0, 0), 5, "several roots: the words 2, 3 have head 0; give all of them but one another head"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_SENTENCES)
+def test_bad_sentences_are_named_with_their_line_and_mend(tmp_path, fault):
+    text, line, message = BAD_SENTENCES[fault]
+    path = written(tmp_path, "# sent_id = bad\n# other comment\n" + text)
+    with pytest.raises(TreebankError) as raised:
+        read_treebank(path)
+    assert re.match(rf"{re.escape(str(path))}, line {line}, sentence 1( \(sent_id bad\))?: ", str(raised.value)), raised.value
+    assert message in str(raised.value)
+
+    # The same after another sentence, without comments: other numbers.
+    with pytest.raises(TreebankError, match=rf", line {line + 2}, sentence 2: "):
+        read_treebank(written(tmp_path, WORDS + "\n\n" + text))
+
+
+def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
+    one, two = with_heads(0, 3).splitlines(keepends=True)
+    with pytest.raises(TreebankError, match="line 4, sentence 1: the head 3"):
+        read_treebank(written(tmp_path, "# a\n" + one + "# b\n" + two))
+    with pytest.raises(TreebankError, match="line 3, sentence 1: the head 3"):
+        read_treebank(written(tmp_path, "1-2\tab" + "\t_" * 8 + "\n" + one + two))
+
+
+BAD_FILES = {
+    "empty": (b"", "there is no sentence in this file"),
+    "blank lines": (b"\n\r\n \n", "there is no sentence in this file"),
+    "comments only": (b"# text = a\n\n# text = b\n", "there is no sentence in this file"),
+    "binary": (bytes(range(32)) * 10, "a NUL byte, so this is no text"),
+    "Latin-1": (WORDS.encode() + b"\n" + "1\tß\n".encode("latin-1"), ", line 4: this is not UTF-8"),
+    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3: nothing but tabs"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD_FILES)
+def test_bad_files(tmp_path, fault):
+    content, message = BAD_FILES[fault]
+    path = written(tmp_path, content)
+    with pytest.raises(TreebankError, match=f"^{re.escape(str(path))}.*{message}"):
+        read_treebank(path)
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    with pytest.raises(TreebankError, match=r"missing\.conllu: there is no such file; check the path"):
+        read_treebank(tmp_path / "missing.conllu")
+    with pytest.raises(TreebankError, match="this is a folder"):
+        read_treebank(tmp_path)
+    for name, content in (
+        ("plain.conllu.gz", PLAIN.encode()),
+        ("short.conllu.gz", gzip.compress(PLAIN.encode() * 100)[:-30]),
+        ("plain.conllu.xz", PLAIN.encode()),
+        ("short.conllu.xz", lzma.compress(PLAIN.encode() * 100)[:-30]),
+    ):
+        with pytest.raises(TreebankError, match=rf"{name}: it cannot be uncompressed"):
+            read_treebank(written(tmp_path, content, name))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 7).flatmap(lambda n: st.lists(st.integers(0, n), min_size=n, max_size=n)))
+def test_trees_are_told_from_other_heads_as_by_walking_from_every_word(heads):
+    def reaches_root(word: int) -> bool:
+        for _ in heads:
+            word = heads[word - 1] if word else 0
+        return word == 0
+
+    is_tree = all(reaches_root(word) for word in range(1, len(heads) + 1))
+    for several_roots in (False, True):
+        expected = is_tree and (several_roots or heads.count(0) == 1)
+        try:
+            check_tree(heads, several_roots)
+        except LineError:
+            assert not expected
+        else:
+            assert expected
+
+
+# Words of the training parts and percentage of non-projective trees as Nederhof (2019), Table 7, has them.
+@pytest.mark.parametrize(
+    ("name", "words", "nonprojective"),
+    [
+        ("UD_Hungarian-Szeged/hu_szeged-ud-train.conllu", 20166, 26),
+        ("UD_Gothic-PROIEL/got_proiel-ud-train.conllu", 35024, 22),
+        ("UD_Old_Church_Slavonic-PROIEL/cu_proiel-ud-train.conllu", 37432, 20),
+        ("UD_Greek-GDT/el_gdt-ud-train.conllu", 42326, 12),
+    ],
+)
+def test_real_treebanks_have_the_published_size(name, words, nonprojective):
+    path = TREEBANKS / name
+    if not path.exists():
+        pytest.skip(f"no {path}; set OPTIMAL_STEP_TREEBANKS to a folder with the treebanks of UD 2.2")
+    treebank = read_treebank(path)
+    assert treebank.n_words == words
+    assert round(treebank.nonprojective_percent) == nonprojective
+    assert int(np.sum(treebank.trees.lengths)) == words

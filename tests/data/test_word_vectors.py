@@ -1,0 +1,93 @@
+"""Vectors trained and read, unknown forms, and the vocabularies around them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Encoder, Vocabulary
+from parser.data.word_vectors import WordVectors
+from tests.toy import ROOT as REPOSITORY
+from tests.toy import sentence
+
+SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a", "cat", "sees"]] * 5 + [
+    ["hapax", "legomenon"]
+]
+
+
+def test_training_is_reproducible_from_process_to_process():
+    code = """
+import hashlib
+from parser.data.word_vectors import WordVectors
+from tests.data.test_word_vectors import SENTENCES
+print(hashlib.sha256(WordVectors.train(SENTENCES, dimensions=10, seed=3).matrix.tobytes()).hexdigest())
+"""
+    prints = {subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY) for _ in range(2)}
+    assert len(prints) == 1
+    one, other = (WordVectors.train(SENTENCES, dimensions=10, seed=seed).matrix for seed in (3, 4))
+    assert not np.array_equal(one, other)
+
+
+def test_reserved_rows():
+    vectors = WordVectors.train(SENTENCES, dimensions=10, min_count=1)
+    assert vectors.matrix.shape == (len(vectors.vocabulary), 10)
+    assert not vectors.matrix[[ABSENT, ROOT]].any()
+    rare = vectors.vocabulary.encode(["hapax", "legomenon"])
+    np.testing.assert_allclose(vectors.matrix[UNKNOWN], vectors.matrix[rare].mean(axis=0))
+
+
+def test_rare_forms_share_the_vector_of_unknown_ones():
+    vectors = WordVectors.train(SENTENCES, dimensions=10, min_count=2)
+    assert vectors.vocabulary.encode(["hapax", "never seen", "cat"])[:2] == [UNKNOWN, UNKNOWN]
+    assert vectors.matrix[UNKNOWN].any()
+
+
+def test_a_treebank_without_any_repetition_is_no_error(caplog):
+    vectors = WordVectors.train([["one", "two"], ["three"]], dimensions=4, min_count=2)
+    assert sorted(vectors.vocabulary.symbols) == ["one", "three", "two"]
+    assert "vectors.min_count=1" in caplog.text
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_files_in_word2vec_formats(tmp_path, binary):
+    keyed = KeyedVectors(vector_size=3)
+    keyed.add_vectors(["un", "deux"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))
+    path = tmp_path / ("v.bin" if binary else "v.txt")
+    keyed.save_word2vec_format(str(path), binary=binary)
+    vectors = WordVectors.read(path)
+    assert vectors.vocabulary.symbols == ["un", "deux"]
+    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], keyed.vectors)
+    np.testing.assert_array_equal(vectors.matrix[UNKNOWN], [2.5, 3.5, 4.5])
+
+
+def test_what_is_no_file_of_vectors_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no such file"):
+        WordVectors.read(tmp_path / "nowhere.txt")
+    (tmp_path / "poem.txt").write_text("The woods are lovely,\n")
+    with pytest.raises(ValueError, match="not a word2vec text file"):
+        WordVectors.read(tmp_path / "poem.txt")
+
+
+def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():
+    vocabulary = Vocabulary.of(["b", "a", "c", "b", "c"])
+    assert vocabulary.symbols == ["b", "c", "a"]
+    assert vocabulary.encode(["a", "x", "b"]) == [N_RESERVED + 2, UNKNOWN, N_RESERVED]
+    assert len(vocabulary) == N_RESERVED + 3
+    with pytest.raises(ValueError, match="'a' twice"):
+        Vocabulary(["a", "a"])
+
+
+def test_encoding_keeps_a_place_for_the_root_and_counts_the_unknown():
+    first, second = sentence([0, 1]), sentence([0])
+    first.forms, second.forms = ["Yes", "no"], ["YES"]
+    encoder = Encoder({"form": Vocabulary(["no"]), "lower": Vocabulary(["yes", "no"])})
+    encoded = encoder.encode([first, second])
+    assert encoded.offsets.tolist() == [0, 3, 5]
+    assert encoded.lengths.tolist() == [2, 1]
+    assert encoded.values[0].tolist() == [ROOT, UNKNOWN, N_RESERVED, ROOT, UNKNOWN]
+    assert encoded.values[1].tolist() == [ROOT, N_RESERVED, N_RESERVED + 1, ROOT, N_RESERVED]
+    assert encoder.unknown_counts(encoded) == {"form": 2, "lower": 0}

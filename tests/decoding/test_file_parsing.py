@@ -1,0 +1,129 @@
+"""Parsing a file in compiled chunks against parsing it line by line: the same bytes, for any chunks and any threads."""
+
+from __future__ import annotations
+
+import io
+import random
+import tracemalloc
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from parser.classifier.classifier import Embedding
+from parser.conllu.checks import ConlluError
+from parser.conllu.chunks import Chunk
+from parser.data.vocabulary import Encoder, Vocabulary
+from parser.decoding import file_parsing
+from parser.decoding.file_parsing import ChunkParser, Parsed, parse_file
+from parser.decoding.word_cache import Lexicon
+from parser.model import ClassifierShape, Model
+from parser.transitions.features import slots_of
+from tests.odd_files import damaged_files, files, line
+
+FORMS = ["_", "a", "\u00e9", "\udcc3", ""]
+SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b1"], "deprel": ["s0.l1", "s0.r1"]}
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    torch.manual_seed(1)
+    encoder = Encoder({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
+    shape = ClassifierShape(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
+    made = Model.new(encoder, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
+    with torch.no_grad():
+        for parameter in made.classifier.parameters():
+            parameter.normal_()
+    return made
+
+
+def nothing(model: Model) -> Parsed:
+    return Parsed(0, 0, 0, dict.fromkeys(model.encoder.attributes, 0))
+
+
+def slowly(model: Model, content: bytes, single_root: bool = True):
+    text, parsed = ChunkParser(model, single_root).parse_slowly(Chunk(content, True), "file", nothing(model))
+    return bytes(text), parsed
+
+
+def in_chunks(model: Model, content: bytes, single_root: bool = True, **options):
+    target = io.BytesIO()
+    parsed = parse_file(model, io.BytesIO(content), target, "file", single_root=single_root, **options)
+    return target.getvalue(), parsed
+
+
+@settings(max_examples=100)
+@given(files() | damaged_files(), st.integers(1, 60), st.integers(1, 3), st.booleans())
+@example(line("0000000001-1", "a") + line(1, "a") + b"\n" + line(1, "a"), 3, 2, True)
+def test_any_file_in_any_chunks(model, content, chunk_bytes, threads, single_root):
+    def result_or_error(parse, **options):
+        try:
+            return parse(model, content, single_root, **options)
+        except ConlluError as error:
+            return str(error)
+
+    assert result_or_error(in_chunks, chunk_bytes=chunk_bytes, threads=threads) == result_or_error(slowly)
+
+
+def long_file(n_sentences: int) -> bytes:
+    rng = random.Random(1)
+    sentences = []
+    for number in range(n_sentences):
+        words = [line(word, rng.choice("ab_"), "_", rng.choice("ab_"), "_", "_") for word in range(1, rng.randint(2, 30))]
+        sentences.append(f"# sent_id = {number}\n".encode() + b"".join(words))
+    return b"\n".join(sentences)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("chunk_bytes", [1, 10_000, 10**9])
+def test_a_long_file_in_any_chunks_by_any_threads(model, threads, chunk_bytes):
+    content = long_file(500)
+    assert in_chunks(model, content, threads=threads, chunk_bytes=chunk_bytes) == slowly(model, content)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_error_far_into_a_file_names_its_line_after_what_was_parsed_before_it(model, threads):
+    content = long_file(300)
+    broken = content + b"\n# sent_id = here\n" + line(1, "a") + line(3, "b")
+    target = io.BytesIO()
+    number = len(broken.splitlines())
+    with pytest.raises(ConlluError, match=rf"file, line {number}, sentence 301 \(sent_id here\): word 3"):
+        parse_file(model, io.BytesIO(broken), target, "file", threads=threads, chunk_bytes=1000)
+    assert target.getvalue()
+    assert slowly(model, content + b"\n")[0].startswith(target.getvalue())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
+    monkeypatch.setattr(file_parsing, "Lexicon", partial(Lexicon, max_entries=1000))
+
+    class Endless(io.RawIOBase):
+        """Words that never come twice."""
+
+        def __init__(self, n_bytes: int) -> None:
+            self.left, self.number = n_bytes, 0
+
+        def read(self, size: int = -1) -> bytes:
+            lines = []
+            while size > 0 and self.left > 0:
+                self.number += 1
+                lines.append(line(1, f"word{self.number}") + b"\n")
+                size, self.left = size - len(lines[-1]), self.left - len(lines[-1])
+            return b"".join(lines)
+
+    class Nowhere(io.RawIOBase):
+        def write(self, content) -> int:
+            return len(content)
+
+    def peak(n_bytes: int) -> int:
+        tracemalloc.start()
+        try:
+            parse_file(model, Endless(n_bytes), Nowhere(), threads=threads, chunk_bytes=10_000)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(100_000)
+    assert peak(2**20) < peak(2**19) + 2**16

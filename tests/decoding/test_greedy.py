@@ -1,0 +1,90 @@
+"""The compiled parser against the lockstep one with torch, for every kind of classifier; any batching, any threads."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from parser.classifier.classifier import ACTIVATIONS, Embedding
+from parser.data.set_vocabulary import vocabulary_for
+from parser.data.vocabulary import Encoder, Vocabulary
+from parser.decoding.lockstep import parse_in_lockstep
+from parser.model import ClassifierShape, Model
+from parser.transitions.features import slots_of
+from tests.toy import sentence
+
+SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
+EMBEDDINGS = [
+    {},
+    {"form": 5},
+    {"form": 5, "deprel": 3},
+    {"form": 5, "upos": 2, "deprel": 3},
+    {"feats_pairs": 4, "form": 5},
+]
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = random.Random(0)
+    return [sentence([0] + [1] * (rng.randint(1, 25) - 1), rng) for _ in range(80)]
+
+
+def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model:
+    torch.manual_seed(1)
+    known = sentences[: len(sentences) // 2]  # so that some forms are unknown
+    encoder = Encoder(
+        {
+            "form": Vocabulary.of(form for s in known for form in s.forms),
+            "upos": Vocabulary.of(tag for s in known for tag in s.upos),
+            "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
+        }
+    )
+    shape = ClassifierShape(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
+    model = Model.new(encoder, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
+    with torch.no_grad():  # of the size of trained ones, and with some units of every sign
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("embeddings", EMBEDDINGS)
+@pytest.mark.parametrize("single_root", [True, False])
+def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root):
+    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    model = random_model(sentences, embeddings, activation, slots)
+    encoded = model.encoder.encode(sentences)
+    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    found = model.greedy_parser().parse(encoded, single_root=single_root)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
+
+
+@pytest.mark.parametrize("slots", [{"form": ["s0", "b0"]}, {"deprel": ["s0.l1"]}, {"upos": ["b2", "s2"]}])
+def test_features_of_one_kind_alone(sentences, slots):
+    model = random_model(sentences, {"form": 5}, slots=slots)
+    encoded = model.encoder.encode(sentences)
+    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
+    np.testing.assert_array_equal(model.parse(sentences).heads, expected.heads)
+
+
+def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_of_threads(sentences):
+    model = random_model(sentences, {"form": 5})
+    many = sentences * 60  # more words than a thread takes at a time
+    together = model.parse(many)
+    threaded = model.parse(many, threads=3)
+    np.testing.assert_array_equal(together.heads, threaded.heads)
+    np.testing.assert_array_equal(together.relations, threaded.relations)
+    for s in (0, 7, 79):
+        alone = model.parse([sentences[s]])
+        start, end = together.offsets[s], together.offsets[s + 1]
+        np.testing.assert_array_equal(alone.heads, together.heads[start:end])
+        np.testing.assert_array_equal(alone.relations, together.relations[start:end])
+
+
+def test_no_sentence():
+    model = random_model([sentence([0, 1])] * 2, {"form": 5})
+    assert len(model.parse([]).heads) == 0

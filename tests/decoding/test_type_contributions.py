@@ -1,0 +1,127 @@
+"""Rows of types against the sums of the rows of their slots, and that they depend on nothing else."""
+
+from __future__ import annotations
+
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parser.decoding.type_contributions as type_rows_module
+from parser.classifier.hidden_contributions import TableMaker
+from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.decoding.type_contributions import TypeRows
+from parser.transitions.arc_standard import NO_NODE
+from tests.decoding.test_greedy import random_model
+from tests.toy import sentence
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = random.Random(0)
+    return random_model([sentence([0] * 9, rng) for _ in range(20)], {"form": 5, "deprel": 3})
+
+
+def maker_of(model) -> TableMaker:
+    return TableMaker(model.classifier, model.table, model.encoder.attributes)
+
+
+def type_rows(model, **bounds) -> TypeRows:
+    attributes = model.encoder.attributes
+    return TypeRows(maker_of(model), model.table, len(attributes), model.system.n_relations, **bounds)
+
+
+def one_sentence(values: np.ndarray) -> Sentences:
+    return Sentences(values, np.array([0, values.shape[1]], np.int64))
+
+
+def draw_values(model, seed: int, tokens: int) -> np.ndarray:
+    sizes = [len(vocabulary) for vocabulary in model.encoder.vocabularies.values()]
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.integers(0, size, tokens) for size in sizes]).astype(np.int32)
+
+
+def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
+    rows = type_rows(model)
+    values = draw_values(model, 1, 50)
+    typed = rows(one_sentence(values))
+    tables = maker_of(model).tables(one_sentence(values))
+    for token in range(50):
+        expected = np.zeros((len(model.table.programs), len(rows.bias)))
+        for start, (address, attribute) in zip(tables.starts, model.table.columns, strict=True):
+            if attribute != NO_NODE:
+                expected[address] += tables.rows[start + tables.values[attribute, token]] - tables.rows[start + ABSENT]
+        for address, place in enumerate(rows.places):
+            if place != NO_NODE:
+                found = typed.rows[rows.first + typed.types[token] * rows.per_type + place]
+                np.testing.assert_allclose(found, expected[address], rtol=1e-4, atol=1e-5)
+
+
+def test_relations_and_the_configuration_without_nodes(model):
+    rows = type_rows(model)
+    typed = rows(one_sentence(draw_values(model, 1, 1)))
+    tables = maker_of(model).tables(one_sentence(np.full((2, 1), ABSENT, np.int32)))
+    np.testing.assert_allclose(rows.bias, tables.bias + tables.rows[tables.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5)
+    for start, (address, attribute) in zip(tables.starts, model.table.columns, strict=True):
+        if attribute == NO_NODE:
+            for relation in range(model.system.n_relations):
+                expected = tables.rows[start + N_RESERVED + relation] - tables.rows[start + ABSENT]
+                np.testing.assert_array_equal(typed.rows[rows.relation_rows[address] + relation], expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 80)), min_size=1, max_size=4), st.sampled_from([0, 10_000, 2**26]))
+def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, asked, max_bytes):
+    rows = type_rows(model, max_bytes=max_bytes)
+    places = np.arange(rows.per_type)
+    for seed, tokens in asked:
+        values = draw_values(model, seed, tokens)
+        typed = rows(one_sentence(values))
+        for token in range(tokens):
+            alone = type_rows(model)(one_sentence(values[:, token : token + 1]))
+            found = typed.rows[rows.first + typed.types[token] * rows.per_type + places]
+            np.testing.assert_array_equal(found, alone.rows[rows.first + places])
+
+
+def test_equal_tokens_have_equal_types(model):
+    values = draw_values(model, 3, 500)
+    rows = type_rows(model)
+    types = np.concatenate([rows(one_sentence(values[:, :200])).types, rows(one_sentence(values[:, 200:])).types])
+    combinations = {}
+    for token in range(500):
+        combinations.setdefault(tuple(values[:, token].tolist()), []).append(types[token])
+    assert all(len(set(found)) == 1 for found in combinations.values())
+    assert len(set(types.tolist())) == len(combinations)
+
+
+def test_who_meets_types_in_the_making_waits_for_their_rows(model, monkeypatch):
+    asked_to_wait = threading.Event()
+
+    class Watched(threading.Event):
+        def wait(self, timeout=None):
+            asked_to_wait.set()
+            return super().wait(timeout)
+
+    monkeypatch.setattr(type_rows_module, "Event", Watched)
+    values = draw_values(model, 4, 30)
+    rows = type_rows(model)
+    make = rows._tables
+    making = threading.Event()
+
+    def make_when_another_waits(new):
+        making.set()
+        assert asked_to_wait.wait(timeout=60), "nobody waits"
+        return make(new)
+
+    monkeypatch.setattr(rows, "_tables", make_when_another_waits)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(rows, one_sentence(values))
+        assert making.wait(timeout=60)
+        second = pool.submit(lambda: (typed := rows(one_sentence(values)), typed.rows.copy()))
+        typed, copied = second.result()
+    made = rows.first + np.arange((typed.types.max() + 1) * rows.per_type)
+    np.testing.assert_array_equal(copied[made], first.result().rows[made])
+    np.testing.assert_array_equal(copied[made], type_rows(model)(one_sentence(values)).rows[made])

@@ -1,0 +1,366 @@
+"""Scores, compared to the last digit with the official script as the package udtools has it, and by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from udtools import udeval
+
+from parser.conllu.checks import ConlluError
+from parser.data.treebank import read_treebank
+from parser.evaluation import attachment_scores, evaluate_files
+from parser.evaluation.alignment import Spans, align
+from scripts.evaluate import main
+
+REPOSITORY = Path(__file__).parent.parent.parent
+TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", REPOSITORY.parent / "shared" / "ud-v2.2"))
+
+OFFICIAL = {
+    "uas": "UAS",
+    "las_universal": "LAS",
+    "clas": "CLAS",
+    "mlas": "MLAS",
+    "blex": "BLEX",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "ufeats": "UFeats",
+    "alltags": "AllTags",
+    "lemmas": "Lemmas",
+    "words": "Words",
+    "tokens": "Tokens",
+    "sentences": "Sentences",
+}
+RELATIONS = ["nsubj", "nsubj:pass", "obj", "nmod", "nmod:poss", "det", "case", "case:x", "aux:pass", "cc", "punct", "dep"]
+FEATS = ["_", "Case=Nom", "Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "Odd=Yes", "Case=Acc|Odd=Yes", "Number[psor]=Plur"]
+
+
+def scores_of(gold: str, system: str):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = Path(folder) / "gold.conllu", Path(folder) / "system.conllu"
+        for path, text in zip(paths, (gold, system), strict=True):
+            path.write_text(text, encoding="utf-8", newline="")
+        return evaluate_files(*paths)
+
+
+def assert_official(gold: str, system: str) -> None:
+    ours = scores_of(gold, system)
+    official = udeval.evaluate(*(udeval.load_conllu(io.StringIO(text), "a file", {}) for text in (gold, system)))
+    for key, name in OFFICIAL.items():
+        mine, theirs = ours[key], official[name]
+        assert (mine.correct, mine.gold, mine.system) == (theirs.correct, theirs.gold_total, theirs.system_total), key
+        assert mine.precision == 100 * theirs.precision, key
+        assert mine.recall == 100 * theirs.recall, key
+        assert mine.f1 == 100 * theirs.f1, key
+        if mine.aligned_accuracy is not None:
+            assert mine.aligned_accuracy == 100 * (theirs.aligned_accuracy or 0.0), key
+
+
+def random_heads(rng: random.Random, n: int) -> list[int]:
+    """A tree with one root: every word hangs from one before it in a random order."""
+    order = rng.sample(range(1, n + 1), n)
+    heads = [0] * n
+    for i, word in enumerate(order[1:], 1):
+        heads[word - 1] = order[rng.randrange(i)]
+    return heads
+
+
+def random_analysis(rng: random.Random, text: str, smallest: int) -> str:
+    """CoNLL-U of the text, split anyhow into sentences, tokens, multiword tokens and empty nodes, with any trees."""
+    lines: list[str] = []
+    while text:
+        sentence, text = (text, "") if len(text) < 2 * smallest or rng.random() < 0.4 else (text[:smallest], text[smallest:])
+        rows: list[list[str]] = []
+        n = 0
+        while sentence:
+            size = rng.choice([1, 1, 1, 2, 3, 4])
+            token, sentence = sentence[:size], sentence[size:]
+            spaced = " ".join(token) if rng.random() < 0.1 else token
+            words = [spaced]
+            if rng.random() < 0.3:  # words of the token's own letters, which differ, are alike, or repeat
+                words = [rng.choice([rng.choice(token), token, token.upper(), "b"]) for _ in range(rng.randint(1, 4))]
+                rows.append([f"{n + 1}-{n + len(words)}", spaced, *"________"])
+            for form in words:
+                n += 1
+                tag, xpos = rng.choice(["NOUN", "VERB", "PUNCT"]), rng.choice("xy")
+                rows.append([str(n), form, rng.choice("_ab"), tag, xpos, rng.choice(FEATS), "", rng.choice(RELATIONS), *"__"])
+                if rng.random() < 0.05:
+                    rows.append([f"{n}.1", "nothing", *"______", "1:dep", "_"])
+        heads = iter(random_heads(rng, n))
+        for row in rows:
+            if row[0].isdigit():
+                row[6] = str(next(heads))
+                row[7] = "root" if row[6] == "0" else row[7]
+        lines += ["# a comment", *map("\t".join, rows), ""]
+    return "\n".join(lines) + "\n"
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text("abB", min_size=1, max_size=14), st.randoms(use_true_random=False), st.integers(1, 8))
+def test_any_two_analyses_of_a_text_score_as_officially(text, rng, smallest):
+    gold, system = random_analysis(rng, text, smallest), random_analysis(rng, text, smallest)
+    assert_official(gold, system)
+    assert_official(gold, gold)
+
+
+def test_a_word_that_sticks_out_of_a_region_is_passed_as_officially():
+    gold = conllu([("cd", "X", 0, "root"), ("b", "X", 1, "dep")]).replace("2\tb", "2-2\tef" + "\t_" * 8 + "\n2\tb")
+    system = conllu([("a", "X", 0, "root"), ("a", "X", 1, "dep"), ("b", "X", 1, "dep"), ("ef", "X", 1, "dep")])
+    system = system.replace("1\ta", "1-2\tc" + "\t_" * 8 + "\n1\ta").replace("3\tb", "3-3\td" + "\t_" * 8 + "\n3\tb")
+    assert_official(gold, system)
+    assert scores_of(gold, system)["words"].correct == 1
+
+
+def mutated(gold: str, rng: random.Random, share: float, retokenize: bool) -> str:
+    """A gold file as a poor parser might have it: other heads, relations, tags and lemmas, words joined and split."""
+    blocks = []
+    for block in gold.strip("\n").split("\n\n"):
+        rows = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
+        words = [row for row in rows if row[0].isdigit()]
+        if retokenize and len(words) == len(rows) and len(words) > 3 and rng.random() < 0.3:
+            i = rng.randrange(len(words) - 1)  # join two words into a token, or make a multiword token of them
+            pair = words[i][1] + words[i + 1][1]
+            multiword = [f"{i + 1}-{i + 2}", pair, *"________"]
+            if rng.random() < 0.5:
+                words[i][1] = pair
+                del words[i + 1]
+                rows = words
+            else:
+                rows = [*words[:i], multiword, *words[i:]]
+        heads = random_heads(rng, len(words)) if rng.random() < share or len(words) != len(rows) else None
+        for i, row in enumerate(words):
+            row[0] = str(i + 1)
+            if heads or int(row[6]) > len(words):
+                heads = heads or random_heads(rng, len(words))
+                row[6] = str(heads[i])
+            for column, values in ((7, RELATIONS), (3, ["NOUN", "PUNCT"]), (2, ["_", "lemma"]), (5, FEATS)):
+                if rng.random() < share:
+                    row[column] = rng.choice(values)
+        if retokenize and sum(row[6] == "0" for row in words) != 1:
+            for row, head in zip(words, random_heads(rng, len(words)), strict=True):
+                row[6] = str(head)
+        if retokenize and has_cycle([int(row[6]) for row in words]):
+            for row, head in zip(words, random_heads(rng, len(words)), strict=True):
+                row[6] = str(head)
+        blocks.append("\n".join(map("\t".join, rows)) + "\n\n")
+    return "".join(blocks)
+
+
+def has_cycle(heads: list[int]) -> bool:
+    for word in range(1, len(heads) + 1):
+        steps = 0
+        while word and steps <= len(heads):
+            word, steps = heads[word - 1], steps + 1
+        if word:
+            return True
+    return False
+
+
+def real_file(name: str) -> str:
+    path = TREEBANKS / name
+    if not path.exists():
+        pytest.skip(f"no {path}; set OPTIMAL_STEP_TREEBANKS to a folder with the treebanks of UD 2.2")
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("retokenize", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    ["UD_German-GSD/de_gsd-ud-dev.conllu", "UD_Greek-GDT/el_gdt-ud-dev.conllu", "UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu"],
+)
+def test_real_dev_files_score_as_officially(name, retokenize):
+    gold = real_file(name)
+    assert_official(gold, mutated(gold, random.Random(7), 0.2, retokenize))
+
+
+def conllu(*sentences: list[tuple[str, str, int, str]]) -> str:
+    """Sentences of (form, UPOS, head, relation)."""
+    return "".join(
+        "".join(f"{i}\t{form}\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_\n" for i, (form, tag, head, rel) in enumerate(words, 1))
+        + "\n"
+        for words in sentences
+    )
+
+
+GOLD = [("She", "PRON", 2, "nsubj"), ("sleeps", "VERB", 0, "root"), ("his", "PRON", 4, "nmod:poss"), ("cat", "NOUN", 2, "obj")]
+GOLD.append((".", "PUNCT", 2, "punct"))
+
+
+def test_by_hand():
+    system = [*GOLD[:2], ("his", "PRON", 4, "nmod"), ("cat", "PUNCT", 1, "obj"), (".", "NOUN", 1, "punct")]
+    scores = {key: score.f1 for key, score in scores_of(conllu(GOLD), conllu(system)).items()}
+    assert scores["uas"] == 60
+    assert scores["las"] == 40
+    assert scores["las_universal"] == 60
+    assert scores["uas_nopunct"] == 75  # gold tags say what is punctuation
+    assert scores["las_nopunct"] == 50
+    assert scores["upos"] == 60
+
+
+def test_punctuation_of_unaligned_words():
+    system = [*GOLD[:3], ("ca", "NOUN", 2, "obj"), ("t", "PUNCT", 2, "punct"), (".", "X", 2, "punct")]
+    score = scores_of(conllu(GOLD), conllu(system))["uas_nopunct"]
+    # Gold: four words. System: She, sleeps, his, and of the unaligned ones ca. His head, cat, is not aligned.
+    assert (score.correct, score.gold, score.system) == (2, 4, 4)
+
+
+def test_crlf_bom_and_missing_last_newline_change_nothing():
+    plain = conllu(GOLD, GOLD)
+    odd = "\ufeff" + plain.replace("\n", "\r\n").rstrip("\r\n")
+    assert scores_of(plain, odd) == scores_of(plain, plain)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_arrays_score_as_files(lengths, rng):
+    def trees():
+        relations = [*RELATIONS, "root"]
+        return [[("w", rng.choice(["X", "PUNCT"]), h, rng.choice(relations)) for h in random_heads(rng, n)] for n in lengths]
+
+    gold, system = trees(), trees()
+    files = scores_of(conllu(*gold), conllu(*system))
+    _, tags, gold_heads, gold_relations = zip(*(word for words in gold for word in words), strict=True)
+    _, _, heads, relations = zip(*(word for words in system for word in words), strict=True)
+    punctuation = np.array(tags) == "PUNCT"
+    by_strings = attachment_scores(np.array(gold_heads), gold_relations, np.array(heads), relations, punctuation)
+    assert set(by_strings) == {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
+    assert by_strings == {key: files[key].f1 for key in by_strings}
+
+    names = sorted({*gold_relations, *relations})
+    universals = sorted({name.split(":")[0] for name in names})
+    ids = [np.array([names.index(name) for name in column]) for column in (gold_relations, relations)]
+    universal_ids = np.array([universals.index(name.split(":")[0]) for name in names])
+    arrays = attachment_scores(np.array(gold_heads), ids[0], np.array(heads), ids[1], punctuation, universal_ids)
+    assert arrays == by_strings
+
+
+def test_arrays_of_a_real_treebank_score_as_its_file(tmp_path):
+    text = real_file("UD_Hungarian-Szeged/hu_szeged-ud-dev.conllu")
+    system_text = mutated(text, random.Random(3), 0.2, False)
+    paths = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    for path, content in zip(paths, (text, system_text), strict=True):
+        path.write_text(content, encoding="utf-8")
+    gold, system = map(read_treebank, paths)
+
+    def flat(treebank, column):
+        return [value for sentence in treebank for value in getattr(sentence, column)]
+
+    scores = attachment_scores(
+        np.array(flat(gold, "heads")),
+        flat(gold, "deprels"),
+        np.array(flat(system, "heads")),
+        flat(system, "deprels"),
+        np.array([tag == "PUNCT" for tag in flat(gold, "upos")]),
+    )
+    files = evaluate_files(*paths)
+    assert scores == {key: files[key].f1 for key in scores}
+    assert 0 < scores["las"] < scores["las_universal"] < scores["uas"] < 100
+
+
+def test_arrays_that_do_not_fit():
+    with pytest.raises(ValueError, match="one entry per word"):
+        attachment_scores(np.array([0]), ["root"], np.array([0, 1]), ["root", "dep"], np.array([False]))
+    with pytest.raises(ValueError, match="universal_ids"):
+        attachment_scores(np.array([0]), np.array([1]), np.array([0]), np.array([1]), np.array([False]))
+    nothing = attachment_scores(np.array([], int), [], np.array([], int), [], np.array([], bool))
+    assert set(nothing.values()) == {0.0}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3), st.booleans()), max_size=8))
+def test_alignment_with_itself_is_the_identity_by_the_general_way_too(tokens):
+    first, second = Spans(), Spans()
+    at = 0
+    for size, n_words, multiword in tokens:
+        for word in range(n_words if multiword else 1):
+            for spans in (first, second):
+                spans.append(at, at + size, multiword, f"w{word}")
+        at += size
+    identity = align(first, second)
+    # One more token at the end of one file makes the files differ, so that the shortcut for equal files is not taken.
+    second.append(at, at + 1, False, "end")
+    assert align(first, second) == identity == [(word, word) for word in range(len(first))]
+
+
+def test_all_spaces_of_unicode_are_left_out_of_the_text():
+    spaces = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) == "Zs"]
+    tree = [("She", "PRON", 0, "root")]
+    for space in spaces:
+        spaced = [(f"S{space}he", "PRON", 0, "root")]
+        assert scores_of(conllu(tree), conllu(spaced))["words"].f1 == 100
+
+
+BROKEN = {
+    "no root": ([("a", "X", 2, "dep"), ("b", "X", 1, "dep")], "line 5, sentence 2: no root"),
+    "two roots": ([("a", "X", 0, "root"), ("b", "X", 0, "root")], "line 6, sentence 2: several roots: the words 1, 2"),
+    "cycle": (
+        [("a", "X", 0, "root"), ("b", "X", 3, "dep"), ("c", "X", 2, "dep")],
+        "line 6, sentence 2: a cycle: .*2 -> 3 -> 2",
+    ),
+    "range": ([("a", "X", 0, "root"), ("b", "X", 3, "dep")], r"line 6, sentence 2: the head 3 is outside 0\.\.2"),
+    "empty form": ([("a", "X", 0, "root"), (" ", "X", 1, "dep")], "line 6, sentence 2: an empty form"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_files_that_are_no_trees(fault):
+    words, message = BROKEN[fault]
+    good = [("a", "X", 0, "root"), ("b", "X", 1, "dep"), ("c", "X", 1, "dep")]
+    gold, system = conllu(good, good), conllu(good, words)
+    with pytest.raises(ConlluError, match=message):
+        scores_of(gold, system)
+    with pytest.raises(udeval.UDError):  # the official script refuses it, too
+        assert udeval.evaluate(*(udeval.load_conllu(io.StringIO(text), "", {}) for text in (gold, system)))
+
+
+def test_different_texts():
+    with pytest.raises(ConlluError, match=r"system.conllu, line 4, sentence 1: .*'dog.' where .*gold.conllu, line 4, .*'cat.'"):
+        scores_of(conllu(GOLD), conllu([*GOLD[:3], ("dog", "NOUN", 2, "obj"), GOLD[4]]))
+    with pytest.raises(ConlluError, match=r"system.conllu, line 5, sentence 1: .*nothing more where .*line 7, sentence 2"):
+        scores_of(conllu(GOLD, GOLD), conllu(GOLD))
+    with pytest.raises(ConlluError, match=r"no sentence in this file"):
+        scores_of(conllu(GOLD), "# nothing\n\n")
+
+
+def test_script(tmp_path, capsys):
+    gold, system = tmp_path / "gold.conllu", tmp_path / "system.conllu"
+    gold.write_text(conllu(GOLD))
+    system.write_text(conllu([*GOLD[:4], (".", "PUNCT", 4, "punct")]))
+    main([str(gold), str(system), "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["uas"] == 80
+    assert printed["uas_nopunct"] == 100
+    assert printed["details"]["las"]["correct"] == 4
+    assert set(printed) == {*OFFICIAL, "las", "uas_nopunct", "las_nopunct", "details"}
+
+    main([str(gold), str(system)])
+    assert "LAS, official            80.00     80.00     80.00      80.00" in capsys.readouterr().out
+
+    with pytest.raises(ConlluError, match=r"missing.conllu: there is no such file"):
+        main([str(gold), str(tmp_path / "missing.conllu")])
+
+
+def test_script_from_the_command_line_reads_standard_input(tmp_path):
+    gold = tmp_path / "gold.conllu"
+    gold.write_text(conllu(GOLD))
+    command = [sys.executable, REPOSITORY / "scripts" / "evaluate.py", gold, "-", "--json"]
+    done = subprocess.run(command, input=conllu(GOLD), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["las"] == 100
+
+
+def test_script_reports_bad_input_in_one_line(tmp_path):
+    command = [sys.executable, REPOSITORY / "scripts" / "evaluate.py", tmp_path / "a.conllu", "-"]
+    done = subprocess.run(command, input="", capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == f"error: {tmp_path}/a.conllu: there is no such file; check the path\n"

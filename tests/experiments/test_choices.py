@@ -1,0 +1,81 @@
+"""The studies of what the paper leaves open: they compose, share first passes rightly, and report differences."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from omegaconf import OmegaConf
+
+from cells import Training
+from choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
+from parser.training.settings_check import check
+from tests.toy import CONFIGS, ROOT
+
+STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
+ABLATION = OmegaConf.load(CONFIGS / "experiments" / "ablation.yaml")
+
+
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_every_variant_is_a_training_that_can_be_made(name):
+    variants = list(STUDIES[name].variants.values())
+    assert list(variants[0]) == []  # the default comes first
+    first_pass = Training("hu", "paper_tuned", 5, 1, "there", ()).settings()
+    for settings in variants:
+        made = Training("hu", "paper_tuned", 5, 1, "there", tuple(settings)).settings()
+        check(made)
+        if not any(setting.startswith(_FIRST_PASS) for setting in settings):  # then it shares the default's first pass
+            for key in ("first_pass", "vectors", "classifier", "optimizer", "features", "projectivization", "keep"):
+                assert made[key] == first_pass[key]
+
+
+@pytest.mark.parametrize("name", list(ABLATION.all_studies))
+def test_every_variant_of_the_ablation_is_a_training_that_can_be_made(name):
+    for settings in ABLATION.all_studies[name].variants.values():
+        check(Training("hu", ABLATION.recipe, 5, 1, "there", tuple(settings)).settings())
+
+
+def test_differences_are_paired_by_treebank_and_seed():
+    las = {("", "a", 1): 50, ("", "a", 2): 52, ("x=1", "a", 1): 51, ("x=1", "a", 2): 54, ("", "b", 1): 60, ("", "b", 2): 60}
+    las |= {("x=1", "b", 1): 60, ("x=1", "b", 2): 61}
+    rows = [Row("r", treebank, str(seed), s, str(score), "0", "0", "c") for (s, treebank, seed), score in las.items()]
+    wanted = Choices(languages=["a", "b"], seeds=2, recipe="r")
+    text = _report({row.key: row for row in rows}, wanted, {"q": Study("Why?", {"as it is": [], "x": ["x=1"]})})
+    assert "| as it is | 51.00 ± 1.41 | 60.00 ± 0.00 |  |" in text
+    assert "| x | 52.50 ± 2.12 | 60.50 ± 0.71 | +1.00 ± 0.41 |" in text
+
+
+def test_variants_that_share_a_first_pass_are_trained_together():
+    def grouped(recipe: str) -> list[list[tuple[str, ...]]]:
+        variants = [(), ("vectors.epochs=5",), ("second_pass.walk_every=5",)]
+        return [[t.overrides for t in group] for group in _groups([Training("hu", recipe, 5, 1, "there", v) for v in variants])]
+
+    assert grouped("paper_tuned") == [[(), ("second_pass.walk_every=5",)], [("vectors.epochs=5",)]]
+    assert grouped("accurate") == [
+        [()],
+        [("vectors.epochs=5",)],
+        [("second_pass.walk_every=5",)],
+    ]  # one schedule for both passes
+
+
+TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1'"
+
+
+def test_the_command(tmp_path):
+    variants = f"{{one:[{TINY}],any number:['single_root=false',{TINY}]}}"
+    command = [
+        *(sys.executable, "experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
+        *(f"results={tmp_path}/results", f"runs={tmp_path}/runs", f"all_studies.single_root.variants={variants}"),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
+    assert "| any number |" in (tmp_path / "results" / "paper.md").read_text()
+
+
+def test_unknown_studies_are_named(tmp_path):
+    command = [sys.executable, "experiments/choices.py", "studies=[beams]", f"results={tmp_path}", f"runs={tmp_path}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "studies has beams; known are vectors, projectivization" in done.stderr

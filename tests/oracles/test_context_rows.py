@@ -1,0 +1,115 @@
+"""context_rows remembers: whatever was asked before, in whatever order, and however little room there is, the answers stay."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+
+import oracles
+from oracles import NonProjectiveGoldError, Strategy, Trees
+from oracles.arc_standard.context_chart import block_start, row_start, row_width, triangle_size
+from oracles.arc_standard.context_kernels import entries_of_sentence
+from oracles.arc_standard.context_rows import ContextRows
+from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from tests import random_trees
+
+COMPILED = not numba.config.DISABLE_JIT
+SENTENCES = 30 if COMPILED else 4
+LONGEST = 30 if COMPILED else 8
+
+
+def make_walks(seed: str) -> tuple[Trees, list[list[random_trees.Configuration]]]:
+    """Trees, and a straying walk on each."""
+    rng = random.Random(seed)
+    heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(SENTENCES)]
+    return Trees.from_heads(heads), [list(random_trees.random_walk(rng, len(tree))) for tree in heads]
+
+
+def in_lockstep(walks: list) -> list[list[tuple]]:
+    """The batches of training: the i-th configurations of all walks that have one."""
+    longest = max(map(len, walks))
+    return [[(s, *walk[i]) for s, walk in enumerate(walks) if i < len(walk)] for i in range(longest)]
+
+
+def scores_of(bound, cases: list[tuple]) -> np.ndarray:
+    return bound.score_batch(*random_trees.batch(cases))
+
+
+def expected_of(trees: Trees, strategy: str, cases: list[tuple]) -> np.ndarray:
+    return scores_of(NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees), cases)
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("room", [1.0, 0.3, 0.0], ids=["enough", "a third", "one sentence"])
+def test_walks_in_lockstep_one_by_one_and_shuffled(strategy, room):
+    trees, walks = make_walks(f"{strategy} {room}")
+    sizes = [2 * int(entries_of_sentence(int(n))) for n in trees.lengths]
+    oracle = ContextRows(strategy, max_bytes=max(int(room * sum(sizes)), max(sizes)))
+    bound = oracle.bind(trees)
+    assert bound.arena.nbytes <= oracle.max_bytes
+    batches = in_lockstep(walks)
+    batches += [[(s, *configuration)] for s, walk in enumerate(walks[:5]) for configuration in walk]
+    mixed = [case for batch in batches for case in batch]
+    random.Random(0).shuffle(mixed)
+    batches += [mixed]
+    batches += in_lockstep(walks)[::3]  # again from the start, with steps left out
+    for batch in batches:
+        np.testing.assert_array_equal(scores_of(bound, batch), expected_of(trees, strategy, batch))
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_smaller_front_with_the_same_stack_is_not_answered_from_shorter_rows(strategy):
+    rng = random.Random(strategy)
+    n = LONGEST
+    trees = Trees.from_heads([random_trees.random_tree(rng, n)])
+    bound = ContextRows(strategy).bind(trees)
+    stack = (0, 1, 2, 4)
+    fronts = list(range(5, n + 2))
+    cases = [[(0, stack[:size], front)] for front in fronts[::-1] + fronts for size in (4, 2, 3)]
+    for case in cases:
+        np.testing.assert_array_equal(scores_of(bound, case), expected_of(trees, strategy, case))
+
+
+def test_a_sentence_that_does_not_fit_is_refused_with_the_mend():
+    trees = Trees.from_heads([[0], random_trees.chain(100)])
+    with pytest.raises(ValueError, match=r"sentence 1 .* 100 tokens.* raise max_bytes, .*nederhof_cubic"):
+        ContextRows(max_bytes=10_000).bind(trees)
+    ContextRows(max_bytes=200_000).bind(trees)
+
+
+def test_memory_is_quadratic_in_the_sentence_and_reserved_for_no_more_than_asked():
+    for n in (1, 20, 100, 1000):
+        assert 2 * entries_of_sentence(n) <= 11 * (n + 1) ** 2 + 300 * (n + 1)
+    assert ContextRows().bind(Trees.from_heads([[0]] * 3)).arena.nbytes == 3 * 2 * entries_of_sentence(1)
+    assert ContextRows().bind(Trees.from_heads([])).arena.nbytes == 0
+
+
+@pytest.mark.parametrize("n", [0, 1, 6, 7, 8, 15, 16, 33])
+def test_rows_of_a_chart_lie_one_behind_the_other(n):
+    width = row_width(n)
+    assert n + 1 <= width < n + 9
+    end = 0
+    for i in range(n + 1):
+        assert row_start(i, width) + block_start(i) == end
+        end = row_start(i, width) + width
+    assert end <= triangle_size(n)
+
+
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
+def test_threads_may_ask_at_the_same_time():
+    trees, walks = make_walks("threads")
+    bound = ContextRows().bind(trees)
+    batches = in_lockstep(walks)
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda batch: scores_of(bound, batch), batches * 3))
+    for batch, scores in zip(batches * 3, answers, strict=True):
+        np.testing.assert_array_equal(scores, expected_of(trees, "left_before_right", batch))
+
+
+def test_it_is_among_the_oracles_that_a_refusal_names():
+    with pytest.raises(NonProjectiveGoldError, match="context_rows"):
+        oracles.create("nederhof_linear").bind(Trees.from_heads([[3, 4, 0, 0]]))

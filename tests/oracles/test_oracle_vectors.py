@@ -1,0 +1,58 @@
+"""The oracles and the projectivization against files of cases made elsewhere; skipped where these are absent.
+
+They are looked for in ``vectors/`` of the folder that OPTIMAL_STEP_SHARED names, else of ``shared`` beside the repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import oracles
+from oracles import NOT_APPLICABLE, Strategy, Trees
+from tests import brute_force, random_trees
+
+SHARED = Path(os.environ.get("OPTIMAL_STEP_SHARED", Path(__file__).resolve().parents[3] / "shared"))
+
+
+@cache
+def cases(name: str) -> list[dict]:
+    path = SHARED / "vectors" / name
+    if not path.exists():
+        pytest.skip(f"no {path}; set OPTIMAL_STEP_SHARED to the folder that holds vectors/")
+    with path.open(encoding="utf-8") as lines:
+        found = [json.loads(line) for line in lines]
+    return found[::20] if numba.config.DISABLE_JIT else found
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("name", [name for name in oracles.names() if name != "static"])
+def test_optimal_steps(name, strategy):
+    chosen = [case for case in cases("optimal_step.jsonl") if case["strategy"] == strategy]
+    try:
+        oracle = oracles.create(name, strategy)
+    except ValueError:
+        pytest.skip(f"{name} does not know {strategy}")
+    if oracle.needs_projective_gold:
+        chosen = [case for case in chosen if brute_force.is_projective(case["heads"])]
+    assert chosen
+    trees = Trees.from_heads(case["heads"] for case in chosen)
+    batch = [(s, case["stack"], len(case["heads"]) + 1 - len(case["buffer"])) for s, case in enumerate(chosen)]
+    expected = [[NOT_APPLICABLE if score is None else score for score in case["scores"]] for case in chosen]
+    np.testing.assert_array_equal(oracle.bind(trees).score_batch(*random_trees.batch(batch)), expected)
+
+
+def test_projectivizations():
+    for case in cases("projectivize.jsonl"):
+        heads, best = case["heads"], case["best_score"]
+        assert oracles.count_projectivizations(heads) == (best, case["n_optimal"])
+        for choice in oracles.PROJECTIVIZATIONS:
+            tree = oracles.projectivize(heads, choice)
+            assert brute_force.is_projective(tree)
+            assert brute_force.gold_edges(tree, heads) == best

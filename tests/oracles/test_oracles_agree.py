@@ -1,0 +1,124 @@
+"""The oracles against each other where brute force cannot go: long sentences, deep stacks, any configuration."""
+
+from __future__ import annotations
+
+import random
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from oracles import SHIFT, Strategy, Trees
+from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from tests import brute_force, random_trees
+
+COMPILED = not numba.config.DISABLE_JIT
+LONGEST = 60 if COMPILED else 10
+EXAMPLES = 150 if COMPILED else 10
+
+PROJECTIVE = [name for name in oracles.names() if name != "static"]
+ANY_GOLD = [name for name in oracles.names(any_gold=True) if name != "static"]
+
+
+def random_configuration(rng: random.Random, n: int) -> random_trees.Configuration:
+    """Any reachable one: the stack is a random part of what is not in the buffer, from nearly nothing to all."""
+    front = rng.randint(1, n + 1)
+    kept = rng.random()
+    return (0, *(token for token in range(1, front) if rng.random() < kept)), front
+
+
+def left_comb(n: int) -> list[int]:
+    """Each token hangs from the one behind it."""
+    return [*range(2, n + 1), 0]
+
+
+def zigzag(n: int) -> list[int]:
+    """The first, the last, the second, ...: each hangs from the one before; every span is crossed by one edge."""
+    order = [token for i in range((n + 1) // 2) for token in dict.fromkeys((i + 1, n - i))]
+    heads = [0] * (n + 1)
+    for head, token in zip([0, *order], order, strict=False):
+        heads[token] = head
+    return heads[1:]
+
+
+def nested(n: int) -> list[int]:
+    """Heads at the right, each with a left child far away: l3 l2 l1 (free) j1 j2 j3, as deep as it goes."""
+    arms = n // 3
+    heads = [0] * (n + 1)
+    for arm in range(arms):
+        head = n - arms + 1 + arm
+        heads[arms - arm] = head
+        heads[head] = head + 1 if head < n else 0
+    for token in range(arms + 1, n - arms + 1):
+        heads[token] = n - arms + 1 if arms else 0
+    return heads[1:]
+
+
+@given(st.integers(0, 2**32), st.integers(1, LONGEST), st.sampled_from(Strategy), st.booleans())
+@settings(deadline=None, max_examples=EXAMPLES)
+def test_on_any_configuration(seed, n, strategy, projective):
+    rng = random.Random(seed)  # a hundred times faster than one that hypothesis directs
+    draw = random_trees.random_projective_tree if projective else random_trees.random_any_tree
+    trees = Trees.from_heads([draw(rng, n)])
+    batch = random_trees.batch([(0, *random_configuration(rng, n)) for _ in range(5)])
+    expected = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees).score_batch(*batch)
+    for name in PROJECTIVE if trees.projective.all() else ANY_GOLD:
+        scores = oracles.create(name, strategy).bind(trees).score_batch(*batch)
+        np.testing.assert_array_equal(scores, expected, err_msg=f"{name} on {trees[0]}")
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("n", [LONGEST // 6, LONGEST])
+def test_on_extreme_trees(strategy, n):
+    shapes = [random_trees.chain(n), left_comb(n), zigzag(n), nested(n), random_trees.star(n), random_trees.star(n, n // 2)]
+    assert all(map(brute_force.is_projective, shapes))
+    trees = Trees.from_heads(shapes)
+    rng = random.Random(n)
+    cases = [(s, *random_configuration(rng, n)) for s in range(len(shapes)) for _ in range(30)]
+    cases += [(s, tuple(range(front)), front) for s in range(len(shapes)) for front in range(1, n + 2)]
+    batch = random_trees.batch(cases)
+    expected = oracles.create("nederhof_cubic", strategy).bind(trees).score_batch(*batch)
+    for name in PROJECTIVE:
+        scores = oracles.create(name, strategy).bind(trees).score_batch(*batch)
+        np.testing.assert_array_equal(scores, expected, err_msg=name)
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
+@pytest.mark.parametrize("strategy", Strategy)
+def test_skipping_changes_nothing_on_very_long_sentences(strategy):
+    rng = random.Random(strategy)
+    heads = [random_trees.random_projective_tree(rng, n, depth) for n in (200, 400, 800) for depth in (0.5, 0.8, 0.95)]
+    heads += [nested(500), zigzag(500)]
+    trees = Trees.from_heads(heads)
+    batch = random_trees.batch([(s, *random_configuration(rng, len(h))) for s, h in enumerate(heads) for _ in range(40)])
+    linear = oracles.create("nederhof_linear", strategy).bind(trees).score_batch(*batch)
+    quadratic = oracles.create("nederhof_quadratic", strategy).bind(trees).score_batch(*batch)
+    np.testing.assert_array_equal(linear, quadratic)
+
+
+@pytest.mark.parametrize("name", PROJECTIVE)
+@pytest.mark.parametrize(
+    ("heads", "stack", "front", "scores"),
+    [
+        # 6 takes 4 and 5 and becomes a child of 3, at the cost of the edge 7 -> 6: else 3 or 6 loses both its children.
+        ([3, 3, 7, 6, 6, 7, 0], [0, 1, 2, 3, 4, 5], 6, (6, 5, 5)),
+        # The same with the root of the tree: 8 takes 5, 6, 7 and becomes a child of 4, at the cost of 0 -> 8 and 8 -> 4.
+        ([4, 4, 4, 8, 8, 8, 8, 0], [0, 1, 2, 3, 4, 5, 6, 7], 8, (6, 5, 5)),
+        # 4 has a child on the stack, but is in another component of the buffer than its first node.
+        ([0, 4, 2, 0, 6, 0, 6, 6], [0, 1], 2, (7, 8, None)),
+    ],
+)
+def test_edges_in_the_buffer_are_given_up_where_that_pays(name, heads, stack, front, scores):
+    strategy = Strategy.ANY
+    assert brute_force.StepScores(heads, strategy)(stack, front) == scores
+    assert oracles.create(name, strategy).step_scores(heads, stack, range(front, len(heads) + 1)) == scores
+
+
+@pytest.mark.parametrize("name", PROJECTIVE)
+def test_a_final_configuration_has_no_steps(name):
+    assert oracles.create(name).step_scores([0], [0], []) == (None, None, None)
+    assert oracles.create(name).step_scores([0], [0, 1], []) == (None, 1, None)
+    assert oracles.create(name).step_scores([0], [0], [1])[SHIFT] == 1

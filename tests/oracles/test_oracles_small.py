@@ -1,0 +1,257 @@
+"""All oracles against brute force, and against each other on longer sentences."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, NonProjectiveGoldError, Oracle, Strategy, Trees
+from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles.arc_standard.static import Static
+from tests import brute_force, random_trees
+
+# Exhaustive up to this many tokens; without compilation, up to 3.
+LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "3" if numba.config.DISABLE_JIT else "5"))
+LONGEST = 12 if numba.config.DISABLE_JIT else 60
+
+# Name -> constructor, of everything that claims to be exact. The cubic algorithm comes in all its ways.
+EXACT = {
+    **{name: (lambda strategy, name=name: oracles.create(name, strategy)) for name in oracles.names() if name != "static"},
+    "cubic_from_nothing": lambda strategy: NederhofCubic(strategy, drop_non_critical=False, share_chart=False),
+    "cubic_sharing": lambda strategy: NederhofCubic(strategy, drop_non_critical=False),
+    "cubic_dropping": lambda strategy: NederhofCubic(strategy, share_chart=False),
+}
+
+
+def exact(name: str, strategy: str) -> Oracle:
+    try:
+        return EXACT[name](strategy)
+    except ValueError:
+        pytest.skip(f"{name} does not know {strategy}")
+
+
+@cache
+def everything(n: int) -> tuple[Trees, list]:
+    """All trees of n tokens, and all configurations of each of them as (sentence, stack, front)."""
+    trees = Trees.from_heads(random_trees.all_trees(n))
+    configurations = list(brute_force.configurations(n))
+    return trees, [(s, *c) for s in range(len(trees)) for c in configurations]
+
+
+@cache
+def all_scores(n: int, strategy: str) -> np.ndarray:
+    """What score_batch should answer to everything(n)."""
+    trees, cases = everything(n)
+    searches = [brute_force.StepScores(trees[s], strategy) for s in range(len(trees))]
+    return as_array([searches[s](stack, front) for s, stack, front in cases])
+
+
+def as_array(scores: list) -> np.ndarray:
+    return np.array([[NOT_APPLICABLE if x is None else x for x in row] for row in scores], np.int16).reshape(-1, 3)
+
+
+def test_brute_force_makes_all_projective_trees():
+    for n in range(1, 5):
+        filtered = {tuple(tree) for tree in random_trees.all_trees(n) if brute_force.is_projective(tree)}
+        assert set(brute_force.projective_trees(n)) == filtered
+
+
+@pytest.mark.parametrize("n", range(1, LARGEST + 1))
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("name", EXACT)
+def test_equals_brute_force_everywhere(name, strategy, n):
+    oracle = exact(name, strategy)
+    trees, cases = everything(n)
+    expected = all_scores(n, strategy)
+    if oracle.needs_projective_gold:
+        kept = np.flatnonzero(trees.projective)
+        number = {int(s): i for i, s in enumerate(kept)}
+        expected = expected[[s in number for s, _, _ in cases]]
+        cases = [(number[s], stack, front) for s, stack, front in cases if s in number]
+        trees = trees.select(kept)
+    scores = oracle.bind(trees).score_batch(*random_trees.batch(cases))
+    assert scores.dtype == np.int16
+    wrong = np.flatnonzero((scores != expected).any(axis=1))
+    if len(wrong):
+        s, stack, front = cases[wrong[0]]
+        pytest.fail(
+            f"{len(wrong)} of {len(cases)}; first: {trees[s]} {stack} {front}: {scores[wrong[0]]}, not {expected[wrong[0]]}"
+        )
+
+
+@given(st.data(), st.sampled_from(Strategy))
+@settings(deadline=None, max_examples=20 if numba.config.DISABLE_JIT else 200)
+def test_equal_brute_force_on_random_trees(data, strategy):
+    heads, stack, front = data.draw(
+        random_trees.trees_with_configuration(random_trees.trees(6, 9) | random_trees.projective_trees(6, 9))
+    )
+    expected = brute_force.StepScores(heads, strategy)(stack, front)
+    for name in EXACT:
+        try:
+            oracle = EXACT[name](strategy)
+        except ValueError:
+            continue
+        if not oracle.needs_projective_gold or brute_force.is_projective(heads):
+            assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected, name
+
+
+def long_walks(rng: random.Random, heads: list[list[int]], bound) -> list:
+    """Configurations along walks that stray and of which a part is skipped, the sentences mixed."""
+    cases = []
+    for s, tree in enumerate(heads):
+
+        def score(stack, front, s=s):
+            return bound.score_batch(*random_trees.batch([(s, stack, front)]))[0]
+
+        walk = random_trees.random_walk(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
+        cases += [(s, stack, front) for stack, front in walk if rng.random() < 0.5]
+    return cases
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("projective", [True, False])
+def test_equal_each_other_on_long_sentences(strategy, projective):
+    rng = random.Random(f"{strategy} {projective}")
+    draw = random_trees.random_projective_tree if projective else random_trees.random_mildly_nonprojective_tree
+    heads = [draw(rng, rng.randint(1, LONGEST)) for _ in range(40)] + [random_trees.chain(LONGEST), random_trees.star(LONGEST)]
+    if not projective:
+        heads += [random_trees.random_tree(rng, LONGEST) for _ in range(5)]
+    trees = Trees.from_heads(heads)
+    reference = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees)
+    cases = long_walks(rng, heads, reference)
+    expected = reference.score_batch(*random_trees.batch(cases))
+    compared = 0
+    for name, create in EXACT.items():
+        try:
+            oracle = create(strategy)
+        except ValueError:
+            continue
+        if projective or not oracle.needs_projective_gold:
+            scores = oracle.bind(trees).score_batch(*random_trees.batch(cases))
+            np.testing.assert_array_equal(scores, expected, err_msg=name)
+            rng.shuffle(order := list(range(len(cases))))  # no matter in which order and company they are asked for
+            scores = oracle.bind(trees).score_batch(*random_trees.batch([cases[i] for i in order]))
+            np.testing.assert_array_equal(scores, expected[order], err_msg=name)
+            compared += 1
+    assert compared >= 4
+
+
+@pytest.mark.parametrize("n", range(1, min(LARGEST, 4) + 1))
+def test_the_best_score_depends_on_the_strategy_only_if_strict(n):
+    best = {strategy: all_scores(n, strategy).max(axis=1) for strategy in Strategy}
+    np.testing.assert_array_equal(best[Strategy.LEFT_BEFORE_RIGHT], best[Strategy.ANY])
+    np.testing.assert_array_equal(best[Strategy.RIGHT_BEFORE_LEFT], best[Strategy.ANY])
+    assert (best[Strategy.STRICT_LEFT_BEFORE_RIGHT] <= best[Strategy.ANY]).all()
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
+    unique = strategy in (Strategy.LEFT_BEFORE_RIGHT, Strategy.RIGHT_BEFORE_LEFT)
+    for n in range(1, LARGEST + 1):
+        for heads in brute_force.projective_trees(n):
+            search = brute_force.StepScores(heads, strategy)
+            bound = Static(strategy).bind(Trees.from_heads([heads]))
+            stack, front, made = (0,), 1, {}
+            while random_trees.applicable_steps(stack, front, n):
+                scores = bound.score_batch(*random_trees.batch([(0, stack, front)]))[0].tolist()
+                step = scores.index(1)
+                exact_scores = search(stack, front)
+                best = [s for s in range(3) if exact_scores[s] == max(x for x in exact_scores if x is not None)]
+                assert best == [step] if unique else step in best
+                if step:
+                    made[stack[-step]] = stack[-3 + step]
+                stack, front = random_trees.apply_step(stack, front, step)
+            assert [made[token] for token in range(1, n + 1)] == list(heads)
+
+
+@given(random_trees.trees_with_configuration(random_trees.projective_trees(max_size=30)), st.sampled_from(Strategy))
+@settings(deadline=None, max_examples=20 if numba.config.DISABLE_JIT else 200)
+def test_static_answers_one_applicable_step_anywhere(case, strategy):
+    heads, stack, front = case
+    scores = Static(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
+    applicable = random_trees.applicable_steps(stack, front, len(heads))
+    assert [step for step in range(3) if scores[step] is not None] == applicable
+    assert sorted(x for x in scores if x is not None) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
+
+
+def test_static_reduces_left_where_nothing_else_is_left():
+    scores = Static().step_scores([2, 0, 2], [0, 1, 3], [])
+    assert scores[REDUCE_LEFT] == 1
+    assert scores[SHIFT] is None
+
+
+@pytest.mark.parametrize("name", oracles.names())
+def test_nonprojective_gold_is_refused_by_name_or_handled(name):
+    heads = [[0, 1], [3, 4, 0, 0]]
+    oracle = oracles.create(name)
+    if oracle.needs_projective_gold:
+        with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*nederhof_cubic"):
+            oracle.bind(Trees.from_heads(heads))
+    else:
+        # Here removing non-critical nodes would give 4.
+        assert oracle.step_scores(heads[1], [0], [1, 2, 3, 4]) == (3, None, None)
+
+
+def test_right_before_left_forbids_from_the_index_after_the_reduction():
+    """Wrong as printed in Section 4."""
+    assert NederhofCubic("right_before_left").step_scores([0, 0, 2, 0, 4], [0, 1, 2], [3, 4, 5]) == (4, 3, 3)
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+@pytest.mark.parametrize("name", oracles.names())
+def test_a_thousand_tokens(name):
+    rng = random.Random(name)
+    heads = random_trees.random_projective_tree(rng, 1000)
+    bound = oracles.create(name).bind(Trees.from_heads([heads]))
+    scores = bound.score_batch(*random_trees.batch([(0, (0,), 1), (0, (0, *range(1, 20)), 20), (0, (0,), 1001)]))
+    if name != "static":
+        assert scores[0, SHIFT] == 1000
+    assert (scores[2] == NOT_APPLICABLE).all()
+
+
+def test_too_long_a_sentence_is_refused():
+    with pytest.raises(ValueError, match="at most 9999"):
+        Trees.from_heads([random_trees.chain(10000)])
+
+
+def test_an_unknown_strategy_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="left_before_right"):
+        oracles.create("nederhof_cubic", "up_before_down")
+
+
+def test_an_empty_batch_and_an_empty_sentence():
+    bound = oracles.create("nederhof_cubic").bind(Trees.from_heads([[]]))
+    assert bound.score_batch(*random_trees.batch([])).shape == (0, 3)
+    assert (bound.score_batch(*random_trees.batch([(0, (0,), 1)])) == NOT_APPLICABLE).all()
+
+
+USE_EVERYTHING = """
+import sys
+import numba
+import oracles
+for name in oracles.names():
+    oracles.create(name).step_scores([2, 0, 2], [0, 1], [2, 3])
+oracles.create("nederhof_cubic").step_scores([2, 0, 1, 1], [0, 1], [2, 3, 4])
+oracles.projectivize([2, 0, 1, 1]), oracles.lift([2, 0, 1, 1]), oracles.count_projectivizations([2, 0, 1, 1])
+modules = [module for name, module in sys.modules.items() if name.startswith("oracles")]
+kernels = {x for module in modules for x in vars(module).values() if isinstance(x, numba.core.dispatcher.Dispatcher)}
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+def test_a_second_start_compiles_nothing():
+    command = [sys.executable, "-c", USE_EVERYTHING]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]) for _ in "12"]
+    assert int(runs[1].stdout) == 0

@@ -1,0 +1,232 @@
+"""The generic tabular algorithm: the paper's tables over every semiring, and a grammar for another transition system."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+import numba
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from oracles import Strategy
+from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles.tabular import (
+    ARC_STANDARD,
+    BEST_DERIVATION,
+    BOOLEAN,
+    COUNTING,
+    MAX_PLUS,
+    PROJECTIVE_TREES,
+    SCORE_AND_COUNT,
+    ArcStandard,
+    Configuration,
+    SplitGrammar,
+    Step,
+    edges_of,
+    parse,
+    step_scores,
+)
+from tests import brute_force, random_trees
+
+
+def over_sentence(heads, semiring):
+    """The weight of the artificial root and the tokens under Table 2."""
+
+    def edge(head, child):
+        return semiring.edge(int(child > 0 and heads[child - 1] == head), head, child)
+
+    return parse(PROJECTIVE_TREES, "a" * (len(heads) + 1), edge, semiring)
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_table_2_derives_each_projective_tree_once(n):
+    assert over_sentence([0] * n, COUNTING) == len(brute_force.projective_trees(n))
+
+
+@given(random_trees.trees(max_size=7))
+@settings(deadline=None, max_examples=60)
+def test_table_2_over_every_semiring(heads):
+    best, optimal = brute_force.best_projective_trees(heads)
+    assert over_sentence(heads, BOOLEAN) is True
+    assert over_sentence(heads, MAX_PLUS) == best
+    assert over_sentence(heads, SCORE_AND_COUNT) == (best, len(optimal))
+    score, derivation = over_sentence(heads, BEST_DERIVATION)
+    edges = edges_of(derivation)
+    assert score == best
+    assert [child for _, child in edges] == list(range(1, len(heads) + 1))
+    assert tuple(head for head, _ in edges) in optimal
+
+
+def test_the_fast_projectivization_equals_its_twin_on_longer_sentences():
+    rng = random.Random(1)
+    for n in (12, 20):
+        for heads in (random_trees.random_tree(rng, n), random_trees.random_mildly_nonprojective_tree(rng, n, 4)):
+            assert over_sentence(heads, SCORE_AND_COUNT) == oracles.count_projectivizations(heads)
+
+
+@pytest.mark.parametrize("semiring", [MAX_PLUS, BOOLEAN, COUNTING, SCORE_AND_COUNT])
+def test_the_laws_of_semirings(semiring):
+    weights = [
+        semiring.zero,
+        semiring.one,
+        semiring.edge(1, 0, 1),
+        semiring.times(semiring.edge(1, 0, 1), semiring.edge(0, 1, 2)),
+    ]
+    plus, times = semiring.plus, semiring.times
+    for a, b, c in product(weights, repeat=3):
+        assert plus(a, b) == plus(b, a)
+        assert plus(plus(a, b), c) == plus(a, plus(b, c))
+        assert times(times(a, b), c) == times(a, times(b, c))
+        assert times(a, plus(b, c)) == plus(times(a, b), times(a, c))
+        assert times(plus(a, b), c) == plus(times(a, c), times(b, c))
+    for a in weights:
+        assert plus(a, semiring.zero) == a
+        assert times(a, semiring.one) == times(semiring.one, a) == a
+        assert times(a, semiring.zero) == times(semiring.zero, a) == semiring.zero
+
+
+def reachable_trees(stack: tuple[int, ...], front: int, n: int) -> set[frozenset[tuple[int, int]]]:
+    """The sets of edges that arc-standard computations can still make."""
+    if front > n and len(stack) == 1:
+        return {frozenset()}
+    found = set()
+    for step in random_trees.applicable_steps(stack, front, n):
+        edge = {1: stack[-2:], 2: stack[:-3:-1]}.get(step)
+        for rest in reachable_trees(*random_trees.apply_step(stack, front, step), n):
+            found.add(rest | {edge} if edge else rest)
+    return found
+
+
+@pytest.mark.parametrize("n", range(1, 5))
+def test_table_4_derives_what_the_parser_can_make_each_tree_once(n):
+    for stack, front in brute_force.configurations(n):
+        string = ArcStandard().terminals(Configuration(stack, tuple(range(front, n + 1))))
+        made = parse(ARC_STANDARD, string, lambda head, child: 1, COUNTING)
+        assert made == len(reachable_trees(stack, front, n))
+
+
+def arc_standard_scores(heads, stack, front, strategy):
+    scores = step_scores(ArcStandard(strategy), heads, Configuration(stack, tuple(range(front, len(heads) + 1))))
+    return tuple(scores.get(name) for name in ("shift", "reduce_left", "reduce_right"))
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_arc_standard_equals_brute_force(strategy):
+    for n in range(1, 4):
+        for heads in random_trees.all_trees(n):
+            search = brute_force.StepScores(heads, strategy)
+            for stack, front in brute_force.configurations(n):
+                assert arc_standard_scores(heads, stack, front, strategy) == search(stack, front)
+
+
+@given(random_trees.trees_with_configuration(random_trees.trees(5, 10)), st.sampled_from(Strategy))
+@settings(deadline=None, max_examples=60)
+def test_the_fast_kernels_equal_their_twin(case, strategy):
+    heads, stack, front = case
+    expected = arc_standard_scores(heads, stack, front, strategy)
+    for options in ({}, {"share_chart": False}):
+        oracle = NederhofCubic(strategy, **options)
+        assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected
+
+
+class ArcHybrid:
+    """Another transition system (Kuhlmann, Gómez-Rodríguez and Satta 2011), the artificial root at the bottom of the stack.
+
+    shift; left_arc: the top becomes a child of the next buffer node and is popped (not the root); right_arc: the top
+    becomes a child of the element below it and is popped. So the head of a stack element is the element below it or a
+    buffer node, and a stack element takes right children only, of which only the first can come from the stack.
+    """
+
+    grammar = SplitGrammar.parse(
+        "P",
+        """
+        (P,P) -> p              # on the stack
+        (S,S) -> s              # in the buffer
+        P -> (P,P)              # childless
+        P -> (P,S)
+        S -> (S,S)
+        (S,_) -> P (S,_)        # left_arc
+        (S,_) -> S (S,_)
+        (_,S) -> (_,P) P        # right_arc to the element above
+        (_,S) -> (_,P) S        # right_arc, to a node that was in the buffer
+        (_,S) -> (_,S) S
+        """,
+    )
+
+    def terminals(self, configuration: Configuration) -> str:
+        return "p" * len(configuration.stack) + "s" * len(configuration.buffer)
+
+    def steps(self, configuration: Configuration) -> Iterator[Step]:
+        stack, buffer = configuration.stack, configuration.buffer
+        if buffer:
+            yield Step("shift", None, Configuration((*stack, buffer[0]), buffer[1:]))
+        if buffer and len(stack) >= 2:
+            yield Step("left_arc", (buffer[0], stack[-1]), Configuration(stack[:-1], buffer))
+        if len(stack) >= 2:
+            yield Step("right_arc", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer))
+
+
+def hybrid_brute_force(heads):
+    """A function from (stack, front) to the most gold edges that can still be made, by search."""
+    n = len(heads)
+
+    @cache
+    def best(stack, front):
+        options = [0] if len(stack) == 1 and front > n else []
+        if front <= n:
+            options.append(best((*stack, front), front + 1))
+        if front <= n and len(stack) >= 2:
+            options.append((heads[stack[-1] - 1] == front) + best(stack[:-1], front))
+        if len(stack) >= 2:
+            options.append((heads[stack[-1] - 1] == stack[-2]) + best(stack[:-1], front))
+        return max(options)
+
+    return best
+
+
+@pytest.mark.parametrize("n", range(1, 5))
+def test_a_grammar_for_arc_hybrid_gives_its_oracle(n):
+    every = 1 if n < 4 else 7
+    for heads in list(random_trees.all_trees(n))[::every]:
+        best = hybrid_brute_force(heads)
+        for stack, front in brute_force.configurations(n):
+            buffer = tuple(range(front, n + 1))
+            scores = step_scores(ArcHybrid(), heads, Configuration(stack, buffer))
+            expected = {}
+            if buffer:
+                expected["shift"] = best((*stack, front), front + 1)
+            if buffer and len(stack) >= 2:
+                expected["left_arc"] = (heads[stack[-1] - 1] == front) + best(stack[:-1], front)
+            if len(stack) >= 2:
+                expected["right_arc"] = (heads[stack[-1] - 1] == stack[-2]) + best(stack[:-1], front)
+            assert scores == expected
+
+
+def test_what_cannot_be_derived_weighs_zero():
+    assert parse(ARC_STANDARD, "pp", lambda head, child: 0, MAX_PLUS) == -math.inf
+    assert parse(ARC_STANDARD, "pp", lambda head, child: 1, COUNTING) == 0
+    assert parse(ARC_STANDARD, "ss", lambda head, child: BOOLEAN.zero, BOOLEAN) is False
+
+
+@pytest.mark.parametrize("rule", ["S -> S", "(S,_) -> S (_,S)", "(S,_) -> s", "S ->"])
+def test_no_rule_of_a_split_grammar_is_refused(rule):
+    with pytest.raises(ValueError, match="not a rule"):
+        SplitGrammar.parse("S", rule)
+
+
+def test_a_second_rule_for_a_terminal_is_refused():
+    with pytest.raises(ValueError, match="second rule"):
+        SplitGrammar.parse("S", "(S,S) -> a\n(P,S) -> a")
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+def test_deep_derivations_are_read_without_recursion():
+    score, derivation = over_sentence(random_trees.chain(40), BEST_DERIVATION)
+    assert score == 40
+    assert edges_of(derivation) == [(token - 1, token) for token in range(1, 41)]

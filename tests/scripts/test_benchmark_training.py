@@ -1,0 +1,76 @@
+"""The benchmark of training measures all it names, in a real run."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from benchmarks import training
+from parser.classifier.classifier import Classifier, Embedding
+from parser.transitions.features import slots_of
+from tests.toy import sentence, settings, write_conllu
+
+SMALL = ["classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1", "optimizer.batch_size=7"]
+
+
+@pytest.fixture
+def file(tmp_path) -> str:
+    rng = random.Random(0)
+    return str(write_conllu(tmp_path / "toy.conllu", [sentence([0, 1, 2], rng) for _ in range(5)]))
+
+
+def test_it_times_epochs_products_walks_and_the_start(file, capsys):
+    result = training.run([*SMALL, "--treebank-file", file, "--times", "2", "--starts", "1"])
+    measured = result["all_measurements"]
+    # Of three epochs in each of two passes, and of three walks, the first does not count.
+    assert {name: len(found) for name, found in measured.items()} == {
+        "epoch": 5,
+        "products": 5,
+        "products_by_torch_mm": 5,
+        "walk": 2,
+        "start_up": 1,
+    }
+    assert all(seconds > 0 for found in measured.values() for seconds in found)
+    assert result["epoch_over_products"] > 1
+    assert 0 < result["walk_percent_of_second_pass"] < 100
+    assert "epoch_over_products" in capsys.readouterr().err
+
+
+def test_without_a_second_pass_there_is_no_walk(file):
+    result = training.run([*SMALL, "column=2", "--treebank-file", file, "--times", "1", "--starts", "0"])
+    assert "walk_percent_of_second_pass" not in result
+    assert set(result["median_seconds"]) == {"epoch", "products", "products_by_torch_mm"}
+
+
+def test_a_start_that_fails_says_why(tmp_path):
+    with pytest.raises(ValueError, match=r"nowhere.conllu: there is no such file"):
+        training.start_up([f"treebank.train={tmp_path}/nowhere.conllu", "treebank.dev=null", "treebank.test=null"])
+
+
+@pytest.mark.parametrize("embedded", [{}, {"form": False}, {"form": True}])
+def test_the_products_are_those_of_an_epochs_updates(embedded):
+    slots = slots_of({"form": ["s0", "b0"], "upos": ["s0"]})
+    embeddings = {name: Embedding(3, trained) for name, trained in embedded.items()}
+    classifier = Classifier(slots, {"form": 9, "upos": 4}, embeddings, hidden=8, n_actions=5)
+    done: list[tuple[int, ...]] = []
+
+    def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        done.append((*a.shape, len(b)))
+        return a @ b.t()
+
+    training.seconds_of_products(classifier, 17, 7, note)
+    of_batch = [(7, 8, 5), (5, 7, 8), (7, 5, 8)]
+    if embedded:
+        of_batch += [(7, 6, 8), (8, 7, 6)]
+    if embedded.get("form"):
+        of_batch += [(7, 8, 6)]
+    of_last = [tuple(3 if side == 7 else side for side in shape) for shape in of_batch]
+    assert done == of_batch * 2 + of_last
+
+
+def test_the_share_of_the_walks_is_that_of_the_whole_pass():
+    second_pass = ["second_pass.epochs=20", "second_pass.walk_every="]
+    assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")) == pytest.approx(100 / 21)
+    assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")) == pytest.approx(300 / 23)

@@ -1,0 +1,55 @@
+"""Every configuration composes, passes the checks, and explains its keys."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from omegaconf import OmegaConf
+
+from parser.training.settings_check import check
+from tests.toy import CONFIGS, settings
+
+TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))
+RECIPES = sorted(path.stem for path in (CONFIGS / "recipe").glob("*.yaml"))
+
+
+def test_the_treebanks_of_the_contract_are_there():
+    assert {"sample", "hu", "el", "cu", "got", "da", "eu", "de"} <= set(TREEBANKS)
+
+
+@pytest.mark.parametrize(("treebank", "recipe", "column"), list(product(TREEBANKS, RECIPES, range(1, 6))))
+def test_they_compose(treebank, recipe, column):
+    made = settings(f"treebank={treebank}", f"recipe={recipe}", f"column={column}", "paths.treebanks=there")
+    check(made)
+    assert not OmegaConf.missing_keys(made)
+    assert (made.treebank.name, made.recipe, made.column) == (treebank, recipe, column)
+
+
+def test_columns_are_those_of_table_7():
+    passes = [(made.first_pass.trees, made.second_pass.trees) for made in (settings(f"column={c}") for c in range(1, 6))]
+    assert passes == [
+        ("projective_subset", None),
+        ("projectivized", None),
+        ("projective_subset", "projective_subset"),
+        ("projectivized", "projectivized"),
+        ("projectivized", "original"),
+    ]
+
+
+def test_what_is_given_wins_over_the_column():
+    made = settings("column=3", "oracle=static", "second_pass.trees=projectivized")
+    assert (made.oracle, made.second_pass.trees, made.first_pass.trees) == ("static", "projectivized", "projective_subset")
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.name)
+def test_they_name_nothing_to_call(path):
+    assert "_target_" not in path.read_text()
+
+
+def test_every_key_of_the_main_file_is_commented():
+    for line in (CONFIGS / "train.yaml").read_text().splitlines():
+        if line.startswith("hydra:"):
+            break
+        is_setting = ":" in line and not line.strip().startswith(("#", "-")) and line.partition(":")[2].strip()
+        assert not is_setting or "#" in line, line

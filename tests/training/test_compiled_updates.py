@@ -1,0 +1,181 @@
+"""The compiled updates against torch's: gradients against autograd, steps against torch.optim, products against torch.mm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser.classifier import matrix_products
+from parser.classifier.classifier import ACTIVATIONS, Classifier, Embedding
+from parser.classifier.matrix_products import product
+from parser.data.set_vocabulary import Elements
+from parser.settings import OptimizerSettings
+from parser.training.compiled.gradients import CompiledGradients, Gradient
+from parser.training.compiled.optimizer import CompiledOptimizer
+from parser.training.loss import loss_and_gradients, set_loss
+from parser.training.updates import CompiledUpdates, TorchUpdates
+from parser.transitions.arc_standard import NO_NODE
+from parser.transitions.features import slots_of
+
+SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
+SIZES = {"upos": 7, "form": 11, "deprel": 5}
+ACTIONS = 6
+
+embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 5), st.booleans()))
+decays = st.sampled_from([0.0, 0.01])
+optimizers = st.builds(
+    OptimizerSettings,
+    st.just("sgd"),
+    st.just(0.1),
+    st.just("constant"),
+    st.just("pass"),
+    st.sampled_from([0.0, 0.9]),
+    decays,
+    st.just(5),
+) | st.builds(
+    OptimizerSettings,
+    st.sampled_from(["adam", "adamw"]),
+    st.just(0.01),
+    st.just("constant"),
+    st.just("pass"),
+    st.just(0.0),
+    decays,
+    st.just(5),
+)
+
+
+# Of upos, where its values are taken for sets; one has no element, and the pairs are in no order.
+SETS = Elements(np.array([3, 0, 1, 2, 3, 5, 6, 6, 6]), np.array([3, 0, 1, 2, 4, 5, 3, 4, 7]), n_elements=8)
+
+
+def make(
+    embedded: dict[str, Embedding], activation: str = "relu", dropouts: Sequence[float] = (0.0, 0.0, 0.0), sets: bool = False
+) -> Classifier:
+    torch.manual_seed(0)
+    elements = {"upos": SETS} if sets and "upos" in embedded else {}
+    return Classifier(SLOTS, SIZES, embedded, 8, ACTIONS, activation, *dropouts, elements)
+
+
+def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right actions, anywhere in the row."""
+    rng = np.random.default_rng(seed)
+    features = np.stack([rng.integers(0, SIZES[slot.attribute], size) for slot in SLOTS], axis=1).astype(np.int32)
+    targets = np.stack([rng.permutation(ACTIONS)[:width] for _ in range(size)])
+    missing = rng.random((size, width)) < 0.5
+    missing[np.arange(size), rng.integers(0, width, size)] = False
+    return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))
+
+
+@given(embeddings, st.booleans(), st.sampled_from(list(ACTIVATIONS)), st.integers(1, 9), st.integers(1, 4), st.integers(0, 99))
+def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, size, width, seed):
+    classifier = make(embedded, activation, sets=sets)
+    compiled = CompiledGradients(classifier)
+    compiled.loss(*random_batch(7, 2, seed + 1))  # leaves rows behind that the next batch may not use
+    features, targets = random_batch(size, width, seed)
+    loss = compiled.loss(features, targets)
+    exact = deepcopy(classifier).double()  # of scores as high as 60, autograd's own losses are off by 1e-6 in single precision
+    expected = set_loss(exact(features), targets)
+    expected.backward()
+    assert loss == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
+    trained = {name: parameter for name, parameter in exact.named_parameters() if parameter.requires_grad}
+    assert list(compiled.gradients) == list(trained)
+    for name, parameter in trained.items():
+        found = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape).double()
+        gradient = torch.zeros_like(found) if parameter.grad is None else parameter.grad
+        torch.testing.assert_close(found, gradient, rtol=1e-5, atol=1e-5 * max(1.0, float(gradient.abs().max())))
+
+
+@pytest.mark.parametrize("dropouts", [(0.5, 0.0, 0.0), (0.5, 0.25, 0.0), (0.0, 0.0, 0.3), (0.2, 0.3, 0.4)])
+def test_dropout_draws_the_same_masks(dropouts):
+    embedded = {"form": Embedding(4, trained=True), "upos": Embedding(3, trained=True)}
+    classifier = make(embedded, dropouts=dropouts, sets=True)
+    features, targets = random_batch(9, 1, 0)
+    compiled = CompiledGradients(classifier)
+    torch.manual_seed(3)
+    found = [compiled.loss(features, targets) for _ in range(5)]
+    torch.manual_seed(3)
+    expected = [float(loss_and_gradients(classifier, features, targets)) for _ in range(5)]
+    assert found == pytest.approx(expected, rel=1e-5)
+    assert len(set(found)) == 5
+    for name, parameter in classifier.named_parameters():
+        gradient = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape)
+        torch.testing.assert_close(gradient, parameter.grad, msg=name)
+
+
+@given(optimizers, st.integers(0, 99))
+def test_a_compiled_optimizer_steps_as_torch_does(settings, seed):
+    rng = np.random.default_rng(seed)
+    shapes = {"table": (6, 3), "bias": (4,)}
+    start = {name: torch.from_numpy(rng.normal(size=shape).astype(np.float32)) for name, shape in shapes.items()}
+    ours, theirs = ({name: torch.nn.Parameter(t.clone()) for name, t in start.items()} for _ in range(2))
+    kinds = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+    more = {"momentum": settings.momentum, "nesterov": settings.momentum > 0} if settings.name == "sgd" else {}
+    reference = kinds[settings.name](theirs.values(), weight_decay=settings.weight_decay, **more)
+    optimizer = CompiledOptimizer(ours, settings)
+    for step in range(4):
+        rate = settings.learning_rate / (step + 1)
+        reference.param_groups[0]["lr"] = rate
+        gradients = {}
+        for name, parameter in theirs.items():
+            rows = 1 if parameter.ndim == 1 else len(parameter)
+            # What stands in the rows that are not used must not matter.
+            values = rng.normal(size=parameter.numel()).astype(np.float32).reshape(rows, -1)
+            gradients[name] = Gradient(values, rng.random(rows) < 0.6)
+            parameter.grad = torch.from_numpy(gradients[name].dense()).reshape(parameter.shape)
+        reference.step()
+        optimizer.step(gradients, rate)
+        for name in shapes:
+            torch.testing.assert_close(ours[name], theirs[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
+@pytest.mark.parametrize("kinds", [(CompiledUpdates, TorchUpdates), (TorchUpdates, CompiledUpdates)])
+def test_either_kind_of_updates_goes_on_from_the_state_of_the_other(name, momentum, kinds):
+    settings = OptimizerSettings(name, 0.05, "constant", "pass", momentum, 0.01, 5)
+    classifier, other = (make({"form": Embedding(4, trained=True)}) for _ in range(2))
+    one_way, first, second = CompiledUpdates(classifier, settings), *(kind(other, settings) for kind in kinds)
+    for batch in range(3):
+        one_way.update(*random_batch(5, 1, batch), 0.05)
+        first.update(*random_batch(5, 1, batch), 0.05)
+    second.restore(first.state())
+    for batch in range(3, 6):
+        one_way.update(*random_batch(5, 1, batch), 0.05)
+        second.update(*random_batch(5, 1, batch), 0.05)
+    for (label, found), expected in zip(other.named_parameters(), classifier.parameters(), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5, msg=label)
+
+
+@pytest.mark.parametrize("embedded", [{}, {"upos": Embedding(3, trained=True)}])
+@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("value", [-1, 1000])
+def test_a_value_that_has_no_row_is_an_error(embedded, sets, value):
+    features, targets = random_batch(3, 1, 0)
+    features[1, 0] = value
+    with pytest.raises(IndexError, match="a feature has a value that the classifier has no"):
+        CompiledGradients(make(embedded, sets=sets)).loss(features, targets)
+
+
+@given(st.tuples(*[st.integers(1, 70)] * 3), st.booleans(), st.booleans(), st.booleans())
+def test_products_are_those_of_torch(sizes, turn_a, turn_b, biased):
+    m, n, k = sizes
+    torch.manual_seed(0)
+    a = torch.randn(k, m).t() if turn_a else torch.randn(m, k)
+    b = torch.randn(k, n).t() if turn_b else torch.randn(n, k)
+    bias = torch.randn(n) if biased else None
+    found = product(a, b, bias)
+    assert found.is_contiguous()
+    torch.testing.assert_close(found, a @ b.t() + (0 if bias is None else bias), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_products_without_onednn(monkeypatch, biased):
+    a, b, bias = torch.randn(3, 4), torch.randn(5, 4), torch.randn(5) if biased else None
+    with_it = product(a, b, bias)
+    monkeypatch.setattr(matrix_products, "_ONEDNN", False)
+    torch.testing.assert_close(product(a, b, bias), with_it)

@@ -1,0 +1,223 @@
+"""Gold computations lead to the gold trees; exploration follows the classifier and teaches optimal steps."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import oracles
+from oracles import Trees
+from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary
+from parser.decoding.lockstep import parse_in_lockstep
+from parser.training.exploration import Examples, Policy, Target, TrainingSentences, Walk, _choose, explore, gold_examples
+from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
+from parser.transitions.features import FeatureTable, slots_of
+from tests.random_trees import random_projective_tree, random_tree
+from tests.toy import sentence
+
+TEMPLATES = {"form": ["s0", "s1", "b0"], "deprel": ["s0.l1"]}
+
+
+class Toy:
+    """Sentences over given trees, with everything that a walk needs."""
+
+    def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
+        rng = random.Random(seed)
+        self.sentences = [sentence(heads, rng) for heads in trees]
+        self.encoder = Encoder({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
+        self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
+        packed = Trees.from_heads(trees)
+        numbers = np.full(len(packed.heads), NO_NODE, np.int32)
+        deprels = [deprel for s in self.sentences for deprel in s.deprels]
+        numbers[packed.heads >= 0] = np.array(self.relations.encode(deprels)) - N_RESERVED
+        self.data = TrainingSentences(self.encoder.encode(self.sentences), packed, numbers)
+        self.system = ArcStandard(len(self.relations.symbols), self.relations.symbols.index("root"))
+        self.table = FeatureTable(slots_of(TEMPLATES), self.encoder.attributes)
+
+
+def replay(toy: Toy, examples: Examples) -> Configurations:
+    """Takes the targets of examples in the order in which a walk over a single sentence gave them."""
+    now = Configurations.initial(toy.data.trees.lengths)
+    for target in examples.targets[:, 0]:
+        toy.system.apply(now, np.array([0]), np.array([target]))
+    return now
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gold_computations_make_the_gold_tree(seed):
+    rng = random.Random(seed)
+    toy = Toy([random_projective_tree(rng, rng.randint(1, 15))], seed)
+    oracle = oracles.create("static").bind(toy.data.trees)
+    examples = gold_examples(toy.data, oracle, toy.system, toy.table)
+    n = len(toy.sentences[0].heads)
+    assert len(examples) == 2 * n
+    now = replay(toy, examples)
+    assert len(now.unfinished()) == 0
+    assert now.heads[0, 1 : n + 1].tolist() == toy.sentences[0].heads
+    assert [toy.relations.symbols[r] for r in now.relations[0, 1 : n + 1]] == toy.sentences[0].deprels
+
+
+def test_gold_computations_of_many_sentences_are_those_of_each():
+    rng = random.Random(1)
+    trees = [random_projective_tree(rng, n) for n in (3, 7, 3, 1, 5)]
+    toy = Toy(trees)
+    together = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
+    assert len(together) == 2 * sum(map(len, trees))
+    again = gold_examples(toy.data, oracles.create("nederhof_cubic").bind(toy.data.trees), toy.system, toy.table)
+    np.testing.assert_array_equal(together.features, again.features)  # on the gold path the eager step is the only optimum
+    np.testing.assert_array_equal(together.targets, again.targets)
+
+
+def perfect_scorer(toy: Toy, examples: Examples):
+    """Scores the gold action highest for the features of ``examples``, which must determine it."""
+    known = {tuple(f): t for f, t in zip(examples.features.tolist(), examples.targets[:, 0].tolist(), strict=True)}
+
+    def score(features):
+        scores = np.zeros((len(features), toy.system.n_actions), np.float32)
+        for row, values in enumerate(features.tolist()):
+            scores[row, known.get(tuple(values), 0)] = 1
+        return scores
+
+    return score
+
+
+def random_scorer(toy: Toy, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    return lambda features: rng.random((len(features), toy.system.n_actions), np.float32)
+
+
+def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
+    toy = Toy([[2, 3, 0, 5, 3]])
+    bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
+    gold = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
+    scorer = perfect_scorer(toy, gold)
+    examples, report = explore(toy.data, bound, toy.system, toy.table, scorer)
+    np.testing.assert_array_equal(examples.features, gold.features)
+    np.testing.assert_array_equal(examples.targets, gold.targets)
+    assert (report.left_optimum_percent, report.reached_gold_percent, report.lost_edges) == (0, 100, 0)
+    assert report.steps == 10
+    parses = parse_in_lockstep(toy.data.sentences, toy.system, toy.table, scorer)
+    np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
+    np.testing.assert_array_equal(parses.relations, toy.data.relations)
+
+
+def test_losses_of_a_walk_are_the_edges_that_its_tree_lacks():
+    """Projective gold trees can be reached from the start, so what is lost step by step is what is missing at the end."""
+    rng = random.Random(3)
+    toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
+    bound = oracles.create("nederhof_cubic", "any").bind(toy.data.trees)
+    _, report = explore(toy.data, bound, toy.system, toy.table, random_scorer(toy, 5))
+    now = Configurations.initial(np.sort(toy.data.trees.lengths))
+    order = np.argsort(toy.data.trees.lengths, kind="stable")
+    scorer = random_scorer(toy, 5)
+    while len(rows := now.unfinished()):
+        values = toy.table.extract(now, rows, toy.data.sentences, order)
+        toy.system.apply(now, rows, toy.system.best_actions(scorer(values), now, rows))
+    wrong = 0
+    for row, s in enumerate(order):
+        gold = toy.data.trees[s]
+        wrong += sum(a != b for a, b in zip(now.heads[row, 1:].tolist(), gold, strict=False))
+    assert 0 < wrong == report.lost_edges
+
+
+def policies_and_losses(*walks: Walk) -> list[int]:
+    """Edges lost on walks of a classifier that is often wrong."""
+    rng = random.Random(3)
+    toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
+    bound = oracles.create("nederhof_linear").bind(toy.data.trees)
+    generator = np.random.default_rng(7)
+
+    def lost(walk: Walk) -> int:
+        scorer = random_scorer(toy, 5)
+        return explore(toy.data, bound, toy.system, toy.table, scorer, walk=walk, generator=generator)[1].lost_edges
+
+    return [lost(walk) for walk in walks]
+
+
+def test_a_mixed_walk_follows_the_prediction_as_often_as_asked():
+    prediction, always, half, never = policies_and_losses(
+        Walk(), Walk(Policy.MIXED, 1.0), Walk(Policy.MIXED, 0.5), Walk(Policy.MIXED, 0.0)
+    )
+    assert prediction == always > half > never == 0
+
+
+def test_a_sampled_walk_follows_the_distribution():
+    """A sure classifier is followed; one that is not sure is left now and then."""
+    toy = Toy([[2, 3, 0, 5, 3]])
+    bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
+    gold = gold_examples(toy.data, oracles.create("static").bind(toy.data.trees), toy.system, toy.table)
+    scorer = perfect_scorer(toy, gold)
+    lost = {}
+    for sureness in (100, 0):
+        reports = [
+            explore(
+                toy.data,
+                bound,
+                toy.system,
+                toy.table,
+                lambda features, by=sureness: by * scorer(features),
+                walk=Walk(Policy.SAMPLE),
+                generator=np.random.default_rng(seed),
+            )[1]
+            for seed in range(20)
+        ]
+        lost[sureness] = [report.lost_edges for report in reports]
+    assert set(lost[100]) == {0}
+    assert len(set(lost[0])) > 1
+
+
+@pytest.mark.parametrize("target", list(Target))
+def test_targets_are_optimal_steps_with_gold_relations(target):
+    rng = random.Random(2)
+    toy = Toy([random_tree(rng, rng.randint(2, 9)) for _ in range(40)])
+    bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
+    seen: dict[str, list] = {"scores": [], "optimal": []}
+    inner = random_scorer(toy)
+
+    def scorer(features):
+        seen["scores"].append(inner(features))
+        return seen["scores"][-1]
+
+    class Recording:
+        def score_batch(self, *configuration):
+            scores = bound.score_batch(*configuration)
+            seen["optimal"].append(scores == scores.max(axis=1, keepdims=True))
+            return scores
+
+    examples, report = explore(toy.data, Recording(), toy.system, toy.table, scorer, target)
+    scores, optimal = np.concatenate(seen["scores"]), np.concatenate(seen["optimal"])
+    assert report.mean_optimal_steps == pytest.approx(optimal.sum(axis=1).mean())
+    for row, targets in enumerate(examples.targets):
+        actions = targets[targets != NO_NODE]
+        steps = toy.system.action_steps[actions]
+        assert optimal[row, steps].all()
+        if target is Target.MARGINAL:
+            assert len(actions) == optimal[row].sum()
+        elif target is Target.FIXED_ORDER:
+            assert steps.tolist() == [max(np.flatnonzero(optimal[row]))]
+        else:
+            [chosen] = actions
+            [own] = np.unique(steps)
+            others = [s for s in np.flatnonzero(optimal[row]) if s != own]
+            if not others:
+                continue
+            if 0 in others:  # shift has one action alone, so its score is known
+                assert scores[row, chosen] >= scores[row, 0]
+
+
+def test_choices_among_optimal_actions():
+    actions = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
+    scores = np.array([[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]], np.float32)
+    assert _choose(actions, scores, Target.OWN_BEST).tolist() == [[2], [5], [0], [3]]
+    assert _choose(actions, scores, Target.FIXED_ORDER).tolist() == [[5], [5], [2], [3]]
+    assert _choose(actions, scores, Target.MARGINAL).tolist() == actions.tolist()
+
+
+def test_joining_examples_pads_the_narrower_targets():
+    a = Examples(np.zeros((2, 3), np.int32), np.array([[1], [2]], np.int32))
+    b = Examples(np.ones((1, 3), np.int32), np.array([[4, NO_NODE, 5]], np.int32))
+    joined = a.join(b)
+    assert joined.features.tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
+    assert joined.targets.tolist() == [[1, NO_NODE, NO_NODE], [2, NO_NODE, NO_NODE], [4, NO_NODE, 5]]

@@ -1,0 +1,303 @@
+"""Whole runs on tiny treebanks: learning by heart, determinism, resuming, what is written, what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from parser.data.treebank import TreebankError, read_treebank
+from parser.model import Model
+from parser.settings import SettingsError
+from parser.training import checkpoint, passes
+from parser.training.checkpoint import CheckpointError
+from parser.training.passes import train
+from parser.training.tensorboard import final_table
+from tests.random_trees import random_mildly_nonprojective_tree
+from tests.toy import sentence, settings, write_conllu
+
+SMALL = [
+    "classifier.hidden=32",
+    "vectors.dimensions=16",
+    "optimizer.batch_size=20",
+    "first_pass.epochs=3",
+    "second_pass.epochs=3",
+]
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory) -> Path:
+    rng = random.Random(0)
+    trees = []
+    while len(trees) < 30:  # with a single child of the root, as gold data must have
+        heads = random_mildly_nonprojective_tree(rng, rng.randint(2, 9))
+        if heads.count(0) == 1:
+            trees.append(heads)
+    return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", [sentence(heads, rng) for heads in trees])
+
+
+def run(treebank: Path, *overrides: str):
+    files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
+    return settings("treebank.name=toy", *files, *SMALL, *overrides)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir())}
+
+
+@pytest.fixture(scope="module")
+def finished(treebank, tmp_path_factory) -> tuple[Path, dict]:
+    folder = tmp_path_factory.mktemp("run")
+    return folder, train(run(treebank), folder)
+
+
+def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
+    """Random trees cannot be guessed, so only a parser that has learned them gets them right."""
+    metrics = train(
+        run(
+            treebank,
+            "column=5",
+            "classifier.hidden=128",
+            "optimizer.name=adam",
+            "optimizer.learning_rate=0.01",
+            "vectors.trained=true",
+            "first_pass.epochs=30",
+            "second_pass.epochs=30",
+            "second_pass.walk_every=5",
+        ),
+        tmp_path,
+    )
+    trees = read_treebank(treebank).trees
+    words, projective_words = trees.lengths.sum(), trees.lengths[trees.projective].sum()
+    assert metrics["test"]["las"] > 100 * projective_words / words  # all of the projective ones, and much of the others
+    assert metrics["test"]["las"] > 90
+
+
+def test_what_a_run_writes(finished):
+    folder, metrics = finished
+    assert json.loads((folder / "metrics.json").read_text()) == metrics
+    keys = {"treebank", "column", "recipe", "oracle", "strategy", "seed", "train", "dev", "test", "after_first_pass", "seconds"}
+    assert keys < set(metrics)
+    scores = {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
+    for figures in (metrics["dev"], metrics["test"], metrics["after_first_pass"]["dev"], metrics["after_first_pass"]["test"]):
+        assert set(figures) == scores
+        assert all(0 <= value <= 100 for value in figures.values())
+    assert metrics["train"]["sentences"] == 30
+    assert list(folder.glob("events.out.tfevents.*"))
+    assert not list(folder.glob("*checkpoint*"))
+    assert "test at the end" in final_table(metrics)
+
+
+def test_tensorboard_events(finished):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder, metrics = finished
+    events = EventAccumulator(str(folder)).Reload()
+    tags = set(events.Tags()["scalars"])
+    for name in ("first_pass", "second_pass"):
+        for tag in ("training_loss", "dev_uas", "dev_las"):
+            assert len(events.Scalars(f"{name}/{tag}")) == 3
+    walk = {"left_optimum_percent", "mean_optimal_steps", "reached_gold_percent"}
+    assert {f"second_pass/{tag}" for tag in walk} < tags
+    assert events.Scalars("final/test_las")[0].value == pytest.approx(metrics["test"]["las"])
+
+
+def test_the_written_model_gives_the_reported_figures(finished, treebank):
+    folder, metrics = finished
+    sentences = read_treebank(treebank).sentences
+    parses = Model.load(folder / "model").parse(sentences)
+    heads = [head for s in sentences for head in s.heads]
+    predicted = [h for a, b in zip(parses.offsets, parses.offsets[1:], strict=False) for h in parses.heads[a + 1 : b]]
+    assert 100 * sum(a == b for a, b in zip(heads, predicted, strict=True)) / len(heads) == pytest.approx(
+        metrics["test"]["uas"]
+    )
+
+
+def test_the_same_seed_gives_the_same_bytes(finished, treebank, tmp_path):
+    folder, metrics = finished
+    again = train(run(treebank), tmp_path)
+    assert files_of(tmp_path) == files_of(folder)
+    assert {k: v for k, v in again.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
+
+
+def test_another_seed_gives_another_model(finished, treebank, tmp_path):
+    train(run(treebank, "seed=2"), tmp_path)
+    assert files_of(tmp_path) != files_of(finished[0])
+
+
+class KilledError(Exception):
+    """Stands for the death of the process."""
+
+
+@pytest.mark.parametrize("epochs_until_death", [1, 3, 4, 5])
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        [],
+        ["classifier.dropout=0.5", "keep=last", "second_pass.walk_every=2", "second_pass.examples=join"],
+        ["recipe=accurate", *SMALL, "second_pass.policy=sample"],
+    ],
+)
+def test_a_killed_run_goes_on_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death, overrides):
+    whole = train(run(treebank, *overrides), tmp_path / "whole")
+    saved = 0
+    save = checkpoint.save
+
+    def save_and_die(*arguments):
+        nonlocal saved
+        save(*arguments)
+        saved += 1
+        if saved == epochs_until_death:
+            raise KilledError
+
+    monkeypatch.setattr(passes.checkpoint, "save", save_and_die)
+    with pytest.raises(KilledError):
+        train(run(treebank, *overrides), tmp_path / "killed")
+    monkeypatch.undo()
+    assert not (tmp_path / "killed" / "model").exists()
+    resumed = train(run(treebank, *overrides), tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    assert resumed["test"] == whole["test"]
+    assert resumed["after_first_pass"] == whole["after_first_pass"]
+
+
+def test_other_settings_do_not_go_on_with_a_killed_run(treebank, tmp_path, monkeypatch):
+    save = checkpoint.save
+
+    def save_and_die(*arguments):
+        save(*arguments)
+        raise KilledError
+
+    monkeypatch.setattr(passes.checkpoint, "save", save_and_die)
+    with pytest.raises(KilledError):
+        train(run(treebank), tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(CheckpointError, match="resume=false"):
+        train(run(treebank, "column=2"), tmp_path)
+    train(run(treebank, "column=2", "resume=false"), tmp_path)
+
+
+@pytest.mark.parametrize("column", [1, 2, 3, 4, 5])
+def test_every_column_of_table_7(treebank, tmp_path, column):
+    metrics = train(run(treebank, f"column={column}"), tmp_path)
+    assert metrics["column"] == column
+    if column <= 2:
+        assert metrics["after_first_pass"]["test"] == metrics["test"]
+    assert ("second_pass_walk" in metrics["seconds"]) == (column > 2)
+
+
+def test_a_first_pass_can_be_shared(treebank, tmp_path):
+    first = train(run(treebank, "column=2"), tmp_path / "first")
+    second = train(run(treebank, "column=5", f"first_pass.model={tmp_path}/first/model"), tmp_path / "second")
+    assert second["after_first_pass"] == first["after_first_pass"]
+    assert "first_pass_fit" not in second["seconds"]
+    with pytest.raises(SettingsError, match="other features"):
+        train(run(treebank, "classifier.hidden=33", f"first_pass.model={tmp_path}/first/model"), tmp_path / "third")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["second_pass.target=marginal"],
+        ["second_pass.target=fixed_order", "second_pass.start_from_first_pass=false"],
+        ["second_pass.examples=join", "second_pass.target=marginal"],
+        ["features.form=[]", "+features.lower=[s0,b0]", "vectors.attribute=lower"],
+        ["features.form=[]", "features.upos=[]", "+features.xpos=[s0]", "+features.feats=[s0,b0.l1]"],
+        ["single_root=false", "projectivization=arbitrary", "strategy=right_before_left"],
+        ["treebank.dev=null", "treebank.test=null"],
+    ],
+)
+def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
+    metrics = train(run(treebank, *overrides), tmp_path)
+    assert (metrics["test"] is None) == ("treebank.test=null" in overrides)
+
+
+@pytest.mark.parametrize("missing", [(), ("upos",), ("xpos", "feats"), ("upos", "xpos", "feats")])
+@pytest.mark.parametrize("vectors", [(), ("vectors.attribute=null", "+embeddings.form=8")])
+def test_the_accurate_recipe_copes_with_missing_columns(tmp_path, missing, vectors, caplog):
+    """Each sentence has its own tags, so that a parser which reads any column can learn the trees by heart."""
+    rng = random.Random(4)
+    sentences = []
+    for i in range(12):
+        heads = [0, *(rng.randint(1, n) for n in range(1, 5))]
+        columns = {name: "_" if name in missing else f"{name}={i % 4}|x={i % 3}" for name in ("upos", "xpos", "feats")}
+        made = sentence(heads, rng)
+        sentences.append(replace(made, **{name: [value] * len(heads) for name, value in columns.items()}))
+    file = write_conllu(tmp_path / "toy.conllu", sentences)
+    small = ("vectors.dimensions=8", "optimizer.batch_size=20", "optimizer.learning_rate=0.01", "second_pass.epochs=20")
+    metrics = train(run(file, "recipe=accurate", *small, "classifier.hidden=64", *vectors), tmp_path / "run")
+    left_out = {name for name in ("upos", "xpos", "feats", "feats_pairs") if f"every word has {name} '_'" in caplog.text}
+    assert left_out == {*missing, *(["feats_pairs"] if "feats" in missing else [])}
+    assert metrics["test"]["uas"] > 60
+    assert Model.load(tmp_path / "run" / "model").parse(sentences).heads.max() <= 5
+
+
+def test_an_earlier_vector_and_a_learned_one_for_the_same_attribute_are_refused(treebank, tmp_path):
+    with pytest.raises(SettingsError, match="drop one"):
+        train(run(treebank, "+embeddings.form=8"), tmp_path)
+
+
+def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
+    with pytest.raises(SettingsError, match="no feature slot is left"):
+        train(run(treebank, "features.form=[]", "features.upos=[]", "features.deprel=[]"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("column=7", "column=7 is unknown; known: 1, 2, 3, 4, 5"),
+        ("oracle=delphi", "oracle=delphi is unknown; known: static, "),
+        ("strategy=lucky", "strategy=lucky is unknown; known: left_before_right"),
+        ("optimizer.name=lbfgs", "known: sgd, adam"),
+        ("classifier.activation=step", "known: relu"),
+        ("classifier.dropout=1", "dropout=1"),
+        ("second_pass.trees=some", "known: null, projective_subset"),
+        ("treebank.train=null", "treebank.train=FILE"),
+        ("optimizer.batch_size=0", "at least 1"),
+        ("optimizer.schedule_over=night", "known: pass, run"),
+        ("second_pass.policy=wander", "known: prediction, mixed, sample"),
+        ("second_pass.follow=1.5", "from 0 to 1"),
+        ("classifier.slot_dropout=1", "slot_dropout=1"),
+        ("classifier.word_dropout=-1", "word_dropout=-1"),
+        ("+embeddings.shape=3", "embeddings.shape: there is no such attribute; known: form"),
+        ("+embeddings.upos=0", "embeddings.upos=0 is too small"),
+        ("+features.feats_pairs=[s0]", "give embeddings.feats_pairs"),
+    ],
+)
+def test_settings_that_cannot_be(treebank, tmp_path, override, message):
+    with pytest.raises(SettingsError) as raised:
+        train(run(treebank, override), tmp_path)
+    assert message in str(raised.value)
+
+
+def test_a_loss_that_runs_away_is_an_error(treebank, tmp_path):
+    with pytest.raises(SettingsError, match=r"learning_rate=1e\+20 is too high"):
+        train(run(treebank, "optimizer.learning_rate=1e20"), tmp_path)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
+    with pytest.raises(ValueError, match="no device 'tpu' here; there is cpu"):
+        train(run(treebank, "device=tpu"), tmp_path)
+
+
+def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_the_first(treebank, tmp_path):
+    with pytest.raises(ValueError, match=r"needs projective gold trees.*nederhof_cubic"):
+        train(run(treebank, "column=5", "oracle=static"), tmp_path)
+    assert not (tmp_path / "checkpoint.safetensors").exists()
+
+
+def test_a_missing_treebank_is_named(tmp_path):
+    with pytest.raises(TreebankError, match=r"nowhere.conllu"):
+        train(settings("treebank.train=nowhere.conllu"), tmp_path)
+
+
+def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_path, caplog):
+    other = tmp_path / "other.conllu"
+    other.write_text(treebank.read_text().replace("\tobj\t", "\tobj:strange\t"))
+    metrics = train(run(treebank, f"treebank.test={other}"), tmp_path / "run")
+    assert "obj:strange" in caplog.text
+    assert metrics["test"]["las"] <= metrics["test"]["las_universal"]

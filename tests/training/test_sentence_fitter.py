@@ -1,0 +1,209 @@
+"""Fitting a classifier with its encoder, batch by batch, and whole runs with model=bilstm."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+from torch import nn
+
+import oracles
+from parser.classifier.classifier import Classifier
+from parser.classifier.context import CONTEXT, places_of
+from parser.decoding.file_parsing import parse_file
+from parser.model import Model
+from parser.settings import OptimizerSettings, SettingsError
+from parser.training import checkpoint, passes
+from parser.training.exploration import NO_NODE, TrainingSentences, gold_examples
+from parser.training.fitter import Span
+from parser.training.loss import set_loss
+from parser.training.passes import train
+from parser.training.sentence_fitter import SentenceFitter
+from parser.training.settings_check import check
+from tests.classifier.test_context import random_model
+from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
+from tests.toy import sentence, settings, write_conllu
+
+SMALL = [
+    "recipe=accurate",
+    "model=bilstm",
+    "encoder.hidden=12",
+    "classifier.hidden=24",
+    "vectors.dimensions=8",
+    "optimizer.batch_size=60",
+    "first_pass.epochs=2",
+    "second_pass.epochs=2",
+]
+
+
+@pytest.fixture(scope="module")
+def training_data():
+    """A model with random weights, sentences and their gold examples."""
+    rng = random.Random(3)
+    trees = [random_projective_tree(rng, rng.randint(1, 9)) for _ in range(25)]
+    sentences = [sentence(heads, rng) for heads in trees]
+    model = random_model(sentences)
+    gold = oracles.Trees.from_heads(trees)
+    encoded = model.encoder.encode(sentences)
+    relations = np.full(len(gold.heads), NO_NODE, np.int32)
+    relations[gold.heads >= 0] = [rng.randrange(4) for _ in range(int((gold.heads >= 0).sum()))]
+    data = TrainingSentences(encoded, gold, relations)
+    return model, encoded, gold_examples(data, oracles.create("static").bind(gold), model.system, model.table)
+
+
+def fitter_of(model, encoded, batch_size: int, learning_rate: float = 0.0) -> SentenceFitter:
+    wanted = OptimizerSettings("adam", learning_rate, "constant", "pass", 0.0, 0.0, batch_size)
+    return SentenceFitter(model.classifier, model.slots, encoded, wanted, 5.0, Span(0, 1), None)
+
+
+@pytest.mark.parametrize("batch_size", [1, 40, 10_000])
+def test_a_batch_holds_whole_sentences_and_an_epoch_every_example_once(training_data, batch_size):
+    model, encoded, examples = training_data
+    batches = list(fitter_of(model, encoded, batch_size)._batches(examples, torch.Generator().manual_seed(1)))
+    assert sorted(np.concatenate([batch.examples for batch in batches])) == list(range(len(examples)))
+    assert sorted(np.concatenate([batch.places for batch in batches])) == list(range(encoded.offsets[-1]))
+    context = [i for i, slot in enumerate(model.slots) if slot.attribute == CONTEXT]
+    for batch in batches:
+        read = examples.features[batch.examples][:, context]
+        assert set(read[read >= 3] - 3) <= set(batch.places)
+        assert batch.lengths.sum() == len(batch.places)
+
+
+def test_the_loss_of_batches_is_that_of_the_plain_classifier_over_all_sentences(training_data, monkeypatch):
+    """Without dropout, and with a learning rate of zero, so that nothing changes on the way."""
+    model, encoded, examples = training_data
+    monkeypatch.setattr(model.classifier, "train", lambda mode=True: model.classifier)
+    nn.Module.train(model.classifier, False)
+    with torch.no_grad():
+        scores = Classifier.forward(model.reader(encoded), torch.from_numpy(examples.features))
+    expected = float(set_loss(scores, torch.from_numpy(examples.targets).long()))
+    for batch_size in (40, 10_000):
+        found = fitter_of(model, encoded, batch_size).fit_epoch(examples, 0, torch.Generator().manual_seed(1))
+        assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_gradients_are_those_of_the_plain_classifier(training_data, monkeypatch):
+    model, encoded, examples = training_data
+    monkeypatch.setattr(model.classifier, "train", lambda mode=True: model.classifier)
+    nn.Module.train(model.classifier, False)
+    fitter = fitter_of(model, encoded, 10_000)
+    model.classifier.zero_grad()
+    (batch,) = fitter._batches(examples, torch.Generator().manual_seed(1))
+    fitter._loss(batch, examples).backward()
+    found = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
+    model.classifier.zero_grad()
+    everything = places_of(encoded, np.arange(len(encoded)))
+    vectors = model.classifier.words(torch.from_numpy(encoded.values[:-1, everything].T.copy()), encoded.lengths + 1)
+    scores = Classifier.forward(model.classifier.with_context(vectors), torch.from_numpy(examples.features))
+    set_loss(scores, torch.from_numpy(examples.targets).long()).backward()
+    for name, parameter in model.classifier.named_parameters():
+        torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
+    model.classifier.zero_grad()
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory):
+    rng = random.Random(0)
+    trees = []
+    while len(trees) < 20:
+        heads = random_mildly_nonprojective_tree(rng, rng.randint(2, 8))
+        if heads.count(0) == 1:
+            trees.append(heads)
+    return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", [sentence(heads, rng) for heads in trees])
+
+
+def run(treebank, *overrides: str):
+    files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
+    return settings("treebank.name=toy", *files, *SMALL, *overrides)
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir())}
+
+
+def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
+    """Random trees cannot be guessed, so only a parser that has learned them gets them right."""
+    eager = ["encoder.dropout=0", "encoder.attribute_dropout=0", "classifier.input_dropout=0", "classifier.dropout=0"]
+    more = [
+        "encoder.hidden=32",
+        "optimizer.batch_size=20",
+        "optimizer.learning_rate=0.01",
+        "first_pass.epochs=30",
+        "second_pass.epochs=30",
+    ]
+    metrics = train(run(treebank, *eager, *more, "classifier.word_dropout=0", "classifier.hidden=64"), tmp_path)
+    assert metrics["model"] == "bilstm"
+    assert metrics["test"]["las"] > 90
+
+
+@pytest.mark.parametrize("epochs_until_death", [1, 3])
+def test_a_killed_run_goes_on_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death):
+    train(run(treebank), tmp_path / "whole")
+    saved = 0
+    save = checkpoint.save
+
+    class KilledError(Exception):
+        """Stands for the death of the process."""
+
+    def save_and_die(*arguments):
+        nonlocal saved
+        save(*arguments)
+        saved += 1
+        if saved == epochs_until_death:
+            raise KilledError
+
+    monkeypatch.setattr(passes.checkpoint, "save", save_and_die)
+    with pytest.raises(KilledError):
+        train(run(treebank), tmp_path / "killed")
+    monkeypatch.undo()
+    train(run(treebank), tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("overrides", [["column=1", "treebank.dev=null"], ["column=4", "second_pass.examples=join"]])
+def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
+    train(run(treebank, *overrides), tmp_path)
+    model = Model.load(tmp_path / "model")
+    with treebank.open("rb") as source, (tmp_path / "parsed").open("wb") as target:
+        parsed = parse_file(model, source, target)
+    assert parsed.sentences == 20
+    assert "context" not in parsed.unknown
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["encoder.slots.context=[s1]"], "lacks s0"),
+        (["+encoder.slots.upos=[s0]"], "context or deprel alone"),
+        (["encoder.layers=0"], "at least 1"),
+        (["encoder.dropout=1"], "not a share"),
+        (["encoder.longest_gradient=0"], "above 0"),
+        (["classifier.slot_dropout=0.1"], "encoder.attribute_dropout"),
+        (["encoder=null"], "model=bilstm needs encoder"),
+        (["second_pass.examples=join", "column=3", "second_pass.trees=original"], "same sentences in both passes"),
+    ],
+)
+def test_settings_that_cannot_be(overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        check(settings("recipe=accurate", "model=bilstm", *overrides))
+
+
+def test_an_encoder_wants_embedded_attributes():
+    with pytest.raises(SettingsError, match=r"features.upos.*embeddings.upos"):
+        check(settings("recipe=paper", "model=bilstm"))
+
+
+@pytest.mark.parametrize("column", range(1, 6))
+def test_the_group_composes_with_every_column(column):
+    made = settings("recipe=accurate", "model=bilstm", f"column={column}")
+    check(made)
+    assert not OmegaConf.missing_keys(made)
+    assert (made.model, made.recipe, made.column) == ("bilstm", "accurate", column)
+
+
+def test_there_is_no_other_model():
+    with pytest.raises(Exception, match="transformer"):
+        settings("recipe=accurate", "model=transformer")
