@@ -68,6 +68,11 @@ _REGISTRY = {
     "arc_hybrid": {
         "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
     },
+    "lr_spine": {
+        "lr_spine_chart": ("oracles.lr_spine.chart", "LRSpineChart"),
+        "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
+        "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
+    },
 }
 
 
