@@ -59,6 +59,8 @@ class NonProjectiveGoldError(ValueError):
 class BoundOracle(ABC):
     """An oracle with everything computed that depends on the gold trees alone."""
 
+    needs_children: ClassVar[bool] = False  # whether the scores depend on the arcs made so far
+
     @abstractmethod
     def score_batch(
         self,
@@ -76,15 +78,14 @@ class BoundOracle(ABC):
             stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
             stack_sizes: int32[batch], k + 1.
             buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
-            children: int32[batch, >= n + 1, 2], the outermost left and right child that each token has so far, NO_NODE where
-                there is none; read by the oracles of systems whose moves depend on them (lr_spine) alone.
+            children: int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there
+                is none; only if ``needs_children``.
             buffers: int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its
-                entries ``buffer_fronts[r]`` to n, front first, so that a shift adds one to the front, and a swap takes one
-                off and writes there; the entries before are ignored. None = the tokens b..n in order.
+                entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
 
         Returns:
-            int16[batch, width]: the scores of the moves in the order of the system's columns (arc_standard: shift,
-            reduce_left, reduce_right); NOT_APPLICABLE where a move is not applicable.
+            int16[batch, moves], a column for each move of the system (arc-standard: shift, reduce_left, reduce_right);
+            NOT_APPLICABLE where a move is not applicable.
         """
 
 
@@ -94,6 +95,7 @@ class Oracle(ABC):
     name: ClassVar[str]
     system: ClassVar[str] = "arc_standard"  # the transition system whose moves it scores
     move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
+    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
@@ -114,14 +116,11 @@ class Oracle(ABC):
             NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.
         """
         if self.needs_projective_gold and not trees.projective.all():
-            from oracles import names  # the registry imports this module
-
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = ", ".join(names(any_gold=True, system=self.system))
+            able = ", ".join(self.alternatives) or f"none of {self.system} is exact then"
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
-                f"not projective; projectivize the trees first"
-                + (f", or use an oracle for any gold tree: {able}" if able else f" (no oracle of {self.system} is exact then)")
+                f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
             )
         return self._bind(trees)
 

@@ -38,6 +38,7 @@ class LRSpineOracle(Oracle):
     """What the oracles of LR-spine parsing share."""
 
     system: ClassVar[str] = "lr_spine"
+    alternatives: ClassVar[tuple[str, ...]] = ("lr_spine_chart",)
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 
     def step_scores(self, heads: Sequence[int], stack: Sequence[Any], buffer: Sequence[int]) -> StepScores:
@@ -76,6 +77,8 @@ class LRSpineOracle(Oracle):
 
 class BoundLRSpine(BoundOracle):
     """Refuses to answer without the children that the spines consist of."""
+
+    needs_children: ClassVar[bool] = True
 
     def score_batch(
         self,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from parser.classifier.classifier import Classifier
 from parser.settings import OptimizerSettings
-from parser.training.exploration import Examples
+from parser.training.examples import Examples
 from parser.training.updates import updates_of
 from parser.training.word_dropout import WordDropout
 

@@ -21,14 +21,16 @@ from oracles import BoundOracle
 from parser.atomic import write_json
 from parser.classifier.precomputed_scorer import table_scorer
 from parser.data.background_vectors import VectorsAhead
-from parser.evaluation.held_out import HeldOut
+from parser.decoding.parsers import parser_of
+from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
-from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, system_options
 from parser.training import checkpoint
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.training.corpus import prepare
-from parser.training.exploration import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
+from parser.training.examples import Examples, Target, TrainingSentences, gold_examples
+from parser.training.exploration import Exploration, Policy, explore
 from parser.training.fitter import Fitter
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check
@@ -155,6 +157,8 @@ class _Run:
             "column": settings.column,
             "recipe": settings.recipe,
             "model": settings.model,
+            "system": settings.system,
+            "degree": settings.degree,
             "oracle": settings.oracle,
             "strategy": settings.strategy,
             "seed": settings.seed,
@@ -169,7 +173,7 @@ class _Run:
     def _check_oracle(self) -> None:
         """Fails now, not after the first pass, if the oracle cannot work on the trees of the second."""
         if self.settings.second_pass.trees == TrainingTrees.ORIGINAL:
-            oracle = oracles.create(self.settings.oracle, self.settings.strategy)
+            oracle = self._oracle()
             if oracle.needs_projective_gold and not self.corpus.train.trees.projective.all():
                 oracle.bind(self.corpus.train.trees)
 
@@ -188,25 +192,27 @@ class _Run:
     def _gold_examples(self) -> Examples:
         with self._timed("gold_computations"):
             data = self._first_pass_data
-            return gold_examples(data, oracles.create("static").bind(data.trees), self.model.system, self.model.table)
+            system = self.model.system
+            oracle = oracles.create(system.gold_oracle, None, **system_options(self.settings)).bind(data.trees)
+            return gold_examples(data, oracle, system, self.model.table)
 
     def _walk(self, epoch: int, tracker: Tracker | None) -> Examples:
         """The examples of a walk before the given epoch of the second pass."""
         second = self.settings.second_pass
-        walk = Walk(Policy(second.policy), second.follow)
+        exploration = Exploration(Policy(second.policy), second.follow)
         generator = np.random.default_rng([self.settings.seed, epoch])
         data, oracle = self._second_pass_data
         with self._timed("second_pass_walk"):
             reader, attributes = self.model.reader(data.sentences), self.model.encoder.attributes
             scorer = table_scorer(reader, self.model.table, attributes, data.sentences)
             examples, report = explore(
-                data, oracle, self.model.system, self.model.table, scorer, Target(second.target), walk, generator
+                data, oracle, self.model.system, self.model.table, scorer, Target(second.target), exploration, generator
             )
         if tracker is not None:
             tracker.walk(PASSES[1], report)
         if second.examples == ExampleUse.JOIN:
             self.gold = self.gold or self._gold_examples()
-            examples = self.gold.join(examples)
+            examples = Examples.concatenate([self.gold, examples])
         return examples
 
     @cached_property
@@ -216,12 +222,18 @@ class _Run:
     @cached_property
     def _second_pass_data(self) -> tuple[TrainingSentences, BoundOracle]:
         data = self.corpus.training_sentences(TrainingTrees(str(self.settings.second_pass.trees)))
-        return data, oracles.create(self.settings.oracle, self.settings.strategy).bind(data.trees)
+        return data, self._oracle().bind(data.trees)
+
+    def _oracle(self) -> oracles.Oracle:
+        """The oracle of the second pass."""
+        return oracles.create(self.settings.oracle, self.settings.strategy, **system_options(self.settings))
 
     def _measure(self, part: str) -> Figures | None:
-        held_out: HeldOut | None = getattr(self.corpus, part)
+        gold: GoldPart | None = getattr(self.corpus, part)
         with self._timed("evaluate"):
-            return None if held_out is None else held_out.measure(self.model, self.settings.single_root)
+            if gold is None:
+                return None
+            return gold.scores(parser_of(self.model).parse(gold.sentences, single_root=self.settings.single_root))
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

@@ -13,7 +13,7 @@ from parser.classifier.context import CONTEXT, places_of
 from parser.classifier.context_classifier import ContextClassifier
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.settings import OptimizerSettings
-from parser.training.exploration import Examples
+from parser.training.examples import Examples
 from parser.training.fitter import Span, learning_rates
 from parser.training.loss import set_loss
 from parser.training.updates import TorchOptimizer

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import oracles
+from parser import transitions
 from parser.classifier.classifier import ACTIVATIONS
 from parser.classifier.context import CONTEXT
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
-from parser.training.exploration import Policy, Target
+from parser.training.examples import Target
+from parser.training.exploration import Policy
 from parser.transitions.features import RELATION
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -26,11 +28,8 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: names the key and lists what it can be.
     """
-    if str(settings.column) not in settings.table7:
-        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
-    first = [TrainingTrees.PROJECTIVE_SUBSET, TrainingTrees.PROJECTIVIZED]
+    _check_system(settings)
     choices: list[tuple[str, Any, Any]] = [
-        ("oracle", settings.oracle, oracles.names()),
         ("strategy", settings.strategy, list(oracles.Strategy)),
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("keep", settings.keep, KEEP),
@@ -39,7 +38,7 @@ def check(settings: Settings) -> None:
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
         ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
         ("optimizer.schedule_over", settings.optimizer.schedule_over, SPANS),
-        ("first_pass.trees", settings.first_pass.trees, first),
+        ("first_pass.trees", settings.first_pass.trees, list(TrainingTrees)),
         ("second_pass.trees", settings.second_pass.trees, [None, *TrainingTrees]),
         ("second_pass.target", settings.second_pass.target, list(Target)),
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
@@ -77,6 +76,30 @@ def check(settings: Settings) -> None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     check_device(settings.device)
     oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+
+
+def _check_system(settings: Settings) -> None:
+    if settings.system not in transitions.names():
+        raise SettingsError(f"system={settings.system} is unknown; known: {', '.join(transitions.names())}")
+    system = transitions.system_class(settings.system)
+    if settings.system != "arc_standard" and settings.column is not None:
+        raise SettingsError(
+            f"column={settings.column} is of system=arc_standard; leave column= out with system={settings.system}"
+        )
+    if settings.system == "arc_standard" and str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    if settings.degree is not None and settings.system != "attardi":
+        raise SettingsError(f"degree={settings.degree} is of system=attardi; leave degree= out with system={settings.system}")
+    if settings.oracle not in system.oracles:
+        raise SettingsError(
+            f"oracle={settings.oracle} is unknown to system={settings.system}; known: {', '.join(system.oracles)}"
+        )
+    gold = oracles.oracle_class(system.gold_oracle)
+    if settings.first_pass.trees == TrainingTrees.ORIGINAL and gold.needs_projective_gold:
+        raise SettingsError(
+            f"first_pass.trees=original: gold computations of system={settings.system} need projective trees; "
+            "choose projectivized or projective_subset"
+        )
 
 
 def _check_embeddings(settings: Settings) -> None:

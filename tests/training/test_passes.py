@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from parser.data.treebank import TreebankError, read_treebank
+from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.settings import SettingsError
 from parser.training import checkpoint, passes
@@ -108,7 +109,7 @@ def test_tensorboard_events(finished):
 def test_the_written_model_gives_the_reported_figures(finished, treebank):
     folder, metrics = finished
     sentences = read_treebank(treebank).sentences
-    parses = Model.load(folder / "model").parse(sentences)
+    parses = parse(Model.load(folder / "model"), sentences)
     heads = [head for s in sentences for head in s.heads]
     predicted = [h for a, b in zip(parses.offsets, parses.offsets[1:], strict=False) for h in parses.heads[a + 1 : b]]
     assert 100 * sum(a == b for a, b in zip(heads, predicted, strict=True)) / len(heads) == pytest.approx(
@@ -232,7 +233,7 @@ def test_the_accurate_recipe_copes_with_missing_columns(tmp_path, missing, vecto
     left_out = {name for name in ("upos", "xpos", "feats", "feats_pairs") if f"every word has {name} '_'" in caplog.text}
     assert left_out == {*missing, *(["feats_pairs"] if "feats" in missing else [])}
     assert metrics["test"]["uas"] > 60
-    assert Model.load(tmp_path / "run" / "model").parse(sentences).heads.max() <= 5
+    assert parse(Model.load(tmp_path / "run" / "model"), sentences).heads.max() <= 5
 
 
 def test_an_earlier_vector_and_a_learned_one_for_the_same_attribute_are_refused(treebank, tmp_path):
