@@ -24,6 +24,11 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
         "arc_hybrid_tabular": ("oracles.tabular.oracles", "ArcHybridTabular"),
     },
+    "lr_spine": {
+        "lr_spine_chart": ("oracles.lr_spine.chart", "LRSpineChart"),
+        "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
+        "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
+    },
 }
 
 
