@@ -9,8 +9,11 @@ scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # 
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
+from oracles.edge_weights import TIES
 from oracles.interface import (
     N_STEPS,
     NOT_APPLICABLE,
@@ -34,6 +37,7 @@ __all__ = [
     "REDUCE_LEFT",
     "REDUCE_RIGHT",
     "SHIFT",
+    "TIES",
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",
@@ -73,10 +77,21 @@ def names(any_gold: bool = False) -> list[str]:
     return [name for name in _REGISTRY if not (any_gold and _load(name).needs_projective_gold)]
 
 
-def create(name: str, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> Oracle:
-    """The oracle of that name under that strategy.
+def create(name: str, strategy: Strategy | str | None = None, **options: Any) -> Oracle:
+    """The oracle of that name.
+
+    Args:
+        name: see ``names``.
+        strategy: which computations count; None: left_before_right.
+        options: what else the oracle knows, by name, such as ties="nearest_ancestor"; its class explains them.
 
     Raises:
-        ValueError: unknown name, or a strategy that this oracle does not know; the message lists the known ones.
+        ValueError: unknown name, or a strategy or option that this oracle does not know; the message lists the known ones.
     """
-    return _load(name)(strategy)
+    oracle = _load(name)
+    known = [option for option in signature(oracle).parameters if option != "strategy"]
+    for option in options:
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"oracle {name} does not know the option {option!r}; it knows: {listed}")
+    return oracle(Strategy.LEFT_BEFORE_RIGHT if strategy is None else strategy, **options)

@@ -50,7 +50,14 @@ class NonProjectiveGoldError(ValueError):
 
 
 class BoundOracle(ABC):
-    """An oracle with everything computed that depends on the gold trees alone."""
+    """An oracle with everything computed that depends on the gold trees alone.
+
+    Attributes:
+        gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
+            own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+    """
+
+    gold_weight: int = 1
 
     @abstractmethod
     def score_batch(
@@ -65,7 +72,8 @@ class BoundOracle(ABC):
             buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
 
         Returns:
-            int16[batch, 3]: scores of shift, reduce_left, reduce_right; NOT_APPLICABLE where a step is not applicable.
+            int16[batch, 3], int32 under ``ties``: scores of shift, reduce_left, reduce_right; NOT_APPLICABLE where a step is
+            not applicable.
         """
 
 
