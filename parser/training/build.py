@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import oracles
 from parser.classifier.bilstm import EncoderShape
 from parser.classifier.classifier import Embedding
 from parser.classifier.context_classifier import ContextClassifier
@@ -34,6 +35,16 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     if corpus.vectors is not None:
         model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model
+
+
+def oracle_of(settings: Settings) -> oracles.Oracle:
+    """The oracle of the second pass.
+
+    Raises:
+        ValueError: it does not know the strategy, or no ties; the message says what it knows.
+    """
+    options = {} if settings.ties is None else {"ties": settings.ties}
+    return oracles.create(settings.oracle, settings.strategy, **options)
 
 
 def fitter_of(

@@ -188,7 +188,8 @@ def explore(
             steps += len(rows)
             left_optimum += int((~optimal[at, system.action_steps[own]]).sum())
             optimal_steps += int(optimal.sum())
-            lost_edges += int((step_scores.max(axis=1) - step_scores[at, system.action_steps[taken]]).sum())
+            edges = step_scores // oracle.gold_weight
+            lost_edges += int((edges.max(axis=1) - edges[at, system.action_steps[taken]]).sum())
             system.apply(batch.configurations, rows, taken)
         reached_gold += int((batch.configurations.heads == batch.gold_heads).all(axis=1).sum())
     report = ExplorationReport(

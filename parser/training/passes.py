@@ -25,7 +25,7 @@ from parser.evaluation.held_out import HeldOut
 from parser.model import Model
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
 from parser.training import checkpoint
-from parser.training.build import fitter_of, new_model
+from parser.training.build import fitter_of, new_model, oracle_of
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.training.corpus import prepare
 from parser.training.exploration import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
@@ -157,6 +157,7 @@ class _Run:
             "model": settings.model,
             "oracle": settings.oracle,
             "strategy": settings.strategy,
+            "ties": settings.ties,
             "seed": settings.seed,
             "train": train.summary,
             "dev": last["dev"],
@@ -169,7 +170,7 @@ class _Run:
     def _check_oracle(self) -> None:
         """Fails now, not after the first pass, if the oracle cannot work on the trees of the second."""
         if self.settings.second_pass.trees == TrainingTrees.ORIGINAL:
-            oracle = oracles.create(self.settings.oracle, self.settings.strategy)
+            oracle = oracle_of(self.settings)
             if oracle.needs_projective_gold and not self.corpus.train.trees.projective.all():
                 oracle.bind(self.corpus.train.trees)
 
@@ -216,7 +217,7 @@ class _Run:
     @cached_property
     def _second_pass_data(self) -> tuple[TrainingSentences, BoundOracle]:
         data = self.corpus.training_sentences(TrainingTrees(str(self.settings.second_pass.trees)))
-        return data, oracles.create(self.settings.oracle, self.settings.strategy).bind(data.trees)
+        return data, oracle_of(self.settings).bind(data.trees)
 
     def _measure(self, part: str) -> Figures | None:
         held_out: HeldOut | None = getattr(self.corpus, part)
