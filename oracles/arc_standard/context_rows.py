@@ -92,12 +92,7 @@ class ContextRows(Oracle):
     complexity: ClassVar[str] = "O(n^2), amortised along a walk"
     source: ClassVar[str] = "this project, from Nederhof 2019, Section 4"
 
-    def __init__(
-        self,
-        strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT,
-        ties: str | None = None,
-        max_bytes: int = MAX_BYTES,
-    ) -> None:
+    def __init__(self, strategy: Strategy | str | None = None, ties: str | None = None, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(strategy)
         self.levels = levels_of(ties)
         self.max_bytes = max_bytes
@@ -135,7 +130,13 @@ class _BoundContextRows(BoundOracle):
         self.lock = Lock()
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         with self.lock:
             return score_batch(

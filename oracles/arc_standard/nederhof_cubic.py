@@ -103,7 +103,13 @@ class _BoundCubic(BoundOracle):
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
         _score_batch(
