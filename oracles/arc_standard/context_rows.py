@@ -56,26 +56,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_standard.context_kernels import (
-    ANY,
-    LEFT_BEFORE_RIGHT,
-    RIGHT_BEFORE_LEFT,
-    STRICT,
-    entries_of_sentence,
-    score_batch,
-)
+from oracles.arc_standard.context_kernels import entries_of_sentence, score_batch
+from oracles.arc_standard.steps import CODES
 from oracles.edge_weights import GOLD_WEIGHT, levels_of
 from oracles.interface import BoundOracle, Oracle, Strategy
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
-
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: RIGHT_BEFORE_LEFT,
-    Strategy.ANY: ANY,
-}
 
 
 class ContextRows(Oracle):
@@ -106,7 +93,7 @@ class _BoundContextRows(BoundOracle):
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
         self.trees = trees
-        self.strategy = _CODES[strategy]
+        self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
         kind = np.dtype(np.int32 if levels else np.int16)
