@@ -143,21 +143,23 @@ def test_bins_begin_at_one_and_end_inclusive():
     assert math.isnan(rows[1].low)
 
 
-def critical(heads: list[int], stack: list[int], front: int) -> set[int]:
-    """By the definition: ends and inner nodes of gold paths in the buffer between nodes with gold edges to the stack."""
-    gold = {(head, child) for child, head in enumerate(heads, 1)}
+def critical(heads: list[int], front: int) -> set[int]:
+    """Nederhof 2019, Section 5: the nodes of the buffer with a gold descendant or their gold parent outside of it."""
+    buffer = set(range(front, len(heads) + 1))
+    outside = set(range(1, front))
+    above_outside = {ancestor for node in outside for ancestor in brute_force.ancestors(heads, node)}
+    return {b for b in buffer if b in above_outside or heads[b - 1] not in buffer}
 
-    def joined(a: int, b: int) -> bool:
-        return (a, b) in gold or (b, a) in gold
 
-    buffer = range(front, len(heads) + 1)
-    ends = [b for b in buffer if any(joined(a, b) for a in stack)]
-
-    def on_paths(path: list[int]) -> set[int]:
-        found = set(path) if path[-1] in ends else set()
-        return found.union(*(on_paths([*path, b]) for b in buffer if b not in path and joined(path[-1], b)))
-
-    return set().union(*(on_paths([b]) for b in ends))
+def kept(heads: list[int], stack: list[int], front: int) -> set[int]:
+    """The nodes of the buffer with a gold edge to a stack element, and those in the buffer above the gold heads of such."""
+    buffer = set(range(front, len(heads) + 1))
+    found = {b for b in buffer if heads[b - 1] in stack}
+    for element in stack[1:]:
+        above = brute_force.ancestors(heads, element)
+        outside = [depth for depth, node in enumerate(above) if node not in buffer]
+        found |= set(above[: outside[0]])
+    return found
 
 
 def test_critical_nodes_are_those_of_the_definition():
@@ -166,25 +168,38 @@ def test_critical_nodes_are_those_of_the_definition():
     guide = oracles.create("nederhof_linear").bind(trees)
     batches = walk(trees, guide, 0.5, seed=1)
     counted = iter(figure10.critical_counts(trees, batches))
+    fewer = 0
     for batch in batches:
         for s, stack, size, front in zip(*batch.arguments, strict=True):
-            found, k, m, kept, kept_here = next(counted)
+            found, k, m, by_the_paper, here = next(counted)
             assert (found, k, m) == (s, size - 1, trees.lengths[s] + 1 - front)
-            assert kept == len(critical(trees[int(s)], stack[:size].tolist(), int(front)))
-            assert kept <= kept_here <= m
+            expected, expected_here = critical(trees[int(s)], int(front)), kept(trees[int(s)], stack[:size].tolist(), int(front))
+            assert (by_the_paper, here) == (len(expected), len(expected_here))
+            assert expected_here <= expected
+            fewer += expected_here < expected
     assert next(counted, None) is None
+    assert fewer
 
 
-def test_ancestors_above_all_paths_are_kept_here_but_not_critical():
+def test_nodes_tied_only_to_removed_ones_are_critical_but_not_kept_here():
+    # 2 and 4 hang from 1, which is gone; 3 hangs from 2, and 5 from the root.
+    trees = Trees.from_heads([[0, 1, 2, 1, 0]])
+    batch = Batch(*(np.array(entry, np.int32) for entry in ([0], [[0]], [1], [2])))
+    assert critical(trees[0], 2) == {2, 4, 5}
+    assert kept(trees[0], [0], 2) == {5}
+    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 0, 4, 3, 1]]
+
+
+def test_ancestors_of_critical_nodes_are_critical():
     # 2 hangs from 3, that from 4, and that from 1, which is gone.
     trees = Trees.from_heads([[0, 3, 4, 1]])
     batch = Batch(*(np.array(entry, np.int32) for entry in ([0], [[0, 2]], [2], [3])))
-    assert critical(trees[0], [0, 2], 3) == {3}
-    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 1, 2, 1, 2]]
+    assert critical(trees[0], 3) == kept(trees[0], [0, 2], 3) == {3, 4}
+    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 1, 2, 2, 2]]
 
 
 def test_means_by_size():
-    # Columns: sentence, k, m, critical nodes by the definition, critical nodes as kept.
+    # Columns: sentence, k, m, critical nodes by the definition, nodes kept here.
     counted = np.array([(0, 0, 3, 1, 1), (0, 1, 2, 2, 2), (0, 2, 1, 0, 1), (0, 0, 0, 0, 0), (1, 1, 0, 0, 0)])
     rows = [dict(zip(figure10.COLUMNS, row, strict=True)) for row in figure10.by_size(counted)]
     assert [(row["k_plus_m"], row["configurations"], row["sentences"]) for row in rows] == [(1, 1, 1), (3, 3, 1)]
