@@ -7,7 +7,7 @@ The time for the scores of all three steps of a configuration, inside batch call
 paper measured on the steps that its own classifier took. So does the second command: each treebank's training part is explored
 by the model named for it, which follows its own predictions as in the second pass of training. The first command needs no model:
 its computations take an optimal step with probability ``follow``, else any step. Both measure with ``scripts/benchmark.py
-oracles`` (see there what is timed), at more sizes. Nothing else should run on the machine meanwhile.
+oracles`` (see there what is timed), at more sizes. Times are CPU time; still, little else should run on the machine meanwhile.
 
 The paper's cubic algorithm has the non-critical nodes removed on projectivized trees, as nederhof_cubic here; the one from
 nothing is not in the paper. Writes results.csv, figure9.svg and table.md to experiments/figure9/, with models explorations.csv,
@@ -145,7 +145,7 @@ def main(settings: Settings) -> None:
         stem, how = "figure9", f"an optimal step with probability {settings.follow}, seed {settings.seed}"
     more = [
         f"computations: strategy {settings.strategy}, {how}",
-        f"times: within batch calls, median of {settings.repeats}",
+        f"times: CPU time within batch calls, median of {settings.repeats}",
     ]
     rows = [
         (kind, name, size, microseconds)

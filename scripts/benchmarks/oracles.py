@@ -1,6 +1,6 @@
 """Speed of the oracles: python scripts/benchmark.py oracles [FILE.conllu ...] [OPTIONS].
 
-Microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations that
+CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations that
 take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for configurations with
 k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones without a file), as they are
 and projectivized. Also whether all oracles give equal scores, and the time to projectivize a tree.
@@ -48,17 +48,17 @@ def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle
 
 
 def time_batches(oracle: Oracle, trees: Trees, before: list[Batch], timed: list[Batch], repeats: int) -> float:
-    """Microseconds per configuration of the batches ``timed``, asked after those ``before``; the median of some repetitions."""
+    """CPU microseconds per configuration of the batches ``timed``, asked after those ``before``; median of the repetitions."""
     configurations = sum(map(len, timed))
     results = []
     for _ in range(repeats):
         bound = oracle.bind(trees)
         for batch in before:
             bound.score_batch(*batch.arguments)
-        start = time.perf_counter()
+        start = time.thread_time()
         for batch in timed:
             bound.score_batch(*batch.arguments)
-        results.append((time.perf_counter() - start) / configurations * 1e6)
+        results.append((time.thread_time() - start) / configurations * 1e6)
     return float(np.median(results))
 
 

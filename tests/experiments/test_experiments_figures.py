@@ -47,7 +47,7 @@ def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[st
     ("name", "more", "files"),
     [
         ("table6.py", ["repeats=1"], ["results.csv", "table.md"]),
-        ("figure8.py", ["bin_width=4", "min_trees=1"], ["figure8.svg", "results.csv"]),
+        ("figure8.py", ["bin_width=4", "min_trees=1"], ["figure8.svg", "results.csv", "table.md"]),
         ("figure9.py", ["sizes=[4,8]", "repeats=1"], ["figure9.svg", "results.csv", "table.md"]),
         ("figure10.py", ["walks=2", "min_sentences=1"], ["figure10.svg", "results.csv"]),
     ],
@@ -134,6 +134,27 @@ def test_geometric_means_are_roots_of_products():
         assert row.most == pytest.approx(max(found))
 
 
+def test_growth_is_exponential_or_a_power_as_it_was_made():
+    lengths = [3, 5, 8, 8, 13, 21, 34]
+    exponential = figure8.growth([(n, 0.2 + n * math.log(1.5) / 10) for n in lengths])
+    assert exponential.factor == pytest.approx(1.5)
+    assert exponential.low == pytest.approx(exponential.high)
+    assert exponential.exponential == pytest.approx(1)
+    assert exponential.power < 0.99
+    power = figure8.growth([(n, 3 * math.log(n)) for n in lengths])
+    assert power.power == pytest.approx(1)
+    assert power.exponential < 0.99
+    rng = random.Random(4)
+    noisy = figure8.growth([(n, n * math.log(1.5) / 10 + rng.gauss(0, 0.1)) for n in lengths * 50])
+    assert noisy.low < 1.5 < noisy.high < 1.6
+
+
+def test_the_table_of_growth_leaves_out_what_cannot_be_fitted():
+    text = figure8.as_table({"a": [(3, 1.0), (4, 2.0), (9, 2.5)], "b": [(3, 1.0), (3, 2.0)]})
+    assert "| a | 3 |" in text
+    assert "| b |" not in text
+
+
 def test_bins_begin_at_one_and_end_inclusive():
     rows = figure8.bins("toy", [(1, 0.0), (5, math.log(4)), (6, math.log(3)), (12, 0.0)], 5)
     assert [(row.first_length, row.last_length, row.trees) for row in rows] == [(1, 5, 2), (6, 10, 1), (11, 15, 1)]
@@ -210,6 +231,19 @@ def test_means_by_size():
 
 def test_every_oracle_has_a_line():
     assert set(figure9.LINES) == {*oracles.names(), FROM_NOTHING} - {"static"}
+
+
+def test_the_readme_says_how_much_longer_context_rows_take():
+    folder = ROOT / "experiments" / "figure9"
+    rows = [row for row in read_csv(folder / "results.csv") if row["trees"] == "projectivized"]
+    time = {(row["oracle"], row["k_plus_m"]): float(row["microseconds"]) for row in rows}
+    lines = (folder / "table.md").read_text().splitlines()
+    whole = [float(next(line for line in lines if line.startswith(name)).split("|")[-2]) for name in ("| context", "| linear")]
+    ratios = [whole[0] / whole[1], *(time["context_rows", size] / time["nederhof_linear", size] for size in ("80", "100"))]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    overall, at_80, at_100 = (f"{ratio:.1f} times" for ratio in ratios)
+    assert f"they take {overall} as long as the linear one over whole sentences, {at_80} where 80 words" in readme
+    assert f"and {at_100} where 100 are" in readme
 
 
 def test_committed_figures_are_of_the_paper():

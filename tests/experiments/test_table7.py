@@ -55,6 +55,16 @@ def test_rows_of_other_settings_are_stale():
     assert elsewhere.fingerprint() == cell.fingerprint()
 
 
+def test_a_setting_that_came_later_changes_no_fingerprint_where_it_is_neutral():
+    def fingerprint(recipe: str, *overrides: str) -> str:
+        return Training("hu", recipe, 3, 1, "data", overrides).fingerprint()
+
+    rows = read_rows(ROOT / "experiments" / "table7" / "results.csv", Row)
+    for recipe in ("paper", "paper_tuned"):
+        assert fingerprint(recipe) == rows["hu", recipe, "3", "1"].config
+        assert fingerprint(recipe, "vocabulary_from=first_pass") != fingerprint(recipe)
+
+
 def counts_of(las: list[int], words: list[int]) -> dict[str, np.ndarray]:
     return {"words": np.array(words), "las": np.array(las), "uas": np.array(las)}
 
