@@ -25,8 +25,8 @@ from parser.training.passes import train
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
-# Settings that were added after rows had been committed, with the value that changes nothing. Where they have it, the fingerprint
-# is what it was without them.
+# Settings that were added after rows had been committed, with the value that changes nothing. Where they have it, the
+# fingerprint is what it was without them.
 _NEUTRAL = {"vocabulary_from": "all"}
 
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the figures depend on

@@ -5,8 +5,8 @@
     python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. Rows go to results.csv as trainings
-end; a row that is there is not run again. RECIPE.md beside it has a table for each study.
+The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. Rows go to
+results.csv as trainings end; a row that is there is not run again. RECIPE.md beside it has a table for each study.
 """
 
 from __future__ import annotations
@@ -171,8 +171,8 @@ def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
     lines = [
         f"# {wanted.title}, recipe={wanted.recipe}",
         "",
-        f"LAS on {wanted.part} in percent, seeds 1 to {wanted.seeds}, mean ± standard deviation; the last column is the mean difference "
-        "from the first line of the table, over treebanks and seeds, ± its standard error.",
+        f"LAS on {wanted.part} in percent, seeds 1 to {wanted.seeds}, mean ± standard deviation; the last column is the mean "
+        "difference from the first line of the table, over treebanks and seeds, ± its standard error.",
     ]
     for name, study in studies.items():
         lines += ["", f"## {name}", "", study.question, ""]

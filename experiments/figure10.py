@@ -4,10 +4,11 @@
 
 Mean k + m' against k + m, where m is the number of buffer nodes and m' that of the critical ones. A node of the buffer B is
 critical if at least one of its gold descendants is not in B or its gold parent is not in B (Section 5 of the paper). A second
-curve counts the nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold edge to a stack element, and
-the ancestors in B of such nodes; the others of the paper are tied only to nodes already removed, whose edges are lost whatever
-is done. On projectivized trees, as nothing may be removed on others. The configurations are those of random computations that
-take an optimal step with probability ``follow``, else any step. Writes experiments/figure10/results.csv and figure10.svg.
+curve counts the nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold edge to a stack element,
+and the ancestors in B of such nodes; the others of the paper are tied only to nodes already removed, whose edges are lost
+whatever is done. On projectivized trees, as nothing may be removed on others. The configurations are those of random
+computations that take an optimal step with probability ``follow``, else any step. Writes experiments/figure10/results.csv and
+figure10.svg.
 
 In results.csv, ``kept`` is the mean k + m' by the paper's definition, and the percentiles are of the same; ``kept_here`` is the
 mean with the set that critical_nodes.py keeps.

@@ -3,14 +3,14 @@
     python experiments/figure8.py paths.treebanks=../shared/ud-v2.2
 
 The geometric mean, by sentence length, of the number of projective trees that have the most gold edges, exactly counted
-(oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they do
-not, as a projective tree has just itself: the mean is over the non-projective trees of all parts that are there. Lengths are put
-together in bins of ``bin_width``. Writes experiments/figure8/results.csv and figure8.svg; low and high are the ends of the 95%
-interval of the mean logarithm, 1.96 standard errors away.
+(oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they
+do not, as a projective tree has just itself: the mean is over the non-projective trees of all parts that are there. Lengths
+are put together in bins of ``bin_width``. Writes experiments/figure8/results.csv and figure8.svg; low and high are the ends
+of the 95% interval of the mean logarithm, 1.96 standard errors away.
 
-The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests it: the growth in ten
-words, by least squares over the trees (not the bins), and how much of the variance of the logarithm of the number a line through
-the length explains (exponential growth), and a line through the logarithm of the length (a power of the length).
+The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests it: the growth in
+ten words, by least squares over the trees (not the bins), and how much of the variance of the logarithm of the number a line
+through the length explains (exponential growth), and a line through the logarithm of the length (a power of the length).
 """
 
 from __future__ import annotations

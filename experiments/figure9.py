@@ -4,10 +4,11 @@
     python experiments/figure9.py "models={el: RUN_FOLDER/model}" paths.treebanks=../shared/ud-v2.2
 
 The time for the scores of all three steps of a configuration, inside batch calls, on projectivized and on original trees. The
-paper measured on the steps that its own classifier took. So does the second command: each treebank's training part is explored
-by the model named for it, which follows its own predictions as in the second pass of training. The first command needs no model:
-its computations take an optimal step with probability ``follow``, else any step. Both measure with ``scripts/benchmark.py
-oracles`` (see there what is timed), at more sizes. Times are CPU time; still, little else should run on the machine meanwhile.
+paper measured on the steps that its own classifier took. So does the second command: each treebank's training part is
+explored by the model named for it, which follows its own predictions as in the second pass of training. The first command
+needs no model: its computations take an optimal step with probability ``follow``, else any step. Both measure with
+``scripts/benchmark.py oracles`` (see there what is timed), at more sizes. Times are CPU time; still, little else should run
+on the machine meanwhile.
 
 The paper's cubic algorithm has the non-critical nodes removed on projectivized trees, as nederhof_cubic here; the one from
 nothing is not in the paper. Writes results.csv, figure9.svg and table.md to experiments/figure9/, with models explorations.csv,
@@ -109,8 +110,9 @@ def as_table(result: dict[str, Any]) -> str:
     if all(at_size.values()):
         nothing, critical = (at_size[name] / at_size["nederhof_linear"] for name in (FROM_NOTHING, "nederhof_cubic"))
         text.append(
-            f"Cubic against linear, projectivized trees, k+m = {PAPER_SIZE}: {critical:.1f} times as long with non-critical nodes "
-            f"removed, as in the paper, which has {PAPER_RATIO} times; {nothing:.0f} times from nothing, which is not in the paper.\n"
+            f"Cubic against linear, projectivized trees, k+m = {PAPER_SIZE}: {critical:.1f} times as long with non-critical "
+            f"nodes removed, as in the paper, which has {PAPER_RATIO} times; {nothing:.0f} times from nothing, which is not in "
+            "the paper.\n"
         )
     text.append(f"{_agreement(result)}\n")
     return "\n".join(text)
@@ -123,7 +125,9 @@ def _agreement(result: dict[str, Any]) -> str:
     differing = sum(count["differing"] for count in compared)
     if differing:
         return f"The oracles differ in {differing} of up to {most:,} configurations of the whole computations."
-    return f"All oracles give equal scores in the configurations of the whole computations, up to {most:,} of each kind of trees."
+    return (
+        f"All oracles give equal scores in the configurations of the whole computations, up to {most:,} of each kind of trees."
+    )
 
 
 def main(settings: Settings) -> None:

@@ -3,9 +3,9 @@
     python experiments/table6.py paths.treebanks=../shared/ud-v2.2
 
 Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
-pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py); the paper used MaltParser 1.9.0 for that. Percentage of the edges
-of all trees, projective ones included. The training part where it is there, dev and test elsewhere; the paper does not name the
-part, by its context it is the training part. Writes experiments/table6/table.md and results.csv.
+pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py); the paper used MaltParser 1.9.0 for that. Percentage of the
+edges of all trees, projective ones included. The training part where it is there, dev and test elsewhere; the paper does not
+name the part, by its context it is the training part. Writes experiments/table6/table.md and results.csv.
 
 Times are of all trees of a treebank in one call, the test whether a tree is projective included, the median of ``repeats``.
 """
@@ -33,9 +33,9 @@ PAPER_MILLISECONDS = 0.342
 
 NOTES = f"""
 * Paper, non-projective %: its Table 7, training parts. In brackets: our trees are another part, as no training part is here.
-* Paper, lifting / optimal: its Table 6, whose lifting is that of MaltParser 1.9.0. It does not name the part; by its context it is
-  the training part. Ours is the part named. ja ({PAPER_KEPT["ja"][0]} / {PAPER_KEPT["ja"][1]}) is not here. UD 2.2 has two treebanks of
-  Ancient Greek; grc is PROIEL here.
+* Paper, lifting / optimal: its Table 6, whose lifting is that of MaltParser 1.9.0. It does not name the part; by its context
+  it is the training part. Ours is the part named. ja ({PAPER_KEPT["ja"][0]} / {PAPER_KEPT["ja"][1]}) is not here. UD 2.2 has
+  two treebanks of Ancient Greek; grc is PROIEL here.
 * Lost edges saved: of the edges that lifting gives up, the percentage by which optimal projectivization gives up fewer.
 * Time: nearest_ancestor among the optimal trees, one thread. The paper, for all of UD 2.2: {PAPER_MILLISECONDS} ms per tree.
 """

@@ -4,10 +4,10 @@ The paper calls a node of the buffer B critical if at least one of its gold desc
 B; properties (1) to (3) of that section show that all other nodes of B can be left out. This holds for projective gold trees
 only.
 
-The set that is kept here is ours, a subset of the paper's: the nodes with a gold edge to a stack element, and the ancestors in B
-of those that have a gold child on the stack. The paper's other critical nodes are tied only to nodes that are already removed;
-edges to those are lost whatever is done, so they change the scores of no step (brute force in the tests agrees). They are found
-from the stack, in time linear in the number of nodes found and of stack elements.
+The set that is kept here is ours, a subset of the paper's: the nodes with a gold edge to a stack element, and the ancestors
+in B of those that have a gold child on the stack. The paper's other critical nodes are tied only to nodes that are already
+removed; edges to those are lost whatever is done, so they change the scores of no step (brute force in the tests agrees).
+They are found from the stack, in time linear in the number of nodes found and of stack elements.
 """
 
 from __future__ import annotations

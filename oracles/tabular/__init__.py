@@ -3,8 +3,8 @@
     from oracles.tabular import ARC_STANDARD, SCORE_AND_COUNT, parse
     parse(ARC_STANDARD, "ppss", lambda head, child: SCORE_AND_COUNT.edge(0, head, child), SCORE_AND_COUNT)
 
-The slow reference implementation of the fast kernels, and a way to an oracle for another transition system: write down as a split grammar
-what its computations can make of a configuration, and its steps (see ``TransitionSystem``).
+The slow reference implementation of the fast kernels, and a way to an oracle for another transition system: write down as a
+split grammar what its computations can make of a configuration, and its steps (see ``TransitionSystem``).
 """
 
 from oracles.tabular.grammar import ARC_STANDARD, ARC_STANDARD_STRICT, PROJECTIVE_TREES, SplitGrammar

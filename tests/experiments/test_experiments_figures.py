@@ -194,7 +194,8 @@ def test_critical_nodes_are_those_of_the_definition():
         for s, stack, size, front in zip(*batch.arguments, strict=True):
             found, k, m, by_the_paper, here = next(counted)
             assert (found, k, m) == (s, size - 1, trees.lengths[s] + 1 - front)
-            expected, expected_here = critical(trees[int(s)], int(front)), kept(trees[int(s)], stack[:size].tolist(), int(front))
+            expected = critical(trees[int(s)], int(front))
+            expected_here = kept(trees[int(s)], stack[:size].tolist(), int(front))
             assert (by_the_paper, here) == (len(expected), len(expected_here))
             assert expected_here <= expected
             fewer += expected_here < expected

@@ -62,7 +62,9 @@ def test_otherwise_all_sentences_are_known(tmp_path, sentences, overrides):
 
 def test_vectors_made_ahead_are_of_the_same_sentences(tmp_path, sentences):
     path = write_conllu(tmp_path / "whole.conllu", sentences)
-    wanted = settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass")
+    wanted = settings(
+        f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
+    )
     with vectors_ahead(wanted) as vectors:
         ahead = prepare(wanted, vectors).vectors
     here = prepare(wanted).vectors
