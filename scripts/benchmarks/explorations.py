@@ -9,24 +9,25 @@ import numpy as np
 from benchmarks.walks import Batch
 from parser.data.treebank import Sentence
 from parser.model import Model
-from parser.transitions.arc_standard import Configurations
+from parser.transitions.decisions import best
 
 # The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
 Exploration = list[tuple[np.ndarray, int]]
 
 
 def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
-    """The computation that the model predicts for each sentence; any number of children of the root, as in training."""
+    """The computation that an arc-standard model predicts for each sentence; several children of the root, as in training."""
     encoded = model.encoder.encode(sentences)
     scorer = model.scorer(encoded)
     numbers = np.arange(len(sentences), dtype=np.int32)
-    now = Configurations.initial(encoded.lengths)
+    now = model.system.initial(encoded.lengths)
     found: list[Exploration] = [[] for _ in sentences]
-    while len(rows := now.unfinished()):
+    while len(rows := model.system.unfinished(now)):
         for row in rows:
             found[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
         scores = scorer(model.table.extract(now, rows, encoded, numbers))
-        model.system.apply(now, rows, model.system.best_actions(scores, now, rows))
+        moves = model.system.moves(now, rows)
+        model.system.apply(now, rows, moves, *best(model.system, scores, moves))
     return found
 
 

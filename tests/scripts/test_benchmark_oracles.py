@@ -20,7 +20,7 @@ from benchmarks.walks import aligned_at, random_trees, walk
 from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.training.passes import train
-from parser.transitions.arc_standard import Configurations
+from parser.transitions.decisions import best
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -79,12 +79,13 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
     for number in (0, 5):
         encoded = model.encoder.encode([sentences[number]])
         scorer = model.scorer(encoded)
-        now, row = Configurations.initial(encoded.lengths), np.array([0])
+        now, row = model.system.initial(encoded.lengths), np.array([0])
         for stack, front in found[number]:
             assert (stack.tolist(), front) == (now.stacks[0, : now.stack_sizes[0]].tolist(), now.buffer_fronts[0])
-            action = model.system.best_actions(scorer(model.table.extract(now, row, encoded, row)), now, row)
-            model.system.apply(now, row, action)
-        assert not len(now.unfinished())
+            moves = model.system.moves(now, row)
+            scores = scorer(model.table.extract(now, row, encoded, row))
+            model.system.apply(now, row, moves, *best(model.system, scores, moves))
+        assert not len(model.system.unfinished(now))
         assert len(found[number]) == 2 * len(sentences[number])
     batches = in_lockstep([found[5], found[0], found[5]])
     for position, number in enumerate((5, 0, 5)):

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from parser.data.background_vectors import vectors_ahead
+from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence
 from parser.settings import SettingsError
 from parser.training.corpus import Corpus, prepare
@@ -60,12 +60,12 @@ def test_otherwise_all_sentences_are_known(tmp_path, sentences, overrides):
     assert {"dislocated", "elsewhere"} <= {*found.relations.symbols, *found.encoder.vocabularies["form"].symbols}
 
 
-def test_vectors_made_ahead_are_of_the_same_sentences(tmp_path, sentences):
+def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, sentences):
     path = write_conllu(tmp_path / "whole.conllu", sentences)
     wanted = settings(
         f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
     )
-    with vectors_ahead(wanted) as vectors:
+    with background_vectors(wanted) as vectors:
         ahead = prepare(wanted, vectors).vectors
     here = prepare(wanted).vectors
     assert ahead is not None
