@@ -247,6 +247,24 @@ def test_the_readme_says_how_much_longer_context_rows_take():
     assert f"and {at_100} where 100 are" in readme
 
 
+def test_the_page_says_how_much_longer_the_cubic_algorithm_takes():
+    page = (ROOT / "experiments" / "README.md").read_text()
+    for file, along in (("explorations.csv", "along explorations"), ("results.csv", "along random computations")):
+        rows = read_csv(ROOT / "experiments" / "figure9" / file)
+        time = {(row["trees"], row["oracle"], int(row["k_plus_m"])): float(row["microseconds"]) for row in rows}
+        cubic, linear = (time["projectivized", name, figure9.PAPER_SIZE] for name in ("nederhof_cubic", "nederhof_linear"))
+        assert f"{cubic / linear:.1f} times {along}" in page
+
+
+def test_the_page_says_how_the_number_of_optimal_trees_grows():
+    page = (ROOT / "experiments" / "README.md").read_text()
+    lines = (ROOT / "experiments" / "figure8" / "table.md").read_text().splitlines()
+    cells = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in lines if line.startswith("| ")}
+    assert f"by a factor of {cells['all'][2]} in ten words" in page
+    for name, text in (("grc", "{} for grc"), ("de", "{} for de"), ("el", "{} (el)"), ("eu", "{} (eu)")):
+        assert text.format(cells[name][2].split(" ")[0]) in page
+
+
 def test_committed_figures_are_of_the_paper():
     rows = {row["treebank"]: row for row in read_csv(ROOT / "experiments" / "table6" / "results.csv")}
     for name in treebanks.WITH_TRAIN_PART:
