@@ -1,8 +1,9 @@
 """Exact optimal steps for any gold tree, in amortised O(n^2) per step: context rows.
 
-Not in the literature that we know; it answers the question at the end of Nederhof 2019 (N19), Section 7: faster than cubic
-for non-projective gold trees too. It starts from N19, Section 4: the value of a configuration is the best weight of a
-derivation of p^k s^(m+1) under the grammar of Table 4 (p = stack element below the top, s = the top or a buffer node).
+Not in the literature that we know. Nederhof 2019 (N19), Section 7, suggests for the linear algorithm that values be reused
+between the configurations of one computation, and does not pursue it; here they are, for any gold tree, projective or not. It
+starts from N19, Section 4: the value of a configuration is the best weight of a derivation of p^k s^(m+1) under the grammar
+of Table 4 (p = stack element below the top, s = the top or a buffer node).
 
 All constituents of a derivation that contain the stack top lie on one path from the root of the derivation down to the
 top. What they combine with beside the path are constituents inside the buffer, which depend on the sentence alone (its

@@ -1,12 +1,13 @@
-"""The buffer nodes that matter to the stack, for projective gold trees: Nederhof 2019, Section 4.
+"""The buffer nodes that matter to the stack, for projective gold trees, after Nederhof 2019, Section 5.
 
-A buffer node is critical if it has a gold edge to a stack element, or lies on the gold path between two such nodes inside
-the buffer. All gold edges of the other buffer nodes to buffer nodes can be kept whatever is done, so these nodes need not be
-looked at. This holds for projective gold trees only.
+The paper calls a node of the buffer B critical if at least one of its gold descendants is not in B or its gold parent is not in
+B; properties (1) to (3) of that section show that all other nodes of B can be left out. This holds for projective gold trees
+only.
 
-Where it departs from the print: the nodes are found from the stack, in time linear in what is found: its gold children in
-the buffer, its gold heads in the buffer and all their ancestors there. Those above the last critical one are not critical,
-but keeping them is as exact and simpler.
+The set that is kept here is ours, a subset of the paper's: the nodes with a gold edge to a stack element, and the ancestors
+in B of those that have a gold child on the stack. The paper's other critical nodes are tied only to nodes that are already
+removed; edges to those are lost whatever is done, so they change the scores of no step (brute force in the tests agrees).
+They are found from the stack, in time linear in the number of nodes found and of stack elements.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ FOUND = -2
 
 @njit(cache=True, nogil=True)
 def critical_nodes(heads, start, stack, k, front, children, position):
-    """int32[count]: the critical nodes of the buffer front..n, ascending.
+    """int32[count]: the nodes of the buffer front..n that are kept, ascending.
 
     Args:
         heads: int32[n + 1] of a projective tree.

@@ -22,7 +22,7 @@ Departures from the print:
 * T[1,1] = 0. The print sets it to the gold edges that the top lost before, and counts them again at the end (line 13); its set
   of optimal steps is wrong in 27% of random configurations. Edges lost before are not counted here at all, as everywhere
   in this package: they are the same for all steps.
-* The right stack holds the critical nodes of the buffer (oracles.arc_standard.critical_nodes); those of the print without a
+* The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps; those of the print without a
   gold edge to the stack are no loss or a loss in any case.
 * The print counts all computations, which is the strategy ``any``. For the other strategies, an element of the stack that
   may take no left child is not extended to the left, and under right_before_left the top after reduce_right loses its

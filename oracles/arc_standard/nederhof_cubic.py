@@ -1,15 +1,17 @@
 """Optimal steps in cubic time, for any gold tree: Nederhof 2019, Section 4.
 
 The score of a step is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4, by the tabular
-algorithm of Table 3, in the configuration after the step, plus the edge of the step itself. Terminals: p = a stack element
+algorithm of Table 2, in the configuration after the step, plus the edge of the step itself. Terminals: p = a stack element
 below the top, s = the top or a buffer node. A node that is still a bare p has no children; it takes its first right child
-from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow twin of this
-module, a grammar written as in the paper, is oracles.tabular.
+from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference
+implementation, a grammar written as in the paper, is oracles.tabular.
 
 Three ways to the same numbers, tried in this order (under ``ties`` the last one alone, see edge_weights.py):
 
-1. Projective gold tree, ``drop_non_critical``: only the critical buffer nodes enter the chart. Section 4 shows that,
-   for projective trees, the gold edges of the others to buffer nodes never have to be given up. O(n^3) in the critical nodes.
+1. Projective gold tree, ``drop_non_critical``: of the buffer, only the nodes found by critical_nodes.py enter the chart.
+   Properties (1) to (3) of Section 5 show that non-critical nodes can be left out; the set that is kept here is a subset of
+   the critical ones. O(n^3) in the nodes kept. On other trees nodes must not be removed, as Section 8.2 says too: with heads
+   3 4 0 0, stack (0) and buffer 1..4 shift would score 4 instead of 3.
 2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by bind();
    oracles.charts.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).
@@ -20,13 +22,10 @@ The strategies, as restrictions on the configuration after the step:
 * strict_left_before_right: moreover no a_i below the top of the old configuration takes a left child.
 * right_before_left: after reduce_right the top takes no right child.
 
-Departures from the print:
+Departure from the print: under right_before_left the forbidden edges are those from index k - 1, the top after the
+reduction, not from k.
 
-* Non-critical nodes are removed only where the gold tree is projective. On a non-projective one that is wrong: with heads
-  3 4 0 0, stack (0) and buffer 1..4 it would give shift 4 instead of 3.
-* right_before_left: the forbidden edges are those from index k - 1, the top after the reduction, not from k.
-
-Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 3 (see sentence_chart.py); positions
+Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 2 (see sentence_chart.py); positions
 0..top are the stack, the rest buffer nodes.
 """
 
@@ -55,7 +54,7 @@ class NederhofCubic(Oracle):
     Args:
         strategy: which computations count.
         ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
-        drop_non_critical: leave non-critical buffer nodes out where the gold tree is projective.
+        drop_non_critical: where the gold tree is projective, leave out the buffer nodes that critical_nodes.py does not keep.
         share_chart: elsewhere, compute the constituents inside the buffer once per sentence. Both off = from nothing.
     """
 
@@ -186,7 +185,7 @@ def _score_batch(
 
 @njit(cache=True, nogil=True)
 def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
-    """Value of a configuration by a chart over the stack and the buffer, or over its critical nodes if ``drop``.
+    """Value of a configuration by a chart over the stack and the buffer, or what critical_nodes.py keeps of it if ``drop``.
 
     ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart while the
     call lasts.
@@ -203,7 +202,7 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
     among = _edges_between(edges, np.concatenate((stack[: k + 1], buffer)), position)
     value = _best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
-        # The chart counts the gold edges between critical nodes; all other ones inside the buffer are kept anyway.
+        # The chart counts the gold edges between the nodes kept; all other ones inside the buffer can be made anyway.
         value += children.edges_from[start + front] if front <= n else 0
         for x in range(len(buffer)):
             value -= position[heads[buffer[x]]] > k
@@ -233,7 +232,7 @@ def _edges_between(edges, nodes, position):
 
 @njit(cache=True, nogil=True)
 def _best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
-    """Table 3 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
+    """Table 2 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 
     A position below ``top`` has two states. As P it is childless, which needs no table: its right half is itself alone.
     Its entries in ``half`` to the right are those of state S, so they exist from ``top`` on only.

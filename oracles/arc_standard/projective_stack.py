@@ -39,9 +39,10 @@ With it every level i is looked at for a bounded number of j. (Only the first j 
 gold head get there step by step; all others stop above, or jump to the lower end of an edge.)
 
 Names here and in print: lowest[i], the least index joined to a_i by a gold edge, i if there is none below (lambda and kappa
-ask this); ``above``, ``under`` = score, score'. Departures from the print: the table is filled from the top downwards, so no
-memo table of (k + 1)^2 entries has to be cleared; critical buffer nodes need not be found; the three cases are explicit,
-with them the result equals that of an exhaustive search.
+ask this); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 distinguish something else than the three cases
+here; FRESH is not its F. What is arranged otherwise than in the print: the table is filled from the top downwards, so no memo
+table of (k + 1)^2 entries has to be cleared; critical buffer nodes need not be found; ``under`` has one state for each level,
+so the paper's lambda', which skips states of score', is not needed.
 """
 
 from __future__ import annotations

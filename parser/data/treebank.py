@@ -107,6 +107,11 @@ class Treebank:
 
         return Trees.from_heads(sentence.heads for sentence in self.sentences)
 
+    @property
+    def projective_subset(self) -> list[Sentence]:
+        """The sentences whose tree is projective."""
+        return [sentence for sentence, projective in zip(self.sentences, self.trees.projective, strict=True) if projective]
+
     @cached_property
     def nonprojective_percent(self) -> float:
         """Percentage of the sentences whose tree, with the artificial root at the left, is not projective."""
