@@ -26,6 +26,10 @@ from oracles.trees import Trees
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_STEPS = 3
 
+# What step_scores answers: for arc_standard shift, reduce_left, reduce_right, None where a step is not applicable; for the
+# other systems {move: score} of the applicable moves.
+StepScores = tuple[int | None, int | None, int | None] | dict[str, int]
+
 # The score of a step that is not applicable. Far below any real score, and two of them still fit in 16 bits.
 NOT_APPLICABLE = -10000
 
@@ -65,7 +69,8 @@ class BoundOracle(ABC):
             buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
 
         Returns:
-            int16[batch, 3]: scores of shift, reduce_left, reduce_right; NOT_APPLICABLE where a step is not applicable.
+            int16[batch, width]: the scores of the moves in the order of the system's columns (arc_standard: shift,
+            reduce_left, reduce_right); NOT_APPLICABLE where a move is not applicable.
         """
 
 
@@ -73,12 +78,17 @@ class Oracle(ABC):
     """A way to calculate optimal steps. Subclasses say of themselves what they need and cost."""
 
     name: ClassVar[str]
+    system: ClassVar[str] = "arc_standard"  # the transition system whose moves it scores
+    move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
     needs_projective_gold: ClassVar[bool]
-    strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)
+    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees that its system cannot parse
+    strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
     source: ClassVar[str]  # paper and section
 
-    def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> None:
+    def __init__(self, strategy: Strategy | str | None = None) -> None:
+        if strategy is None:
+            strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
             raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
@@ -94,7 +104,7 @@ class Oracle(ABC):
             from oracles import names  # the registry imports this module
 
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = ", ".join(names(any_gold=True))
+            able = ", ".join(names(any_gold=True, system=self.system))
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
@@ -104,9 +114,7 @@ class Oracle(ABC):
     @abstractmethod
     def _bind(self, trees: Trees) -> BoundOracle: ...
 
-    def step_scores(
-        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]
-    ) -> tuple[int | None, int | None, int | None]:
+    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> StepScores:
         """Scores the steps of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
@@ -115,7 +123,8 @@ class Oracle(ABC):
             buffer: the tokens b..n.
 
         Returns:
-            The scores of (shift, reduce_left, reduce_right); None where the step is not applicable.
+            arc_standard: the scores of (shift, reduce_left, reduce_right); None where the step is not applicable. The
+            other systems: {move: score} of the applicable moves.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
@@ -133,5 +142,7 @@ class Oracle(ABC):
             np.asarray([len(stack)], np.int32),
             np.asarray([front], np.int32),
         )[0]
+        if self.move_names:
+            return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
         return shift, left, right

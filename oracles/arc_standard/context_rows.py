@@ -89,7 +89,7 @@ class ContextRows(Oracle):
     complexity: ClassVar[str] = "O(n^2), amortised along a walk"
     source: ClassVar[str] = "this project, from Nederhof 2019, Section 4"
 
-    def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, strategy: Strategy | str | None = None, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(strategy)
         self.max_bytes = max_bytes
 

@@ -70,7 +70,7 @@ class NederhofCubic(Oracle):
 
     def __init__(
         self,
-        strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT,
+        strategy: Strategy | str | None = None,
         drop_non_critical: bool = True,
         share_chart: bool = True,
     ) -> None:
