@@ -30,6 +30,9 @@ N_STEPS = 3
 # other systems {move: score} of the applicable moves.
 StepScores = tuple[int | None, int | None, int | None] | dict[str, int]
 
+# No such node, in arrays of nodes.
+NO_NODE = -1
+
 # The score of a step that is not applicable. Far below any real score, and two of them still fit in 16 bits.
 NOT_APPLICABLE = -10000
 
@@ -54,23 +57,42 @@ class NonProjectiveGoldError(ValueError):
 
 
 class BoundOracle(ABC):
-    """An oracle with everything computed that depends on the gold trees alone."""
+    """An oracle with everything computed that depends on the gold trees alone.
+
+    Attributes:
+        gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
+            own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+    """
+
+    gold_weight: int = 1
+
+    needs_children: ClassVar[bool] = False  # whether the scores depend on the arcs made so far
 
     @abstractmethod
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Scores the steps of a batch of configurations; several may belong to one sentence.
+        """Scores the moves of a batch of configurations; several may belong to one sentence.
 
         Args:
             sentences: int32[batch], numbers of the bound trees.
             stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
             stack_sizes: int32[batch], k + 1.
             buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
+            children: int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there
+                is none; only if ``needs_children``.
+            buffers: int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its
+                entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
 
         Returns:
-            int16[batch, width]: the scores of the moves in the order of the system's columns (arc_standard: shift,
-            reduce_left, reduce_right); NOT_APPLICABLE where a move is not applicable.
+            int16[batch, moves], int32 under ``ties``: a column for each move of the system (arc-standard: shift, reduce_left,
+            reduce_right); NOT_APPLICABLE where a move is not applicable.
         """
 
 
@@ -80,8 +102,9 @@ class Oracle(ABC):
     name: ClassVar[str]
     system: ClassVar[str] = "arc_standard"  # the transition system whose moves it scores
     move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
+    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
-    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees that its system cannot parse
+    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees too that its system cannot parse
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
     source: ClassVar[str]  # paper and section
@@ -101,10 +124,8 @@ class Oracle(ABC):
             NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.
         """
         if self.needs_projective_gold and not trees.projective.all():
-            from oracles import names  # the registry imports this module
-
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = ", ".join(names(any_gold=True, system=self.system))
+            able = ", ".join(self.alternatives) or f"none of {self.system} is exact then"
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"

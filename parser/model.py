@@ -8,7 +8,7 @@ parsing needs: no training data, no gensim, and nothing that is unpickled or tha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,19 +18,17 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from parser import transitions
 from parser.atomic import replacing_folder, write_json
 from parser.classifier.bilstm import EncoderShape, SentenceEncoder
 from parser.classifier.classifier import Classifier, Embedding
 from parser.classifier.context import CONTEXT, ContextEncoder
 from parser.classifier.context_classifier import ContextClassifier
+from parser.classifier.scorer import Scorer
 from parser.data.set_vocabulary import Elements, SetVocabulary, vocabulary_for
-from parser.data.vocabulary import N_RESERVED, Columns, Encoder, Sentences, Vocabulary
-from parser.decoding.encoded_parsing import ContextParser
-from parser.decoding.greedy import GreedyParser
-from parser.decoding.lockstep import Parses
-from parser.training.exploration import Scorer
-from parser.transitions.arc_standard import ArcStandard
+from parser.data.vocabulary import N_RESERVED, Encoder, Sentences, Vocabulary
 from parser.transitions.features import RELATION, FeatureTable, Slot
+from parser.transitions.system import TransitionSystem
 from parser.versions import versions
 
 FORMAT = 1
@@ -70,6 +68,7 @@ class Model:
         slots: the feature slots.
         shape: how the classifier is built.
         classifier: its weights.
+        system: the transition system over these relations.
     """
 
     encoder: Encoder
@@ -77,10 +76,9 @@ class Model:
     slots: list[Slot]
     shape: ClassifierShape
     classifier: Classifier
+    system: TransitionSystem
 
     def __post_init__(self) -> None:
-        symbols = self.relations.symbols
-        self.system = ArcStandard(len(symbols), symbols.index(UD_ROOT) if UD_ROOT in symbols else None)
         self.table = FeatureTable(self.slots, self.encoder.attributes)
 
     @classmethod
@@ -90,16 +88,25 @@ class Model:
         relations: Vocabulary,
         slots: list[Slot],
         shape: ClassifierShape,
+        system: str = "arc_standard",
+        options: Mapping[str, int] | None = None,
     ) -> Model:
-        """A model with fresh weights, drawn from torch's global generator."""
+        """A model with fresh weights, drawn from torch's global generator.
+
+        Args:
+            encoder, relations, slots, shape: see the class.
+            system: the name of the transition system.
+            options: of the transition system, such as its degree.
+        """
+        root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
+        parses_with = transitions.create(system, len(relations.symbols), root_relation, **(options or {}))
         sizes = {name: len(vocabulary) for name, vocabulary in encoder.vocabularies.items()} | {RELATION: len(relations)}
         elements = {
             name: Elements.of(vocabulary)
             for name, vocabulary in encoder.vocabularies.items()
             if isinstance(vocabulary, SetVocabulary) and name in shape.embeddings
         }
-        n_actions = ArcStandard(len(relations.symbols)).n_actions
-        layer = (shape.hidden, n_actions, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
+        layer = (shape.hidden, parses_with.n_outputs, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
         if shape.encoder is None:
             classifier = Classifier(slots, sizes, shape.embeddings, *layer, elements)
         else:
@@ -108,7 +115,7 @@ class Model:
             embeddings = {name: e for name, e in shape.embeddings.items() if name == RELATION}
             embeddings[CONTEXT] = Embedding(2 * shape.encoder.hidden, trained=True)
             classifier = ContextClassifier(words, slots, sizes | {CONTEXT: N_RESERVED}, embeddings, *layer)
-        return cls(encoder, relations, slots, shape, classifier)
+        return cls(encoder, relations, slots, shape, classifier, parses_with)
 
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
@@ -119,6 +126,7 @@ class Model:
         settings = {
             "format": FORMAT,
             "transition_system": self.system.name,
+            **({"transition_options": self.system.options} if self.system.options else {}),
             "slots": [str(slot) for slot in self.slots],
             "classifier": asdict(self.shape),
         }
@@ -147,20 +155,6 @@ class Model:
                 return classifier(torch.from_numpy(features).to(device)).cpu().numpy()
 
         return score
-
-    def greedy_parser(self, threads: int = 1) -> GreedyParser | ContextParser:
-        """A parser with the weights as they are now."""
-
-        def parser_with(classifier: Classifier) -> GreedyParser:
-            return GreedyParser(classifier, self.shape.activation, self.system, self.table, self.encoder.attributes, threads)
-
-        if self.shape.encoder is None:
-            return parser_with(self.classifier)
-        return ContextParser(lambda sentences: parser_with(self.reader(sentences)))
-
-    def parse(self, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
-        """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
-        return self.greedy_parser(threads).parse(self.encoder.encode(sentences), single_root=single_root)
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
@@ -196,7 +190,10 @@ class Model:
                 Vocabulary(vocabularies["relations"]),
             ),
         )
-        model = _fields(folder / SETTINGS, lambda: cls.new(_encoder(attributes, shape), relations, slots, shape))
+        system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
+        model = _fields(
+            folder / SETTINGS, lambda: cls.new(_encoder(attributes, shape), relations, slots, shape, system, options)
+        )
         path = folder / TENSORS
         if not path.is_file():
             raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")

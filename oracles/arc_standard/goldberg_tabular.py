@@ -71,7 +71,13 @@ class _BoundGoldberg(BoundOracle):
         self.facts = children_and_internal_edges(trees.heads, trees.offsets)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         return _score_batch(
             self.trees.heads,

@@ -82,7 +82,13 @@ class BoundProjective(BoundOracle):
         self.facts = children_and_internal_edges(trees.heads, trees.offsets)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         """As BoundOracle.score_batch; one compiled loop over the batch."""
         return _score_batch(

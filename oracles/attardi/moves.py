@@ -48,6 +48,7 @@ class AttardiOracle(Oracle):
     """
 
     system: ClassVar[str] = "attardi"
+    alternatives: ClassVar[tuple[str, ...]] = ("attardi_search",)
     needs_projective_gold: ClassVar[bool] = False
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 

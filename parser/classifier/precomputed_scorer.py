@@ -12,19 +12,23 @@ from numba import njit
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.hidden_contributions import TableMaker
+from parser.classifier.scorer import Scorer
 from parser.data.vocabulary import N_RESERVED, Sentences
-from parser.training.exploration import Scorer
 from parser.transitions.features import RELATION, FeatureTable
 
 
-def table_scorer(classifier: Classifier, table: FeatureTable, attributes: list[str], sentences: Sentences) -> Scorer:
-    """The classifier as it is now, as a function from features, int32[m, slots], to scores, float32[m, actions].
+def table_scorer(
+    classifier: Classifier, table: FeatureTable, attributes: list[str], sentences: Sentences, row_by_row: bool = False
+) -> Scorer:
+    """The classifier as it is now, as a function from features, int32[m, slots], to scores, float32[m, outputs].
 
     Args:
         classifier: the classifier, on any device.
         table: the features.
         attributes: the order of the rows of ``sentences.values``.
-        sentences: those that will be walked over; other values than theirs may not be asked for.
+        sentences: those that will be explored or parsed; other values than theirs may not be asked for.
+        row_by_row: scores of a configuration do not depend, in their last digits, on the others that are scored with it.
+            This takes longer.
     """
     tables = TableMaker(classifier, table, attributes).tables(sentences)
     # The rows have numbers of their own for the values that occur in the sentences.
@@ -38,10 +42,16 @@ def table_scorer(classifier: Classifier, table: FeatureTable, attributes: list[s
     flat = np.concatenate(numbers)
     weights, bias = (p.detach().cpu() for p in (classifier.output.weight, classifier.output.bias))
 
+    output_weights = np.ascontiguousarray(weights.numpy().T)
+
     def score(features: np.ndarray) -> np.ndarray:
         hidden = np.empty((len(features), len(tables.bias)), np.float32)
         _add_up(features, flat, firsts, tables.starts, tables.rows, tables.bias, hidden)
         active = classifier.activation.apply(torch.from_numpy(hidden))
+        if row_by_row:
+            scores = np.empty((len(features), len(bias)), np.float32)
+            _multiply(active.numpy(), output_weights, bias.numpy(), scores)
+            return scores
         return torch.addmm(bias, active, weights.t()).numpy()
 
     return score
@@ -57,3 +67,17 @@ def _add_up(features, numbers, firsts, starts, rows, bias, hidden):
             row = starts[c] + numbers[firsts[c] + features[m, c]]
             for h in range(len(bias)):
                 hidden[m, h] += rows[row, h]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _multiply(active, weights, bias, scores):
+    """Fills in ``scores`` (float32[m, outputs]): float32[m, units] @ float32[units, outputs], each sum in one order."""
+    for m in range(len(active)):
+        row = scores[m]
+        for o in range(len(bias)):
+            row[o] = bias[o]
+        for h in range(active.shape[1]):
+            x = active[m, h]
+            if x != 0:
+                for o in range(len(bias)):
+                    row[o] += x * weights[h, o]

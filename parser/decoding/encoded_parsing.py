@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from parser.classifier.context import part, spans
+from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.decoding.greedy import GreedyParser
-from parser.decoding.lockstep import Parses
-from parser.transitions.arc_standard import NO_NODE
+from parser.decoding.sentence_parser import SentenceParser
 
 # Tokens that are read and parsed together. What they add to the hidden units is kept for each token and address: a few
 # kilobytes for a token.
@@ -26,7 +25,7 @@ class ContextParser:
         parser_for: from sentences to a parser of these sentences.
     """
 
-    def __init__(self, parser_for: Callable[[Sentences], GreedyParser]) -> None:
+    def __init__(self, parser_for: Callable[[Sentences], SentenceParser]) -> None:
         self._parser_for = parser_for
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:

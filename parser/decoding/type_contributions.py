@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit
 
 from parser.classifier.hidden_contributions import HiddenTables, TableMaker
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import FeatureTable
 
 # The rows of types are forgotten, and made again when they are needed, when they would take more bytes than these.

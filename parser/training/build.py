@@ -9,7 +9,7 @@ from parser.classifier.classifier import Embedding
 from parser.classifier.context_classifier import ContextClassifier
 from parser.data.vocabulary import Sentences
 from parser.model import ClassifierShape, Model
-from parser.settings import Settings
+from parser.settings import Settings, system_options
 from parser.training.corpus import Corpus
 from parser.training.fitter import Fitter, Span
 from parser.training.sentence_fitter import SentenceFitter
@@ -30,7 +30,7 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     shape = ClassifierShape(
         wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
     )
-    model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape)
+    model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape, settings.system, system_options(settings))
     if corpus.vectors is not None:
         model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model

@@ -12,15 +12,15 @@ import numpy as np
 
 import oracles
 from parser.classifier.context import ContextEncoder
-from parser.data.background_vectors import VectorsAhead
+from parser.data.background_vectors import BackgroundVectors
+from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.treebank import Sentence, Treebank, read_treebank
 from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
-from parser.evaluation.held_out import HeldOut
+from parser.evaluation.gold_part import GoldPart
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
-from parser.training.exploration import TrainingSentences
-from parser.transitions.arc_standard import NO_NODE
+from parser.training.examples import TrainingSentences
 from parser.transitions.features import RELATION, Slot, slots_of
 
 log = logging.getLogger(__name__)
@@ -42,8 +42,8 @@ class Corpus:
     """
 
     train: Treebank
-    dev: HeldOut | None
-    test: HeldOut | None
+    dev: GoldPart | None
+    test: GoldPart | None
     encoder: Encoder
     relations: Vocabulary
     slots: list[Slot]
@@ -75,10 +75,10 @@ class Corpus:
         return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
 
 
-def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
+def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
     """Reads the treebank's parts and makes vocabularies and word vectors of the training part.
 
-    ``ahead``: the word vectors, if somebody began to train them before.
+    ``background``: the word vectors, if another process trains them already.
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
     if train is None:
@@ -93,7 +93,7 @@ def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif attribute == settings.vectors.attribute:
-            vectors = _vectors(settings.vectors, values, settings.seed, ahead)
+            vectors = _vectors(settings.vectors, values, settings.seed, background)
             vocabularies[attribute] = vectors.vocabulary
         else:
             vocabularies[attribute] = vocabulary_for(attribute, symbols)
@@ -103,7 +103,7 @@ def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
-    dev_made, test_made = _held_out("dev", dev, encoder, relations), _held_out("test", test, encoder, relations)
+    dev_made, test_made = _gold_part("dev", dev, encoder, relations), _gold_part("test", test, encoder, relations)
     return Corpus(train, dev_made, test_made, encoder, relations, slots, vectors, settings.projectivization)
 
 
@@ -115,17 +115,17 @@ def _read(part: str, path: str | None) -> Treebank | None:
     return treebank
 
 
-def _held_out(part: str, treebank: Treebank | None, encoder: Encoder, relations: Vocabulary) -> HeldOut | None:
+def _gold_part(part: str, treebank: Treebank | None, encoder: Encoder, relations: Vocabulary) -> GoldPart | None:
     if treebank is None:
         return None
     _report_unknown(part, treebank, encoder, relations)
-    return HeldOut.of(treebank.sentences, encoder, relations)
+    return GoldPart.of(treebank.sentences, encoder, relations)
 
 
-def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, ahead: VectorsAhead | None) -> WordVectors:
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     if settings.file is not None:
         return WordVectors.read(Path(settings.file))
-    return train_vectors(settings, values, seed) if ahead is None else ahead.result()
+    return train_vectors(settings, values, seed) if background is None else background.result()
 
 
 def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from parser.classifier.classifier import Classifier
+from parser.data.parses import NO_NODE
 from parser.training.compiled.dropout import dropout_mask
-from parser.transitions.arc_standard import NO_NODE
 
 
 def set_loss(scores: Tensor, targets: Tensor) -> Tensor:

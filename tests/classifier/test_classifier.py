@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from parser.classifier.classifier import ACTIVATIONS, Classifier, Embedding
+from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.settings import OptimizerSettings
 from parser.training.exploration import Examples
 from parser.training.fitter import Fitter, Span
 from parser.training.loss import loss_and_gradients, set_loss
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})

@@ -19,8 +19,10 @@ from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences, Vocabulary
 from parser.decoding import encoded_parsing
 from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.parsers import parse, parser_of
 from parser.model import ClassifierShape, Model
-from parser.transitions.arc_standard import Configurations
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
 from parser.transitions.features import slots_of
 from tests.toy import sentence
 
@@ -117,7 +119,7 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
 
 
 @pytest.mark.parametrize("deprel", [None, 3])
-def test_scores_are_those_of_the_plain_classifier_and_of_the_rows_for_a_walk(sentences, deprel):
+def test_scores_are_those_of_the_plain_classifier_and_of_the_precomputed_scorer(sentences, deprel):
     model = random_model(sentences, deprel=deprel)
     encoded = model.encoder.encode(sentences)
     model.classifier.eval()
@@ -131,7 +133,8 @@ def test_scores_are_those_of_the_plain_classifier_and_of_the_rows_for_a_walk(sen
             expected = Classifier.forward(reader, torch.from_numpy(features)).numpy()
         np.testing.assert_allclose(fast(features), expected, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(rows(features), expected, rtol=1e-3, atol=1e-3)
-        model.system.apply(now, steps, model.system.best_actions(expected, now, steps))
+        moves = model.system.moves(now, steps)
+        model.system.apply(now, steps, moves, *best(model.system, expected, moves))
         compared += len(steps)
         absent += int((features == ABSENT).sum())
     assert compared == 2 * encoded.lengths.sum()
@@ -145,7 +148,7 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
     encoded = model.encoder.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
     monkeypatch.setattr(encoded_parsing, "_TOGETHER", together)
-    found = model.greedy_parser(threads).parse(encoded)
+    found = parser_of(model, threads).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
 
@@ -156,7 +159,7 @@ def test_a_saved_model_parses_the_same(sentences, tmp_path):
     assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".safetensors"]
     loaded = Model.load(tmp_path / "model")
     assert loaded.is_like(model)
-    expected, found = model.parse(sentences), loaded.parse(sentences)
+    expected, found = parse(model, sentences), parse(loaded, sentences)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
 

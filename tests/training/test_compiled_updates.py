@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from parser.classifier import matrix_products
 from parser.classifier.classifier import ACTIVATIONS, Classifier, Embedding
 from parser.classifier.matrix_products import product
+from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients, Gradient
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.loss import loss_and_gradients, set_loss
 from parser.training.updates import CompiledUpdates, TorchUpdates
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
