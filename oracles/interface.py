@@ -106,6 +106,7 @@ class Oracle(ABC):
     move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
     alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
+    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees too that its system cannot parse
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
     source: ClassVar[str]  # paper and section
