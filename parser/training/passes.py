@@ -5,22 +5,20 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import OmegaConf
 from torch import Tensor
 
-from parser.atomic import write_json
 from parser.data.background_vectors import BackgroundVectors
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError, TrainingTrees
-from parser.training import checkpoint
+from parser.training import checkpoint, run_folder
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
@@ -28,6 +26,7 @@ from parser.training.corpus import Corpus, prepare
 from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations, oracle_of
 from parser.training.fitter import Fitter
 from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
+from parser.training.run_folder import Origin
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check
 from parser.training.stopwatch import Stopwatch
@@ -38,15 +37,14 @@ log = logging.getLogger(__name__)
 
 PASSES = ("first_pass", "second_pass")
 
-_CHECKPOINT = "checkpoint.safetensors"
-
 
 def train(
     settings: Settings, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
 ) -> dict[str, Any]:
     """Trains a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
 
-    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same settings.
+    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same settings; of a
+    finished one the metrics are returned. ``resume=false`` trains again.
 
     Args:
         settings: what to train on and how.
@@ -58,19 +56,24 @@ def train(
         The metrics, as written to metrics.json.
 
     Raises:
-        SettingsError, TreebankError, CheckpointError: the message says what is wrong, and the fix.
+        SettingsError, TreebankError, CheckpointError, RunFolderError: the message says what is wrong, and the fix.
     """
     check(settings)
-    folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(settings.threads)
-    with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-        run = _Run(settings, folder, everyone, vectors)
-        run.train()
-        metrics = run.metrics()
-        run.model.save(folder / "model")
-        write_json(folder / "metrics.json", metrics)
-        everyone.on_end(metrics)
-    (folder / _CHECKPOINT).unlink(missing_ok=True)
+    with run_folder.held(folder):
+        origin = Origin.of(settings)
+        if not settings.resume:
+            run_folder.start_over(folder)
+        elif (finished := run_folder.finished_metrics(folder, origin)) is not None:
+            log.info("%s: the run is finished; resume=false trains again", folder)
+            return finished
+        with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
+            run = _Run(settings, origin, folder, everyone, vectors)
+            run.train()
+            metrics = run.metrics()
+            run.model.save(folder / run_folder.MODEL)
+            everyone.on_end(metrics)
+        run_folder.write_results(folder, origin, metrics)
     return metrics
 
 
@@ -87,11 +90,13 @@ class _Pass:
 class _Run:
     """A run: what it trains, how far it has come, and the loop over passes and epochs."""
 
-    def __init__(self, settings: Settings, folder: Path, observers: Observers, vectors: BackgroundVectors | None) -> None:
+    def __init__(
+        self, settings: Settings, origin: Origin, folder: Path, observers: Observers, vectors: BackgroundVectors | None
+    ) -> None:
         self.settings = settings
         self.folder = folder
         self.observers = observers
-        self.progress, self.saved = _last_state(settings, folder)
+        self.progress, self.saved = _last_state(folder, origin)
         self.stopwatch = Stopwatch(self.progress.seconds)
         with self.stopwatch("read"):
             self.corpus = prepare(settings, vectors)
@@ -174,7 +179,7 @@ class _Run:
 
     def _save(self, one: _Pass, fitter: Fitter | SentenceFitter) -> None:
         checkpoint.save(
-            self.folder / _CHECKPOINT,
+            self.folder / run_folder.CHECKPOINT,
             self.progress,
             {
                 "weights": trained_weights(self.model.classifier),
@@ -235,17 +240,16 @@ class _Updates:
         self.learning_rate = rate
 
 
-def _last_state(settings: Settings, folder: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
+def _last_state(folder: Path, origin: Origin) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
     """The state of a run that was interrupted in this folder, or of a new one, which has no tensors."""
-    path = folder / _CHECKPOINT
-    plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
-    if not (settings.resume and path.exists()):
-        return Progress(settings=plain), {}
+    path = folder / run_folder.CHECKPOINT
+    if not path.exists():
+        return Progress(origin=asdict(origin)), {}
     progress, tensors = checkpoint.load(path)
-    if progress.settings != plain:
+    if (difference := Origin(**progress.origin).difference(origin)) is not None:
         raise CheckpointError(
-            f"{path}: a run with other settings was interrupted in this folder; choose another hydra.run.dir, "
-            "resume with the same settings, or start over with resume=false"
+            f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "
+            "resume with what it was made from, or start over with resume=false"
         )
     log.info("resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done)
     return progress, tensors

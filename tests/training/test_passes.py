@@ -250,7 +250,7 @@ def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
     ("override", "message"),
     [
         ("column=7", "column=7 is unknown; known: 1, 2, 3, 4, 5"),
-        ("oracle=delphi", "oracle=delphi is unknown; known: static, "),
+        ("oracle=delphi", "oracle=delphi is unknown to system=arc_standard; known: static, "),
         ("strategy=lucky", "strategy=lucky is unknown; known: left_before_right"),
         ("optimizer.name=lbfgs", "known: sgd, adam"),
         ("classifier.activation=step", "known: relu"),
