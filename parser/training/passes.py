@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -17,13 +16,14 @@ from parser.data.background_vectors import BackgroundVectors
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
-from parser.settings import Settings, SettingsError, TrainingTrees
+from parser.settings import Settings, SettingsError
 from parser.training import checkpoint, run_folder
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
-from parser.training.corpus import Corpus, prepare
-from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations, oracle_of
+from parser.training.corpus import prepare
+from parser.training.divergence import check_losses
+from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations
 from parser.training.fitter import Fitter
 from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
 from parser.training.run_folder import Origin
@@ -56,7 +56,7 @@ def train(
         The metrics, as written to metrics.json.
 
     Raises:
-        SettingsError, TreebankError, CheckpointError, RunFolderError: the message says what is wrong, and the fix.
+        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
     """
     check(settings)
     torch.set_num_threads(settings.threads)
@@ -100,7 +100,6 @@ class _Run:
         self.stopwatch = Stopwatch(self.progress.seconds)
         with self.stopwatch("read"):
             self.corpus = prepare(settings, vectors)
-        _check_oracle(settings, self.corpus)
         self.order = torch.Generator().manual_seed(settings.seed)
         torch.manual_seed(settings.seed)
         self.model = new_model(settings, self.corpus)
@@ -147,9 +146,8 @@ class _Run:
         with self.stopwatch(f"{one.name}_fit"):
             loss = fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
-        if not math.isfinite(loss):
-            rate = self.settings.optimizer.learning_rate
-            raise SettingsError(f"optimizer.learning_rate={rate} is too high: the loss became {loss} in epoch {epoch + 1}")
+        where = f"{one.name.replace('_', ' ')}, epoch {epoch + 1}"
+        check_losses(self.settings, self.model.system.n_outputs, where, loss, updates.losses)
         words = int(one.source.data.sentences.lengths.sum())
         dev = self._measure("dev")
         return EpochEnd(one.name, epoch, one.epochs, loss, dev, updates.learning_rate, len(examples), words, seconds)
@@ -226,17 +224,17 @@ class _Run:
 
 
 class _Updates:
-    """Counts the updates of an epoch and tells the observers of each."""
+    """Keeps what there is to know of the updates of an epoch, and tells the observers of each."""
 
     def __init__(self, pass_name: str, epoch: int, observer: Observer) -> None:
         self._observer = observer
         self._update = partial(Update, pass_name, epoch)
-        self._step = 0
+        self.losses: list[float | Tensor] = []
         self.learning_rate = 0.0
 
     def __call__(self, loss: Tensor | float, examples: int, rate: float) -> None:
-        self._observer.on_update(self._update(self._step, loss, examples, rate))
-        self._step += 1
+        self._observer.on_update(self._update(len(self.losses), loss, examples, rate))
+        self.losses.append(loss)
         self.learning_rate = rate
 
 
@@ -264,11 +262,3 @@ def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:
             "training part, on vectors.* and on classifier.*"
         )
     return other
-
-
-def _check_oracle(settings: Settings, corpus: Corpus) -> None:
-    """Fails now, not after the first pass, if the oracle cannot work on the trees of the second."""
-    if settings.second_pass.trees == TrainingTrees.ORIGINAL:
-        oracle = oracle_of(settings)
-        if oracle.needs_projective_gold and not corpus.train.trees.projective.all():
-            oracle.bind(corpus.train.trees)
