@@ -198,7 +198,7 @@ def _value_from_nothing(heads, start, stack, k, front, drop, facts, takes_left, 
     for p in range(size):
         head = heads[stack[p] if p <= k else buffer[p - k - 1]]
         head_at[p] = position[head] if head >= 0 else -1
-    value = _best_derivation(head_at, k, takes_left, top_takes_right, space[0], space[1], space[2])
+    value = best_derivation(head_at, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
         # The chart counts the gold edges between critical nodes; all other ones inside the buffer are kept anyway.
         value += facts[2][start + front] if front <= n else 0
@@ -212,7 +212,7 @@ def _value_from_nothing(heads, start, stack, k, front, drop, facts, takes_left, 
 
 
 @njit(cache=True, nogil=True)
-def _best_derivation(head_at, top, takes_left, top_takes_right, half, half_t, arc):
+def best_derivation(head_at, top, takes_left, top_takes_right, half, half_t, arc):
     """Table 3 with the grammar of Table 4 over positions 0..len(head_at)-1, of which 0..top are the stack; cubic.
 
     A position below ``top`` has two states. As P it is childless, which needs no table: its right half is itself alone.
