@@ -96,6 +96,8 @@ class Training:
         plain: Any = OmegaConf.to_container(self.settings(), resolve=True)
         for key in ("seed", "paths", "treebank", "resume", "table7"):
             del plain[key]
+        if plain["ties"] is None:  # rows are older than this setting
+            del plain["ties"]
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
     def made(self, row: Made | None) -> bool:

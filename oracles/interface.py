@@ -57,7 +57,14 @@ class NonProjectiveGoldError(ValueError):
 
 
 class BoundOracle(ABC):
-    """An oracle with everything computed that depends on the gold trees alone."""
+    """An oracle with everything computed that depends on the gold trees alone.
+
+    Attributes:
+        gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
+            own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+    """
+
+    gold_weight: int = 1
 
     needs_children: ClassVar[bool] = False  # whether the scores depend on the arcs made so far
 
@@ -84,8 +91,8 @@ class BoundOracle(ABC):
                 entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
 
         Returns:
-            int16[batch, moves], a column for each move of the system (arc-standard: shift, reduce_left, reduce_right);
-            NOT_APPLICABLE where a move is not applicable.
+            int16[batch, moves], int32 under ``ties``: a column for each move of the system (arc-standard: shift, reduce_left,
+            reduce_right); NOT_APPLICABLE where a move is not applicable.
         """
 
 

@@ -117,18 +117,19 @@ class SecondPass:
     target: str = MISSING
     start_from_first_pass: bool = MISSING
     examples: str = MISSING
-    walk_every: int = MISSING
+    explore_every: int = MISSING
     policy: str = MISSING
     follow: float = MISSING
 
 
 @dataclass
 class Column:
-    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second."""
+    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
 
     first_pass: str = MISSING
     second_pass: str | None = MISSING
     oracle: str = MISSING
+    ties: str | None = None
 
 
 @dataclass
@@ -144,6 +145,7 @@ class Settings:
     model: str = MISSING
     oracle: str = MISSING
     strategy: str = MISSING
+    ties: str | None = None
     projectivization: str = MISSING
     seed: int = MISSING
     device: str = MISSING

@@ -12,7 +12,7 @@ import numpy as np
 
 import oracles
 from parser.classifier.context import ContextEncoder
-from parser.data.background_vectors import VectorsAhead
+from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.treebank import Sentence, Treebank, read_treebank
@@ -75,10 +75,10 @@ class Corpus:
         return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
 
 
-def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
+def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
     """Reads the treebank's parts and makes vocabularies and word vectors of the training part.
 
-    ``ahead``: the word vectors, if somebody began to train them before.
+    ``background``: the word vectors, if another process trains them already.
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
     if train is None:
@@ -93,7 +93,7 @@ def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif attribute == settings.vectors.attribute:
-            vectors = _vectors(settings.vectors, values, settings.seed, ahead)
+            vectors = _vectors(settings.vectors, values, settings.seed, background)
             vocabularies[attribute] = vectors.vocabulary
         else:
             vocabularies[attribute] = vocabulary_for(attribute, symbols)
@@ -122,10 +122,10 @@ def _gold_part(part: str, treebank: Treebank | None, encoder: Encoder, relations
     return GoldPart.of(treebank.sentences, encoder, relations)
 
 
-def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, ahead: VectorsAhead | None) -> WordVectors:
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     if settings.file is not None:
         return WordVectors.read(Path(settings.file))
-    return train_vectors(settings, values, seed) if ahead is None else ahead.result()
+    return train_vectors(settings, values, seed) if background is None else background.result()
 
 
 def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,13 @@ _SCHEDULES = {
     "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
     "linear": lambda done: 1 - done,
 }
+
+OnUpdate = Callable[[Tensor | float, int, float], None]
+"""Told of each update: the mean loss of its batch in nats (a tensor where it lies on a device), its examples, its rate."""
+
+
+def unobserved(loss: Tensor | float, examples: int, rate: float) -> None:
+    """An OnUpdate that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +65,14 @@ class Fitter:
         self._word_dropout = WordDropout(dropout_rates, self._device) if dropout_rates is not None else None
         self.updates = updates_of(classifier, settings)
 
-    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator) -> float:
+    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> float:
         """Goes once over the examples in random order; returns the mean loss of an example, in nats.
 
         Args:
             examples: the examples.
             epoch: number of the epoch in the pass, from 0.
             generator: draws the order.
+            on_update: told of each update.
         """
         order = torch.randperm(len(examples), generator=generator).to(self._device)
         features = torch.from_numpy(examples.features).to(self._device)[order]
@@ -75,7 +83,9 @@ class Fitter:
         for values, right, rate in zip(features.split(size), targets.split(size), rates, strict=True):
             if self._word_dropout is not None:
                 values = self._word_dropout(values)
-            total = total + self.updates.update(values, right, rate) * len(values)
+            loss = self.updates.update(values, right, rate)
+            total = total + loss * len(values)
+            on_update(loss, len(values), rate)
         return float(total) / len(examples)
 
     def _learning_rates(self, epoch: int, batches: int) -> Iterator[float]:

@@ -14,7 +14,7 @@ from parser.classifier.context_classifier import ContextClassifier
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.settings import OptimizerSettings
 from parser.training.examples import Examples
-from parser.training.fitter import Span, learning_rates
+from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.loss import set_loss
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
@@ -69,13 +69,14 @@ class SentenceFitter:
         self.parameters = [p for p in classifier.parameters() if p.requires_grad]
         self.updates = TorchOptimizer(self.parameters, settings)
 
-    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator) -> float:
+    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> float:
         """Goes once over the sentences in random order; returns the mean loss of an example, in nats.
 
         Args:
             examples: the examples.
             epoch: number of the epoch in the pass, from 0.
             generator: draws the order.
+            on_update: told of each update.
         """
         batches = list(self._batches(examples, generator))
         rates = learning_rates(self.settings, self.span, epoch, len(batches))
@@ -87,7 +88,8 @@ class SentenceFitter:
             loss.backward()
             nn.utils.clip_grad_norm_(self.parameters, self.longest_gradient)
             self.updates.step(rate)
-            total += loss.item() * len(batch.examples)
+            total += (value := loss.item()) * len(batch.examples)
+            on_update(value, len(batch.examples), rate)
         return total / len(examples)
 
     def _loss(self, batch: _Batch, examples: Examples) -> torch.Tensor:

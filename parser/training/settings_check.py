@@ -11,6 +11,7 @@ from parser.classifier.context import CONTEXT
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
 from parser.transitions.features import RELATION
@@ -31,6 +32,7 @@ def check(settings: Settings) -> None:
     _check_system(settings)
     choices: list[tuple[str, Any, Any]] = [
         ("strategy", settings.strategy, list(oracles.Strategy)),
+        ("ties", settings.ties, [None, *(ties for ties in oracles.TIES if ties != "none")]),
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("keep", settings.keep, KEEP),
         ("model", settings.model, MODELS),
@@ -53,7 +55,7 @@ def check(settings: Settings) -> None:
         ("threads", settings.threads, 1),
         ("first_pass.epochs", settings.first_pass.epochs, 1),
         ("second_pass.epochs", settings.second_pass.epochs, 1),
-        ("second_pass.walk_every", settings.second_pass.walk_every, 0),
+        ("second_pass.explore_every", settings.second_pass.explore_every, 0),
         ("classifier.hidden", settings.classifier.hidden, 1),
         ("optimizer.batch_size", settings.optimizer.batch_size, 1),
         ("vectors.dimensions", settings.vectors.dimensions, 1),
@@ -75,7 +77,7 @@ def check(settings: Settings) -> None:
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     check_device(settings.device)
-    oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+    oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
 
 
 def _check_system(settings: Settings) -> None:

@@ -71,6 +71,6 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
 
 
 def test_the_share_of_the_walks_is_that_of_the_whole_pass():
-    second_pass = ["second_pass.epochs=20", "second_pass.walk_every="]
+    second_pass = ["second_pass.epochs=20", "second_pass.explore_every="]
     assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")) == pytest.approx(100 / 21)
     assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")) == pytest.approx(300 / 23)
