@@ -209,7 +209,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
     top_left, top_right, second_left, second_right, joined = spines[0], spines[1], spines[2], spines[3], spines[4]
     spare = np.empty(0, np.int16)
     of_stack = np.empty((5, 16, 16), np.int16)
-    rows = np.empty((4, 16, row_width(longest)), np.int16)
+    rows = np.full((4, 16, row_width(longest)), NEGATIVE_INFINITY, np.int16)
     for row in range(len(sentences)):
         s = sentences[row]
         start, end = offsets[s], offsets[s + 1]
@@ -246,7 +246,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
         most = size + n_top_left + n_top_right + n_second_left + n_second_right
         if most > rows.shape[1]:
             of_stack = np.empty((5, 2 * most, 2 * most), np.int16)
-            rows = np.empty((4, 2 * most, row_width(longest)), np.int16)
+            rows = np.full((4, 2 * most, row_width(longest)), NEGATIVE_INFINITY, np.int16)
 
         columns = 1 + n_top_left + n_second_right if k > 0 else 1
         for column in range(columns):
