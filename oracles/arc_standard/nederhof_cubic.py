@@ -200,7 +200,7 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, ta
     for x in range(len(buffer)):
         position[buffer[x]] = k + 1 + x
     among = _edges_between(edges, np.concatenate((stack[: k + 1], buffer)), position)
-    value = _best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
+    value = best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
         # The chart counts the gold edges between the nodes kept; all other ones inside the buffer can be made anyway.
         value += children.edges_from[start + front] if front <= n else 0
@@ -231,7 +231,7 @@ def _edges_between(edges, nodes, position):
 
 
 @njit(cache=True, nogil=True)
-def _best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
+def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
     """Table 2 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 
     A position below ``top`` has two states. As P it is childless, which needs no table: its right half is itself alone.
