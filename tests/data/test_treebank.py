@@ -115,9 +115,12 @@ def with_heads(*heads: object) -> str:
 BAD_SENTENCES = {
     "nine columns": (WORDS.replace("\t_\t_\n", "\t_\n"), 3, "9 columns where CoNLL-U has 10; separate the columns by tabs"),
     "eleven columns": (WORDS.replace(SECOND_WORD, SECOND_WORD[:-1] + "\t_\n"), 4, "11 columns where CoNLL-U has 10"),
-    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "no tabs, so it is not CoNLL-U; separate"),
-    "prose": ("All happy families are alike.\n", 3, "no tabs, so it is not CoNLL-U"),
-    "one bare word": (WORDS + "word\n", 5, "no tabs, so it is not CoNLL-U"),
+    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10; separate"),
+    "prose": ("All happy families are alike.\n", 3, "1 column where CoNLL-U has 10"),
+    "one bare word": (WORDS + "word\n", 5, "1 column where CoNLL-U has 10"),
+    "a comment that does not begin its line": (" #\n" + WORDS, 3, "1 column where CoNLL-U has 10"),
+    "eleven columns, the last one empty": (WORDS.replace("\t_\n", "\t_\t\n"), 3, "11 columns where CoNLL-U has 10"),
+    "a carriage return before the id": ("\r" + WORDS, 3, r"'\r1' is no id"),
     "ids with a gap": (WORDS.replace("2\tb", "3\tb"), 4, "word 3 where word 2 is expected; number the words 1, 2, 3"),
     "ids twice": (WORDS + SECOND_WORD, 5, "word 2 where word 3 is expected"),
     "ids from 0": (with_heads(0, 1).replace("1\ta\ta", "0\ta\ta", 1), 3, "word 0 where word 1 is expected"),
@@ -163,6 +166,16 @@ def test_bad_sentences_are_named_with_their_line_and_mend(tmp_path, fault):
         read_treebank(written(tmp_path, WORDS + "\n\n" + text))
 
 
+def test_a_last_column_may_be_empty(tmp_path):
+    treebank = read_treebank(written(tmp_path, WORDS.replace("\t_\n", "\t\n")))
+    assert treebank[0].forms == ["a", "b"]
+
+
+def test_values_keep_their_spaces(tmp_path):
+    treebank = read_treebank(written(tmp_path, WORDS.replace("\ta\ta\t", "\t a \ta  \t")))
+    assert (treebank[0].forms[0], treebank[0].lemmas[0]) == (" a ", "a  ")
+
+
 def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
     one, two = with_heads(0, 3).splitlines(keepends=True)
     with pytest.raises(TreebankError, match="line 4, sentence 1: the head 3"):
@@ -177,7 +190,7 @@ BAD_FILES = {
     "comments only": (b"# text = a\n\n# text = b\n", "there is no sentence in this file"),
     "binary": (bytes(range(32)) * 10, "a NUL byte, so this is no text"),
     "Latin-1": (WORDS.encode() + b"\n" + "1\tß\n".encode("latin-1"), ", line 4: this is not UTF-8"),
-    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3: nothing but tabs"),
+    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3, sentence 1: '' is no id"),
 }
 
 
