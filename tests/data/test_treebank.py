@@ -134,7 +134,7 @@ BAD_SENTENCES = {
         5,
         f"empty node {'9' * 60}... (5,002 characters) after word 2",
     ),
-    "a megabyte that is no id": (WORDS.replace("2\tb", "x" * 2**20 + "\tb"), 4, f"'{'x' * 60}... (1,048,576 characters)' is no"),
+    "a megabyte that is no id": (WORDS.replace("2\tb", "x" * 2**20 + "\tb"), 4, f"'{'x' * 60}... (1,048,576 characters)' is"),
     "a megabyte that is no head": (with_heads(0, "x" * 2**20), 4, f"the head '{'x' * 60}... (1,048,576 characters)' is no"),
     "ids with a gap": (WORDS.replace("2\tb", "3\tb"), 4, "word 3 where word 2 is expected; number the words 1, 2, 3"),
     "ids twice": (WORDS + SECOND_WORD, 5, "word 2 where word 3 is expected"),
