@@ -24,7 +24,8 @@ import treebanks
 from figures import BLUE, GREY, HERE, Paths, describe, panels, provenance, run, save, write_csv
 from measuring import Batch, walk
 from oracles import Trees
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
+from oracles.arc_standard.critical_nodes import critical_nodes
+from oracles.trees import children_and_internal_edges
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")

@@ -30,9 +30,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Strategy
-from oracles.trees import Trees
+from oracles.trees import Trees, children_and_internal_edges
 
 SHIFT, LEFT, RIGHT = range(3)
 N_MOVES = 3

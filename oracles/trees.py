@@ -142,3 +142,28 @@ def _projective(heads, offsets):
                 queue[filled] = head
                 filled += 1
     return projective
+
+
+@njit(cache=True)
+def children_and_internal_edges(all_heads, offsets):
+    """Facts of gold trees that oracles read, each packed like the heads.
+
+    Returns:
+        last_child: int32[total], the last gold child of a node, 0 if none.
+        previous: int32[total], the sibling before a node, 0 if none.
+        internal: int32[total], at b the number of gold edges inside the buffer b..n.
+    """
+    last_child = np.zeros(len(all_heads), np.int32)
+    previous = np.zeros(len(all_heads), np.int32)
+    internal = np.zeros(len(all_heads), np.int32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        n = offsets[s + 1] - start - 1
+        for i in range(1, n + 1):
+            head = all_heads[start + i]
+            previous[start + i] = last_child[start + head]
+            last_child[start + head] = i
+            internal[start + min(i, head)] += 1
+        for b in range(n - 1, -1, -1):
+            internal[start + b] += internal[start + b + 1]
+    return last_child, previous, internal

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
-from oracles.arc_standard.context_memory import place
+from oracles.charts.arena import place
+from oracles.charts.rows import block_start, fill_chart, row_start, row_width, triangle_size
 from oracles.edge_weights import edges_of, negative_infinity, weight
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT
 

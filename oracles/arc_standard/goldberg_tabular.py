@@ -36,9 +36,9 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
+from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Strategy
-from oracles.trees import Trees
+from oracles.trees import Trees, children_and_internal_edges
 
 # No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
 _IMPOSSIBLE = 20000

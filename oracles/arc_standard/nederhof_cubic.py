@@ -37,11 +37,11 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
+from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, SHIFT, BoundOracle, Oracle, Strategy
 from oracles.projectivization.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
-from oracles.trees import Trees
+from oracles.trees import Trees, children_and_internal_edges
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
 MAX_CHART_BYTES = 256 * 2**20

@@ -49,9 +49,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Strategy
-from oracles.trees import Trees
+from oracles.trees import Trees, children_and_internal_edges
 
 # What has become of chain(i); see above.
 FRESH, SPENT, GONE = range(3)

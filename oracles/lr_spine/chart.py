@@ -38,11 +38,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
 from oracles.interface import BoundOracle, Strategy
 from oracles.lr_spine.chart_kernels import entries_of_sentence, score_batch
 from oracles.lr_spine.configuration import BoundLRSpine, LRSpineOracle
-from oracles.trees import Trees
+from oracles.trees import Trees, children_and_internal_edges
 
 MAX_BYTES = 2**28
 

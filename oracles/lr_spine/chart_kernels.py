@@ -4,7 +4,7 @@ The nodes of a configuration are those of its spines, in order, at positions 0..
 keep their numbers. The rows of the chart are computed from the last position to the first. In a row the columns of the stack
 come first; then those of the buffer, all of which get at once what a split point on the stack contributes, and then, token
 after token, what a split point at this token contributes to those behind it. These loops run over blocks of columns without
-a remainder, over rows of the sentence's chart (oracles.arc_standard.context_chart).
+a remainder, over rows of the sentence's chart (oracles.charts.rows).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
-from oracles.arc_standard.context_memory import place
+from oracles.charts.arena import place
+from oracles.charts.rows import block_start, fill_chart, row_start, row_width, triangle_size
 from oracles.interface import NOT_APPLICABLE
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, columns_of_batch, spine
 from oracles.projectivization.sentence_chart import NEGATIVE_INFINITY

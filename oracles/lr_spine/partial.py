@@ -24,10 +24,9 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle, columns_of_batch
-from oracles.trees import Trees
+from oracles.trees import Trees, children_and_internal_edges
 
 
 class LRSpinePartial(LRSpineOracle):

@@ -1,6 +1,6 @@
-"""The chart of a sentence as context_rows reads it: R, L and IL by rows, in whole blocks.
+"""The chart of a sentence by rows, in whole blocks, as context_rows and lr_spine_chart read it: R, L and IL.
 
-Loops over columns are the cost of context rows. They run over blocks of BLOCK columns, without a remainder (which would take
+Loops over columns are the cost of these oracles. They run over blocks of BLOCK columns, without a remainder (which would take
 as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
 or j > n hold a filler, so small that whatever is added to it, it stays below negative_infinity and does not wrap around.
 """
