@@ -35,7 +35,7 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
     },
     "swap": {
-        "swap_static_dynamic": ("oracles.swap.static_dynamic", "SwapStaticDynamic"),
+        "swap_dynamic": ("oracles.swap.dynamic", "SwapDynamic"),
         "swap_eager": ("oracles.swap.static", "SwapEager"),
         "swap_lazy": ("oracles.swap.static", "SwapLazy"),
     },

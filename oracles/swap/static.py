@@ -10,7 +10,7 @@ Both follow one computation of the gold tree, projective or not; with the stack 
 
 On the gold path both are exact: they make the gold tree. The eager one swaps more often. Off the gold path they have NO claim
 to be optimal: they answer by the same rules, with a move that is always applicable; where the rules say shift and the
-buffer is empty, it is reduce_left. Use swap_static_dynamic there.
+buffer is empty, it is reduce_left. Use swap_dynamic there.
 
 Their scores are 1 for their move, 0 for the other applicable ones: not numbers of edges.
 

@@ -63,7 +63,7 @@ def test_all_make_the_gold_tree_and_lazy_swaps_the_fewest(heads, rng):
     (eager, eager_moves), (lazy, lazy_moves) = (follow(name, heads) for name in STATIC)
     assert eager == lazy == heads
     assert lazy_moves.count("sw") <= eager_moves.count("sw")
-    assert follow("swap_static_dynamic", heads, rng.choice)[0] == heads
+    assert follow("swap_dynamic", heads, rng.choice)[0] == heads
 
 
 def test_lazy_moves_a_component_as_a_whole():
@@ -94,7 +94,7 @@ def test_static_dynamic_is_what_it_says_everywhere(n):
     cases = rng.sample(cases, min(len(cases), 4000))
     references = [swap_search.StaticDynamic(tree) for tree in heads]
     limits = [swap_search.best_of_all(tree) for tree in heads]
-    for (s, configuration), scores in zip(cases, scores_of("swap_static_dynamic", heads, cases), strict=True):
+    for (s, configuration), scores in zip(cases, scores_of("swap_dynamic", heads, cases), strict=True):
         assert scores == references[s](configuration), (heads[s], configuration)
         for move, edge, after in swap_search.moves(configuration):
             assert scores[move] <= swap_search.is_gold(edge, heads[s]) + limits[s](after), (heads[s], configuration, move)
@@ -105,13 +105,13 @@ def test_static_dynamic_is_what_it_says_everywhere(n):
 def test_static_dynamic_is_what_it_says_on_random_trees(heads, rng):
     cases = [(0, configuration) for configuration in swap_search.random_walk(rng, len(heads))]
     reference = swap_search.StaticDynamic(heads)
-    assert scores_of("swap_static_dynamic", [heads], cases) == [reference(configuration) for _, configuration in cases]
+    assert scores_of("swap_dynamic", [heads], cases) == [reference(configuration) for _, configuration in cases]
 
 
 @given(random_trees.trees(2, 9), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=40 if COMPILED else 5)
 def test_static_dynamic_keeps_what_it_promises_anywhere(heads, rng):
-    oracle = oracles.create("swap_static_dynamic")
+    oracle = oracles.create("swap_dynamic")
     now = rng.choice(list(swap_search.random_walk(rng, len(heads))))
     promised = None
     made = 0
@@ -126,7 +126,7 @@ def test_static_dynamic_keeps_what_it_promises_anywhere(heads, rng):
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
 def test_static_dynamic_loses_nothing_on_gold_paths(n):
     for heads in random_trees.all_trees(n):
-        oracle = oracles.create("swap_static_dynamic").bind(Trees.from_heads([heads]))
+        oracle = oracles.create("swap_dynamic").bind(Trees.from_heads([heads]))
         agenda, seen = [(swap_search.initial(n), n)], {(swap_search.initial(n), n)}
         while agenda:
             now, missing = agenda.pop()
@@ -147,7 +147,7 @@ def test_static_dynamic_loses_nothing_on_gold_paths(n):
 def test_without_swaps_and_on_projective_gold_it_is_arc_standard(case):
     heads, stack, front = case
     buffer = range(front, len(heads) + 1)
-    scores = oracles.create("swap_static_dynamic").step_scores(heads, stack, buffer)
+    scores = oracles.create("swap_dynamic").step_scores(heads, stack, buffer)
     expected = oracles.create("nederhof_cubic", "any").step_scores(heads, stack, buffer)
     assert tuple(scores.get(move) for move in NAMES[:3]) == expected
     assert scores.get("sw", -1) < max([score for score in expected if score is not None], default=0)

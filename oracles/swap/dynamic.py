@@ -46,10 +46,10 @@ from oracles.swap.orders import projective_orders
 from oracles.trees import Trees
 
 
-class SwapStaticDynamic(SwapOracle):
+class SwapDynamic(SwapOracle):
     """Static swaps, and the costs of arc-standard in the order that these lead to; to explore with, on any trees."""
 
-    name: ClassVar[str] = "swap_static_dynamic"
+    name: ClassVar[str] = "swap_dynamic"
     complexity: ClassVar[str] = "O(n^3)"
     source: ClassVar[str] = "after de Lhoneux, Stymne and Nivre 2017"
 
