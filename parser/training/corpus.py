@@ -81,8 +81,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     ``background``: the word vectors, if another process trains them already.
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
-    if train is None:
-        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    assert train is not None, "see check_files() of settings_check.py"
     vectors = None
     vocabularies = {}
     for attribute, addresses in settings.features.items():

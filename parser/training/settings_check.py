@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
@@ -58,6 +61,25 @@ def check(settings: Settings) -> None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     check_device(settings.device)
     oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+
+
+def check_files(settings: Settings) -> None:
+    """Refuses files that are not there, before any of them is read.
+
+    Raises:
+        SettingsError: names the file, the key and what to set.
+    """
+    files = settings.treebank
+    if files.train is None:
+        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    for part in ("train", "dev", "test"):
+        name = getattr(files, part)
+        if name is None or Path(name).is_file():
+            continue
+        message = f"treebank.{part}={name}: there is no such file"
+        if not OmegaConf.is_missing(settings.paths, "treebanks") and f"{settings.paths.treebanks}/" in name:
+            message += f"; paths.treebanks={settings.paths.treebanks} must be the folder that holds the treebanks known by name"
+        raise SettingsError(message)
 
 
 def _check_system(settings: Settings) -> None:
