@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oracles.edge_weights import TIES
 from oracles.interface import (
     N_STEPS,
     NO_NODE,
@@ -37,6 +38,7 @@ __all__ = [
     "REDUCE_LEFT",
     "REDUCE_RIGHT",
     "SHIFT",
+    "TIES",
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",

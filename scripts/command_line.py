@@ -5,45 +5,87 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
-# What a shell reports of a process that a signal ended.
-_BY_SIGNAL = 128
+# What a shell reports of a process that SIGPIPE, Ctrl-C or SIGTERM ended.
+_CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
+
+# More threads than any machine has use for; each costs memory.
+_MAX_THREADS = 256
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM has come: what is under way ends as upon Ctrl-C."""
+    """SIGTERM has come."""
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Runs a command and exits: with 0, or with 1 and one line of text upon bad input.
+    """Runs a command and exits: with 0, or with 1 and one line of text upon bad input or what the system refuses.
 
-    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. Ctrl-C and
-    SIGTERM end a command in order, with one line that has the notes of the exception, and the status of the signal.
+    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. SIGTERM ends a
+    command as Ctrl-C does, in order: temporary files are removed, and the notes of the exception printed.
     """
+    _occupy_closed_streams()
     signal.signal(signal.SIGTERM, _terminate)
     try:
         main()
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_BY_SIGNAL + signal.SIGPIPE)
+        _drop_output()
+        sys.exit(_CLOSED_PIPE)
     except KeyboardInterrupt as stop:
-        print("; ".join(["interrupted", *getattr(stop, "__notes__", [])]), file=sys.stderr)
-        sys.exit(_BY_SIGNAL + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT))
+        _drop_output()
+        for note in getattr(stop, "__notes__", []):
+            print(note, file=sys.stderr)
+        sys.exit(_TERMINATED if isinstance(stop, Terminated) else _INTERRUPTED)
     except (ValueError, OSError) as error:
+        _drop_output()
         sys.exit(f"error: {described(error)}")
     sys.exit(0)
 
 
 def described(error: Exception) -> str:
-    """The message of an error; of the system's, the file first."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
+    """The message of an error; of one of the system's, the file first."""
+    if not isinstance(error, OSError):
+        return str(error)
+    place = "" if error.filename is None else f"{error.filename}: "
+    return f"{place}{error.strerror or error}"
+
+
+def number_of_threads(text: str) -> int:
+    """The type of an argument ``--threads``."""
+    threads = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= threads <= _MAX_THREADS:
+        raise ArgumentTypeError(f"{text} is no number of threads; give one from 1 to {_MAX_THREADS}")
+    return threads
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
+
+
+def _occupy_closed_streams() -> None:
+    """Lets no file that is opened later take the number of a standard stream that was closed, as by ``2>&-`` in a shell.
+
+    What is then printed to standard error, Python would print to standard output.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+
+
+def _drop_output() -> None:
+    """Forgets what standard output still holds if it cannot be written: Python would try again at the end, with a traceback."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

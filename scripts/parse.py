@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from command_line import run
+from command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
@@ -26,7 +26,7 @@ def main() -> None:
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--threads", type=int, default=1, help="sentences parsed side by side (default 1)")
+    arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
     given = arguments.parse_args()
     torch.set_num_threads(1)  # the threads of the parser are enough
     model = Model.load(given.model)

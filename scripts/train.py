@@ -83,7 +83,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
 
             metrics = train(settings, folder, [_HydraFiles(job), *observers], vectors)
     except KeyboardInterrupt as stop:
-        stop.add_note(f"resume with: {_resume_command(job)}")
+        stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
     shown = final_table(metrics)
     results.debug("\n%s", shown)

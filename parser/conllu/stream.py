@@ -8,7 +8,9 @@ missing last newline, blank lines between sentences and after the last one, byte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from conllu.parser import parse_comment_line
 
 from parser.conllu.checks import (
     DEPS,
@@ -36,6 +38,7 @@ class RawSentence:
         columns: the ten columns of the words 1..n, without the line end.
         word_lines: where the words 1..n are among the lines.
         multiwords: (place among the lines, first word, last word) of every multiword token.
+        empty_nodes: where the empty nodes are among the lines.
         path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
             words do not count).
     """
@@ -47,6 +50,7 @@ class RawSentence:
     path: str
     first_line: int
     number: int
+    empty_nodes: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -77,11 +81,13 @@ class RawSentence:
 
 
 def sent_id(lines: Iterable[str]) -> str:
-    """The value of the comment ``# sent_id = ...``, empty if there is none."""
+    """The value of the comment ``# sent_id = ...``, empty if there is none. The library ``conllu`` reads the comments."""
     for line in lines:
-        key, equals, value = line.removeprefix(_BYTE_ORDER_MARK).partition("=")
-        if equals and key.startswith("#") and key[1:].strip() == "sent_id":
-            return value.strip()
+        comment = line.removeprefix(_BYTE_ORDER_MARK)
+        if comment.startswith("#"):
+            for key, value in parse_comment_line(comment):
+                if key == "sent_id" and value:
+                    return value
     return ""
 
 
@@ -141,6 +147,7 @@ def _split(lines: list[str], path: str, first_line: int, number: int) -> RawSent
         sentence.columns = [table[row] for row in rows.words]
         sentence.word_lines = [places[row] for row in rows.words]
         sentence.multiwords = [(places[row], first, last) for row, first, last in rows.multiwords]
+        sentence.empty_nodes = [places[row] for row in rows.empty_nodes]
     return sentence
 
 

@@ -30,7 +30,7 @@ from omegaconf import OmegaConf
 from parser.data.treebank import read_treebank
 from parser.data.vocabulary import Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
-from parser.settings import Settings, VectorSettings
+from parser.settings import Settings, VectorSettings, vocabulary_is_of_subset
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,12 @@ def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]
     if vectors.file is not None or not read or train is None or not Path(train).is_file():
         yield None
         return
-    request = {"train": train, "vectors": OmegaConf.to_container(vectors, resolve=True), "seed": settings.seed}
+    request = {
+        "train": train,
+        "subset": vocabulary_is_of_subset(settings),
+        "vectors": OmegaConf.to_container(vectors, resolve=True),
+        "seed": settings.seed,
+    }
     # -P: a file parser.py in the folder where the user stands is not ours.
     command = [sys.executable, "-P", "-m", "parser.data.background_vectors", json.dumps(request)]
     with (
@@ -92,7 +97,8 @@ def _answer(request: str) -> None:
     """What the process does."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     wanted = json.loads(request)
-    values = attribute_values(read_treebank(wanted["train"]).sentences, wanted["vectors"]["attribute"])
+    train = read_treebank(wanted["train"])
+    values = attribute_values(train.projective_subset if wanted["subset"] else train.sentences, wanted["vectors"]["attribute"])
     vectors = train_vectors(VectorSettings(**wanted["vectors"]), values, wanted["seed"])
     forms = np.frombuffer(json.dumps(vectors.vocabulary.symbols).encode(), np.uint8)
     file = io.BytesIO()

@@ -22,8 +22,13 @@ from parser.training.stopwatch import Stopwatch
 
 
 def oracle_of(settings: Settings) -> oracles.Oracle:
-    """The oracle of the second pass."""
-    return oracles.create(settings.oracle, settings.strategy, **system_options(settings))
+    """The oracle of the second pass.
+
+    Raises:
+        ValueError: it does not know the strategy, or has no ties; the message says what it knows.
+    """
+    ties = {} if settings.ties is None else {"ties": settings.ties}
+    return oracles.create(settings.oracle, settings.strategy, **system_options(settings), **ties)
 
 
 class ExampleSource(Protocol):

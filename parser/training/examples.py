@@ -105,9 +105,13 @@ class Batch:
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
         """int16[m, width]: the oracle's scores of the moves in the given rows."""
         now = self.now
-        children = now.children[rows] if oracle.needs_children else None
         return oracle.score_batch(
-            self.numbers[rows], now.stacks[rows], now.stack_sizes[rows], now.buffer_fronts[rows], children
+            self.numbers[rows],
+            now.stacks[rows],
+            now.stack_sizes[rows],
+            now.buffer_fronts[rows],
+            now.children[rows] if oracle.needs_children else None,
+            now.buffers[rows] if self._system.reorders_buffer else None,
         )
 
 

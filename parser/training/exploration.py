@@ -112,7 +112,8 @@ def explore(
             steps += len(rows)
             left_optimum += int((~optimal[at, predicted[0]]).sum())
             n_optimal += int(optimal.sum())
-            lost_edges += int((move_scores.max(axis=1) - move_scores[at, columns]).sum())
+            edges = move_scores // oracle.gold_weight
+            lost_edges += int((edges.max(axis=1) - edges[at, columns]).sum())
             system.apply(batch.now, rows, moves, columns, relations)
         reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
     report = ExplorationReport(

@@ -213,7 +213,7 @@ class _Run:
             "beam": "none",
             "oracle": settings.oracle,
             "strategy": settings.strategy,
-            "ties": None,
+            "ties": settings.ties,
             "seed": settings.seed,
             "train": self.corpus.train.summary,
             "dev": last["dev"],

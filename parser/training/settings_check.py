@@ -13,7 +13,8 @@ from parser.classifier.classifier import ACTIVATIONS
 from parser.classifier.context import CONTEXT
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
-from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, VocabularySource, vocabulary_is_of_subset
+from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
 from parser.training.settings_keys import check_keys
@@ -37,7 +38,9 @@ def check(settings: Settings) -> None:
     _check_system(settings)
     choices: list[tuple[str, Any, Any]] = [
         ("strategy", settings.strategy, list(oracles.Strategy)),
+        ("ties", settings.ties, [None, *(ties for ties in oracles.TIES if ties != "none")]),
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
+        ("vocabulary_from", settings.vocabulary_from, list(VocabularySource)),
         ("keep", settings.keep, KEEP),
         ("model", settings.model, MODELS),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
@@ -59,8 +62,13 @@ def check(settings: Settings) -> None:
     _check_encoder(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
+    if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
+        raise SettingsError(
+            f"vocabulary_from=first_pass, but the second pass (second_pass.trees={settings.second_pass.trees}) learns from "
+            "sentences that the first one leaves out; choose vocabulary_from=all"
+        )
     check_device(settings.device)
-    oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+    oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
 
 
 def check_files(settings: Settings) -> None:

@@ -18,6 +18,7 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_standard": ("parser.transitions.arc_standard", "ArcStandard"),
     "attardi": ("parser.transitions.attardi", "Attardi"),
     "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
+    "swap": ("parser.transitions.swap", "Swap"),
 }
 
 

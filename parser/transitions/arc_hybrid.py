@@ -62,7 +62,7 @@ def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
             feature_rows[r, SHIFT] = r
         if buffered and size >= 2:
             feature_rows[r, LEFT] = r
-            heads[r, LEFT], children[r, LEFT] = now.buffer_fronts[row], top
+            heads[r, LEFT], children[r, LEFT] = now.buffers[row, now.buffer_fronts[row]], top
         if size >= 2 and not (single_root and size == 2 and buffered):
             feature_rows[r, RIGHT] = r
             heads[r, RIGHT], children[r, RIGHT] = now.stacks[row, size - 2], top

@@ -28,6 +28,7 @@ class ArcStandard(Attardi):
         "nederhof_linear",
         "goldberg_tabular",
         "static",
+        "arc_standard_tabular",
     )
     gold_oracle: ClassVar[str] = "static"
 

@@ -19,7 +19,9 @@ class Configurations(NamedTuple):
         lengths: int32[batch], tokens n of the sentence.
         stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries.
         stack_sizes: int32[batch], k + 1.
-        buffer_fronts: int32[batch], the first token b of the buffer; n + 1 when it is empty.
+        buffers: int32[batch, width]; row r holds the buffer in its entries ``buffer_fronts[r]`` to n, the first token first.
+            In all systems but swap, entry i is token i.
+        buffer_fronts: int32[batch], where the buffer begins; n + 1 when it is empty.
         heads: int32[batch, width], heads given so far; NO_NODE where none.
         relations: int32[batch, width], relations given so far; NO_NODE where none.
         children: int32[batch, width, 2], the outermost left and right child so far; NO_NODE where none.
@@ -29,6 +31,7 @@ class Configurations(NamedTuple):
     lengths: np.ndarray
     stacks: np.ndarray
     stack_sizes: np.ndarray
+    buffers: np.ndarray
     buffer_fronts: np.ndarray
     heads: np.ndarray
     relations: np.ndarray
@@ -48,6 +51,7 @@ class Configurations(NamedTuple):
             lengths=lengths.astype(np.int32),
             stacks=np.zeros((batch, width), np.int32),
             stack_sizes=np.ones(batch, np.int32),
+            buffers=np.tile(np.arange(width, dtype=np.int32), (batch, 1)),
             buffer_fronts=np.ones(batch, np.int32),
             heads=nothing(batch, width),
             relations=nothing(batch, width),
@@ -68,6 +72,7 @@ def clear(now, row, length):
     now.stack_sizes[row] = 1
     now.buffer_fronts[row] = 1
     for i in range(length + 1):
+        now.buffers[row, i] = i
         now.heads[row, i] = NO_NODE
         now.relations[row, i] = NO_NODE
         now.children[row, i, 0] = NO_NODE
@@ -78,7 +83,7 @@ def clear(now, row, length):
 @njit(cache=True, nogil=True)
 def shift(now, row):
     """Moves the first token of the buffer onto the stack."""
-    now.stacks[row, now.stack_sizes[row]] = now.buffer_fronts[row]
+    now.stacks[row, now.stack_sizes[row]] = now.buffers[row, now.buffer_fronts[row]]
     now.stack_sizes[row] += 1
     now.buffer_fronts[row] += 1
 

@@ -135,7 +135,7 @@ def find_nodes(now, row, programs, nodes):
             if index < now.stack_sizes[row]:
                 node = now.stacks[row, now.stack_sizes[row] - 1 - index]
         elif now.buffer_fronts[row] + index <= now.lengths[row]:
-            node = now.buffer_fronts[row] + index
+            node = now.buffers[row, now.buffer_fronts[row] + index]
         move = 2
         while node != NO_NODE and programs[a, move] >= 0:
             node = now.children[row, node, programs[a, move]]

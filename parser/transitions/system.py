@@ -54,6 +54,7 @@ class TransitionSystem(ABC):
     projective: ClassVar[bool]  # whether all trees that it builds are projective
     oracles: ClassVar[tuple[str, ...]]  # names of its oracles, the default first
     gold_oracle: ClassVar[str]  # the oracle that gold computations of the first pass follow
+    reorders_buffer: ClassVar[bool] = False  # whether tokens go back into the buffer
     always_there: ClassVar[str] = "s0"  # an address with a node in every configuration
 
     def __init__(self, n_relations: int, root_relation: int | None = None) -> None:

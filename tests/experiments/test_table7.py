@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 from cells import Row, Training
 from claims import Difference, difference
@@ -53,6 +56,16 @@ def test_rows_of_other_settings_are_stale():
     assert not cell.made(None)
     elsewhere = Training("sample", "paper", 2, 7, "elsewhere", ())
     assert elsewhere.fingerprint() == cell.fingerprint()
+
+
+def test_settings_that_came_later_change_no_fingerprint_where_they_are_neutral():
+    column_3 = Training("hu", "paper", 3, 1, "data", ())
+    plain = OmegaConf.to_container(column_3.settings(), resolve=True)
+    for key in ("seed", "paths", "treebank", "resume", "table7", "ties", "vocabulary_from"):
+        del plain[key]
+    assert column_3.fingerprint() == hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
+    for setting in ("ties=nearest_ancestor", "vocabulary_from=first_pass"):
+        assert Training("hu", "paper", 3, 1, "data", (setting,)).fingerprint() != column_3.fingerprint()
 
 
 def counts_of(las: list[int], words: list[int]) -> dict[str, np.ndarray]:

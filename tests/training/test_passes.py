@@ -85,7 +85,7 @@ def test_what_a_run_writes(finished):
     folder, metrics = finished
     assert json.loads((folder / "metrics.json").read_text()) == metrics
     keys = {"treebank", "column", "recipe", "oracle", "strategy", "seed", "train", "dev", "test", "after_first_pass", "seconds"}
-    assert keys < set(metrics)
+    assert keys | {"ties"} < set(metrics)
     scores = {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
     for figures in (metrics["dev"], metrics["test"], metrics["after_first_pass"]["dev"], metrics["after_first_pass"]["test"]):
         assert set(figures) == scores
@@ -194,7 +194,7 @@ def test_other_settings_do_not_resume_a_killed_run(treebank, tmp_path, monkeypat
     train(run(treebank, "column=2", "resume=false"), tmp_path)
 
 
-@pytest.mark.parametrize("column", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("column", [1, 2, 3, 4, 5, 6])
 def test_every_column_of_table_7(treebank, tmp_path, column):
     metrics = train(run(treebank, f"column={column}"), tmp_path)
     assert metrics["column"] == column
@@ -262,8 +262,9 @@ def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("column=7", "column=7 is unknown; known: 1, 2, 3, 4, 5"),
+        ("column=7", "column=7 is unknown; known: 1, 2, 3, 4, 5, 6"),
         ("oracle=delphi", "oracle=delphi is unknown to system=arc_standard; known: "),
+        ("ties=random", "ties=random is unknown; known: null, nearest_ancestor"),
         ("strategy=lucky", "strategy=lucky is unknown; known: left_before_right"),
         ("optimizer.name=lbfgs", "known: sgd, adam"),
         ("classifier.activation=step", "known: relu"),

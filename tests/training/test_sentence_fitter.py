@@ -200,7 +200,7 @@ def test_an_encoder_wants_embedded_attributes():
         check(settings("recipe=paper", "model=bilstm"))
 
 
-@pytest.mark.parametrize("column", range(1, 6))
+@pytest.mark.parametrize("column", range(1, 7))
 def test_the_group_composes_with_every_column(column):
     made = settings("recipe=accurate", "model=bilstm", f"column={column}")
     check(made)

@@ -28,8 +28,8 @@ class State:
 
 
 def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
-    """Head and child of the arc that a move makes; None for shift."""
-    if column == 0:
+    """Head and child of the arc that a move makes; None for shift and swap."""
+    if column == 0 or (system == "swap" and column == 3):
         return None
     top = state.stack[-1]
     if system == "arc_hybrid":
@@ -44,9 +44,11 @@ def applicable(system: str, degree: int, state: State, column: int, single_root:
     if system == "arc_hybrid":
         possible = bool(state.buffer) and len(state.stack) > 1 if column == 1 else len(state.stack) > 1
     else:
-        possible = len(state.stack) > (column + 1) // 2
+        possible = len(state.stack) > (1 if system == "swap" and column == 3 else (column + 1) // 2)
     if not possible:
         return False
+    if system == "swap" and column == 3:
+        return len(state.stack) > 2 and state.stack[-2] < state.stack[-1]
     made = arc(system, degree, state, column)
     assert made is not None
     head, child = made
@@ -58,6 +60,9 @@ def applicable(system: str, degree: int, state: State, column: int, single_root:
 
 def take(system: str, degree: int, state: State, column: int, relation: int) -> None:
     made = arc(system, degree, state, column)
+    if system == "swap" and column == 3:
+        state.buffer.insert(0, state.stack.pop(-2))
+        return
     if made is None:
         state.stack.append(state.buffer.pop(0))
         return

@@ -1,7 +1,7 @@
 """The chart of a whole sentence, computed once, and what a configuration adds to it.
 
-The constituents of Nederhof 2019, Table 3, that lie inside the buffer do not depend on the stack: they are the chart of
-the sentence under the grammar of Table 2 (the one that projectivizes it), filled here once per sentence in O(n^3). What
+The constituents of Nederhof 2019, Table 2, that lie inside the buffer do not depend on the stack: they are the chart of
+the sentence under the grammar of Table 3 (the one that projectivizes it), filled here once per sentence in O(n^3). What
 contains the stack top depends on the configuration, and is computed from that chart in O(k m^2) for k stack elements and
 m buffer nodes, instead of O((k + m)^3) from nothing.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from oracles.edge_weights import negative_infinity
 from oracles.interface import NOT_APPLICABLE
 
 # Also the floor of every stored score, so that the sum of two of them fits in 16 bits.
@@ -26,10 +27,10 @@ NEGATIVE_INFINITY = NOT_APPLICABLE
 
 @njit(cache=True, nogil=True)
 def best_sum(a, b):
-    """max(a + b) over two int16 vectors, at least NEGATIVE_INFINITY. The casts keep LLVM in 16 bits, which vectorizes."""
-    best = np.int16(NEGATIVE_INFINITY)
+    """max(a + b) over two vectors, at least negative_infinity. The casts keep LLVM in 16 bits if they are: that vectorizes."""
+    best = negative_infinity(a)
     for x in range(len(a)):
-        best = max(best, np.int16(a[x] + b[x]))
+        best = max(best, a.dtype.type(a[x] + b[x]))
     return best
 
 
