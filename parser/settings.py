@@ -184,5 +184,8 @@ def system_options(settings: Settings) -> dict[str, int]:
 
 
 def register() -> None:
-    """Makes the schema known to hydra, as ``settings_schema`` in the defaults list of configs/train.yaml."""
-    ConfigStore.instance().store(name="settings_schema", node=Settings)
+    """Makes known to hydra what the defaults list of configs/train.yaml names: the schema, and who hears of sweeps."""
+    store = ConfigStore.instance()
+    store.store(name="settings_schema", node=Settings)
+    callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
+    store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")

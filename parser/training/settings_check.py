@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
@@ -66,6 +69,25 @@ def check(settings: Settings) -> None:
         )
     check_device(settings.device)
     oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
+
+
+def check_files(settings: Settings) -> None:
+    """Refuses files that are not there, before any of them is read.
+
+    Raises:
+        SettingsError: names the file, the key and what to set.
+    """
+    files = settings.treebank
+    if files.train is None:
+        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    for part in ("train", "dev", "test"):
+        name = getattr(files, part)
+        if name is None or Path(name).is_file():
+            continue
+        message = f"treebank.{part}={name}: there is no such file"
+        if not OmegaConf.is_missing(settings.paths, "treebanks") and f"{settings.paths.treebanks}/" in name:
+            message += f"; paths.treebanks={settings.paths.treebanks} must be the folder that holds the treebanks known by name"
+        raise SettingsError(message)
 
 
 def _check_system(settings: Settings) -> None:
