@@ -17,16 +17,16 @@ _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 _MAX_THREADS = 256
 
 
-def run(main: Callable[[], None]) -> NoReturn:
-    """Runs a command and exits: with 0, or with 1 and one line of text upon bad input or what the system refuses.
+def run(main: Callable[[], int | None]) -> NoReturn:
+    """Runs a command and exits: with what it returns (None is 0), or with 1 and one line of text upon bad input.
 
-    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. Upon SIGTERM
-    temporary files are removed.
+    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. What the
+    system refuses is one line, too. Upon SIGTERM temporary files are removed.
     """
     _occupy_closed_streams()
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        main()
+        status = main() or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as head, has seen enough
@@ -42,7 +42,7 @@ def run(main: Callable[[], None]) -> NoReturn:
         _drop_output()
         place = "" if error.filename is None else f"{error.filename}: "
         sys.exit(f"error: {place}{error.strerror or error}")
-    sys.exit(0)
+    sys.exit(status)
 
 
 def number_of_threads(text: str) -> int:
