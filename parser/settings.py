@@ -24,6 +24,13 @@ class TrainingTrees(StrEnum):
     ORIGINAL = "original"
 
 
+class VocabularySource(StrEnum):
+    """Which training sentences vocabularies and word vectors are made of: all, or those that the first pass learns from."""
+
+    ALL = "all"
+    FIRST_PASS = "first_pass"
+
+
 class ExampleUse(StrEnum):
     """What becomes of the first pass's examples in the second pass."""
 
@@ -147,6 +154,7 @@ class Settings:
     strategy: str = MISSING
     ties: str | None = None
     projectivization: str = MISSING
+    vocabulary_from: str = MISSING
     seed: int = MISSING
     device: str = MISSING
     threads: int = MISSING
@@ -162,6 +170,12 @@ class Settings:
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+
+
+def vocabulary_is_of_subset(settings: Settings) -> bool:
+    """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
+    source, trees = settings.vocabulary_from, settings.first_pass.trees
+    return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
 
 
 def system_options(settings: Settings) -> dict[str, int]:

@@ -155,7 +155,7 @@ class _Source(io.RawIOBase):
             for beginning, program in _COMPRESSED.items():
                 if found.startswith(beginning):
                     raise ConlluError(
-                        f"{self._name}: this is compressed ({program}); uncompress it first, but for files named .gz or .xz"
+                        f"{self._name}: this is compressed ({program}); uncompress it first (unless it is named .gz or .xz)"
                     )
         view[: len(found)] = found
         return len(found)

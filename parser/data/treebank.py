@@ -87,6 +87,11 @@ class Treebank:
 
         return Trees.from_heads(sentence.heads for sentence in self.sentences)
 
+    @property
+    def projective_subset(self) -> list[Sentence]:
+        """The sentences whose tree is projective."""
+        return [sentence for sentence, projective in zip(self.sentences, self.trees.projective, strict=True) if projective]
+
     @cached_property
     def nonprojective_percent(self) -> float:
         """Percentage of the sentences whose tree, with the artificial root at the left, is not projective."""
@@ -104,12 +109,11 @@ class Treebank:
         }
 
     def oddities(self) -> str:
-        """What is read all the same, but is probably a mistake: how many words, and where the first one is. Empty if nothing is."""
+        """What is read, but is probably a mistake: how many words, and where the first one is; empty if nothing is odd."""
         found = []
         for kind, is_odd in _ODDITIES.items():
-            places = [
-                s.where for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True) if is_odd(*word)
-            ]
+            words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
+            places = [where for where, word in words if is_odd(*word)]
             if places:
                 found.append(f"{len(places):,} {kind} (the first in {places[0].removeprefix(self.path + ', ')})")
         return "; ".join(found)
