@@ -22,15 +22,16 @@ class Terminated(KeyboardInterrupt):
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Runs a command and exits: with 0, or with 1 and one line of text upon bad input or what the system refuses.
+    """Runs a command and exits: with the status that it returns, if any, or with 1 and one line of text upon bad input.
 
-    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. SIGTERM ends a
-    command as Ctrl-C does, in order: temporary files are removed, and the notes of the exception printed.
+    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. What the
+    system refuses is one line, too. SIGTERM ends a command as Ctrl-C does, in order: temporary files are removed, and the
+    notes of the exception printed.
     """
     _occupy_closed_streams()
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        main()
+        status = main() or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as head, has seen enough
@@ -44,7 +45,7 @@ def run(main: Callable[[], object]) -> NoReturn:
     except (ValueError, OSError) as error:
         _drop_output()
         sys.exit(f"error: {described(error)}")
-    sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def described(error: Exception) -> str:

@@ -39,6 +39,7 @@ class RawSentence:
         word_lines: where the words 1..n are among the lines.
         multiwords: (place among the lines, first word, last word) of every multiword token.
         empty_nodes: where the empty nodes are among the lines.
+        error: why it could not be read, if it was read without ``strict``; there are no words then.
         path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
             words do not count).
     """
@@ -51,6 +52,7 @@ class RawSentence:
     first_line: int
     number: int
     empty_nodes: list[int] = field(default_factory=list)
+    error: ConlluError | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -92,7 +94,7 @@ def sent_id(lines: Iterable[str]) -> str:
 
 
 def read_raw_sentences(
-    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0
+    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0, *, strict: bool = True
 ) -> Iterator[RawSentence]:
     """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
 
@@ -102,6 +104,7 @@ def read_raw_sentences(
         stream: its lines, each with its line end.
         path: the name for error messages.
         lines_before, sentences_before: how many of the file came before the stream; an error counts them.
+        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one.
 
     Raises:
         ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
@@ -115,16 +118,16 @@ def read_raw_sentences(
         if not is_blank(line):
             begun = True
         elif begun:
-            sentence = _split(lines, path, n_read + 1, number + 1)
+            sentence = _split(lines, path, n_read + 1, number + 1, strict)
             n_read += len(lines)
-            number += bool(sentence.columns)
+            number += bool(sentence.columns or sentence.error)
             yield sentence
             lines, begun = [], False
     if lines:
-        yield _split(lines, path, n_read + 1, number + 1)
+        yield _split(lines, path, n_read + 1, number + 1, strict)
 
 
-def _split(lines: list[str], path: str, first_line: int, number: int) -> RawSentence:
+def _split(lines: list[str], path: str, first_line: int, number: int, strict: bool) -> RawSentence:
     sentence = RawSentence(lines, [], [], [], path, first_line, number)
     table: list[list[str]] = []
     places: list[int] = []
@@ -140,7 +143,11 @@ def _split(lines: list[str], path: str, first_line: int, number: int) -> RawSent
             check_columns(row, columns)
         rows = sort_rows([columns[ID] for columns in table])
     except LineError as error:
-        raise ConlluError(f"{sentence.place(places[error.row])}: {error}") from error
+        refused = ConlluError(f"{sentence.place(places[error.row])}: {error}")
+        if strict:
+            raise refused from error
+        sentence.error = refused
+        return sentence
     if len(rows.words) == len(table):
         sentence.columns, sentence.word_lines = table, places
     else:

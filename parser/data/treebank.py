@@ -6,7 +6,7 @@ alone are kept: multiword tokens and empty nodes are no nodes of the tree, they 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,15 @@ from parser.conllu.stream import RawSentence, read_raw_sentences
 
 if TYPE_CHECKING:
     from oracles import Trees
+
+
+# By form, deprel and head of a word.
+_ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
+    "words have an empty FORM": lambda form, deprel, head: not form,
+    "words have no DEPREL": lambda form, deprel, head: deprel in ("", "_"),
+    "roots have another DEPREL than root": lambda form, deprel, head: head == 0 and deprel != "root",
+    "words have the DEPREL root and are not the root": lambda form, deprel, head: head != 0 and deprel == "root",
+}
 
 
 class TreebankError(ConlluError):
@@ -98,6 +107,16 @@ class Treebank:
             "multiword_tokens_skipped": self.n_multiword_tokens,
             "empty_nodes_skipped": self.n_empty_nodes,
         }
+
+    def oddities(self) -> str:
+        """What is read, but is probably a mistake: how many words, and where the first one is; empty if nothing is odd."""
+        found = []
+        for kind, is_odd in _ODDITIES.items():
+            words = ((s.where, word) for s in self.sentences for word in zip(s.forms, s.deprels, s.heads, strict=True))
+            places = [where for where, word in words if is_odd(*word)]
+            if places:
+                found.append(f"{len(places):,} {kind} (the first in {places[0].removeprefix(self.path + ', ')})")
+        return "; ".join(found)
 
     def __str__(self) -> str:
         read = f"{len(self):,} sentences, {self.n_words:,} words, {self.nonprojective_percent:.1f}% non-projective trees"

@@ -118,6 +118,8 @@ def _read(part: str, path: str | None) -> Treebank | None:
         return None
     treebank = read_treebank(path)
     log.info("%-5s %s", part, treebank)
+    if oddities := treebank.oddities():
+        log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
     return treebank
 
 

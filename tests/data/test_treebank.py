@@ -209,6 +209,19 @@ def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
         read_treebank(written(tmp_path, "1-2\tab" + "\t_" * 8 + "\n" + one + two))
 
 
+def test_what_is_odd_is_counted(tmp_path):
+    assert read_treebank(written(tmp_path, PLAIN)).oddities() == ""
+    one = WORDS.replace("\ta\ta", "\t\ta").replace("root", "dep").replace("1\tdep", "1\t_")
+    others = WORDS.replace("1\tdep", "1\troot"), WORDS.replace("dep", "_")
+    treebank = read_treebank(written(tmp_path, "\n".join([WORDS, one, *others])))
+    assert treebank.oddities() == (
+        "1 words have an empty FORM (the first in line 4, sentence 2); "
+        "2 words have no DEPREL (the first in line 4, sentence 2); "
+        "1 roots have another DEPREL than root (the first in line 4, sentence 2); "
+        "1 words have the DEPREL root and are not the root (the first in line 7, sentence 3)"
+    )
+
+
 BAD_FILES = {
     "empty": (b"", "there is no sentence in this file"),
     "blank lines": (b"\n\r\n \n", "there is no sentence in this file"),

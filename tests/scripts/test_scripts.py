@@ -89,6 +89,26 @@ def test_parsing_what_is_not_conllu_names_the_line_and_leaves_no_output(run_fold
     assert [path.name for path in tmp_path.iterdir()] == ["in.conllu"]
 
 
+def test_parsing_on_after_a_bad_sentence(run_folder, tmp_path):
+    text = (SAMPLE / "sample-ud-test.conllu").read_text()
+    (tmp_path / "in.conllu").write_text("not a word\n\n" + text)
+    done = script("parse.py", run_folder / "model", tmp_path / "in.conllu", "-o", tmp_path / "out.conllu", "--on-error=keep")
+    assert done.returncode == 1
+    assert f"warning: {tmp_path}/in.conllu, line 1, sentence 1: 1 column where" in done.stderr.decode()
+    assert "1 sentences are not CoNLL-U" in done.stderr.decode()
+    assert (tmp_path / "out.conllu").read_text().startswith("not a word\n\n#")
+
+
+def test_parsing_what_nobody_has_tagged(run_folder):
+    text = b"1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    refused = script("parse.py", run_folder / "model", input=text)
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert b"error: -: UPOS is _ in all of the first 1 words" in refused.stderr
+    told = script("parse.py", run_folder / "model", "--allow-missing-columns", input=text)
+    assert (told.returncode, told.stdout) == (0, text.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n"))
+    assert b"100.0% of the words have a value of upos that training never saw" in told.stderr
+
+
 def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"{sys.executable} scripts/projectivize.py {SAMPLE}/sample-ud-train.conllu | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True)
