@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 import command_line
 from parser.data.background_vectors import background_vectors
-from parser.settings import Settings, register
+from parser.settings import Settings, check_column, register
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
 
@@ -72,6 +72,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
+    check_column(settings)
     _name_treebank(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
