@@ -13,10 +13,10 @@ from pathlib import Path
 
 import torch
 
-from command_line import run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
+from scripts.command_line import run
 
 
 def main() -> None:

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import oracles
-from benchmarks.machine import machine
-from benchmarks.walks import Batch, aligned_at, random_trees, walk
 from oracles import Oracle, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from parser.data.treebank import read_treebank
 from parser.versions import versions
+from scripts.benchmarks import walks
+from scripts.benchmarks.machine import machine
+from scripts.benchmarks.walks import Batch, aligned_at, walk
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
@@ -34,6 +36,17 @@ SENTENCES = 2000
 SENTENCES_FROM_NOTHING = 100
 
 FROM_NOTHING = "nederhof_cubic from nothing"
+
+
+@dataclass(frozen=True)
+class How:
+    """How to measure; see ``run``."""
+
+    strategy: str
+    follow: float
+    sizes: tuple[int, ...]
+    repeats: int
+    seed: int
 
 
 def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
@@ -66,31 +79,31 @@ def growth(by_size: dict[int, float]) -> dict[str, float]:
     return {"exponent": exponent, "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0]))}
 
 
-def measure(trees: Trees, strategy: str, projective: bool, options: argparse.Namespace) -> dict[str, Any]:
+def measure(trees: Trees, projective: bool, how: How) -> dict[str, Any]:
     """All contenders on one kind of trees: {name: {"by_size", "mean", "growth"}}."""
-    guide = oracles.create("nederhof_linear" if projective else "context_rows", strategy)
-    rng = np.random.default_rng(options.seed)
+    guide = oracles.create("nederhof_linear" if projective else "context_rows", how.strategy)
+    rng = np.random.default_rng(how.seed)
 
-    def walks(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
+    def walked(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
         subset = trees.select(chosen)
-        return subset, walk(subset, guide.bind(subset), options.follow, options.seed)
+        return subset, walk(subset, guide.bind(subset), how.follow, how.seed)
 
-    sizes = [size for size in options.sizes if (trees.lengths >= size).any()]
+    sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
     at_size = {}
     for size in sizes:
         long_enough = np.flatnonzero(trees.lengths >= size)
-        subset, batches = walks(np.resize(rng.permutation(long_enough), WALKS_PER_SIZE))
+        subset, batches = walked(np.resize(rng.permutation(long_enough), WALKS_PER_SIZE))
         before, at = aligned_at(batches, subset.lengths, size)
         # What an oracle computes when it first sees a sentence is in the means, not here.
         at_size[size] = subset, batches[:1] + before, at
-    some, whole = walks(rng.permutation(len(trees))[:SENTENCES])
-    few, fewer = walks(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
+    some, whole = walked(rng.permutation(len(trees))[:SENTENCES])
+    few, fewer = walked(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
 
     results = {}
-    for name, create in contenders(strategy, projective).items():
+    for name, create in contenders(how.strategy, projective).items():
         oracle = create()
         slow = name == FROM_NOTHING
-        repeats = 1 if slow else options.repeats
+        repeats = 1 if slow else how.repeats
         time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
         by_size = {}
         for size, (subset, before, at) in at_size.items():
@@ -153,11 +166,55 @@ def goals(result: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def run(arguments: list[str]) -> dict[str, Any]:
-    """Measures, prints the table to stderr, and returns everything."""
-    parser = argparse.ArgumentParser(
-        prog="benchmark.py oracles", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def run(
+    files: Sequence[str | Path] = (),
+    strategy: str = "left_before_right",
+    follow: float = 0.9,
+    sizes: Sequence[int] = SIZES,
+    repeats: int = 3,
+    random_trees: int = 1000,
+    longest: int = 120,
+    seed: int = 1,
+) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        files: CoNLL-U whose trees are used; random ones if there are none.
+        strategy: which computations count as optimal.
+        follow: the probability that a walk takes an optimal step.
+        sizes: the values of k + m.
+        repeats: of which the median is taken.
+        random_trees: how many, without files.
+        longest: tokens of the longest random tree.
+        seed: of random trees and walks.
+    """
+    if files:
+        trees = Trees.from_heads(sentence.heads for file in files for sentence in read_treebank(file))
+    else:
+        trees = walks.random_trees(random_trees, longest, seed)
+    projectivized = oracles.projectivize_trees(trees)
+    how = How(strategy, follow, tuple(sizes), repeats, seed)
+    result = {
+        "machine": machine(),
+        "versions": versions(),
+        "files": list(map(str, files)),
+        "strategy": strategy,
+        "follow": follow,
+        "seed": seed,
+        "repeats": repeats,
+        "sentences": len(trees),
+        "words": int(trees.lengths.sum()),
+        "nonprojective_percent": 100 * float((~trees.projective).mean()),
+        "projectivized": measure(projectivized, True, how),
+        "original": measure(trees, False, how),
+        "projectivization": projectivization(trees, repeats),
+    }
+    result["goals"] = goals(result)
+    return result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz; random trees if there is none")
     parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
     parser.add_argument("--follow", type=float, default=0.9, help="probability of an optimal step (default: %(default)s)")
@@ -166,28 +223,14 @@ def run(arguments: list[str]) -> dict[str, Any]:
     parser.add_argument("--random-trees", type=int, default=1000, metavar="N", help="how many, without files")
     parser.add_argument("--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args(arguments)
 
-    if options.files:
-        trees = Trees.from_heads(sentence.heads for file in options.files for sentence in read_treebank(file))
-    else:
-        trees = random_trees(options.random_trees, options.longest, options.seed)
-    projectivized = oracles.projectivize_trees(trees)
-    result = {
-        "machine": machine(),
-        "versions": versions(),
-        "files": options.files,
-        "strategy": options.strategy,
-        "follow": options.follow,
-        "seed": options.seed,
-        "repeats": options.repeats,
-        "sentences": len(trees),
-        "words": int(trees.lengths.sum()),
-        "nonprojective_percent": 100 * float((~trees.projective).mean()),
-        "projectivized": measure(projectivized, options.strategy, True, options),
-        "original": measure(trees, options.strategy, False, options),
-        "projectivization": projectivization(trees, options.repeats),
-    }
-    result["goals"] = goals(result)
-    print(as_table(result), file=sys.stderr)
-    return result
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: microseconds per configuration by oracle and kind of trees, over whole walks and by size."""
+    found = {}
+    for kind in ("projectivized", "original"):
+        for name, entry in result[kind].items():
+            found[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
+            for size, microseconds in entry["by_size"].items():
+                found[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
+    return found

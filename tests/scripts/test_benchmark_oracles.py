@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import oracles
-from benchmarks.oracles import growth
-from benchmarks.walks import aligned_at, random_trees, walk
+from scripts.benchmarks.oracles import growth
+from scripts.benchmarks.walks import aligned_at, random_trees, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
