@@ -1,11 +1,12 @@
-"""Questions settled by measurement on dev: what Nederhof (2019) leaves open, and what each part of recipe=accurate brings.
+"""Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of recipe=accurate brings.
 
     python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py "studies=[target,walks]" "languages=[hu]" seeds=1 ...
     python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
+    python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml and ablation.yaml. The rows of experiments/choices and
-experiments/ablation are published, and count (see results.py); yours go to results.csv under runs/choices and runs/ablation as
+The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. The rows of the
+folders of these names under experiments/ are published, and count (see results.py); yours go to results.csv under runs/ as
 trainings end. RECIPE.md beside it has a table for each study.
 """
 
@@ -30,13 +31,16 @@ from experiments.tables import mean_and_deviation
 # Settings that decide the outcome of the first pass.
 _FIRST_PASS = (
     "classifier.",
+    "column=",
     "features.",
     "first_pass.",
+    "keep=",
     "optimizer.",
     "projectivization=",
     "second_pass.trees=null",
     "single_root=",
     "vectors.",
+    "vocabulary_from=",
 )
 
 
@@ -55,12 +59,13 @@ class Choices(Trainings):
     title: str = MISSING
     recipe: str = MISSING
     studies: list[str] = field(default_factory=list)
+    part: str = MISSING
     all_studies: dict[str, Study] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of results.csv: scores on dev, percentages, all words, full relations."""
+    """A line of results.csv: scores on the part that is asked for, percentages, all words, full relations."""
 
     recipe: str
     treebank: str
@@ -85,6 +90,7 @@ ConfigStore.instance().store(name="choices_schema", node=Choices)
 def main(wanted: Choices) -> None:
     """Makes the trainings that are not there yet, then writes the tables."""
     check_known("studies", wanted.studies, wanted.all_studies)
+    check_known("part", [wanted.part], ("dev", "test"))
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
     studies = {name: study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies}
@@ -96,7 +102,7 @@ def main(wanted: Choices) -> None:
         of_one = [training for training in missing if (training.treebank, training.seed) == (treebank, seed)]
         for group in _groups(of_one):
             label = f"{treebank} seed {seed}, {len(group)} variant{'s' * (len(group) > 1)}"
-            jobs.append(Job(label, partial(_run, group, Path(wanted.runs), wanted.fresh)))
+            jobs.append(Job(label, partial(_run, group, Path(wanted.runs), wanted.part, wanted.fresh)))
     results.run(jobs, wanted.workers)
     results.finish(f"{wanted.recipe}.md", lambda rows: _report(rows, wanted), asked, wanted.publish)
 
@@ -132,7 +138,7 @@ def _shares_first_pass(training: Training) -> bool:
     return in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides)
 
 
-def _run(trainings: list[Training], runs: Path, fresh: bool = False) -> list[Row]:
+def _run(trainings: list[Training], runs: Path, part: str, fresh: bool = False) -> list[Row]:
     """Trains variants of one treebank and seed, with one first pass for those that share it. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     rows: list[Row] = []
@@ -151,15 +157,15 @@ def _run(trainings: list[Training], runs: Path, fresh: bool = False) -> list[Row
             metrics = json.loads(finished.read_text())
         else:
             metrics = run_training(training, folder, first_pass, fresh)
-        dev = metrics["dev"]
+        found = metrics[part]
         rows.append(
             Row(
                 training.recipe,
                 training.treebank,
                 str(training.seed),
                 _settings(training),
-                f"{dev['las']:.4f}",
-                f"{dev['uas']:.4f}",
+                f"{found['las']:.4f}",
+                f"{found['uas']:.4f}",
                 f"{sum(metrics['seconds'].values()):.1f}",
                 training.fingerprint(),
             )
@@ -176,8 +182,9 @@ def _report(rows: Rows, wanted: Choices) -> str:
     lines = [
         f"# {wanted.title}, recipe={wanted.recipe}",
         "",
-        f"LAS on dev in percent, seeds 1 to {seeds.stop - 1} unless the cell says otherwise, mean ± standard deviation; the "
-        "last column is the mean difference from the first line of the table, over treebanks and seeds, ± its standard error.",
+        f"LAS on {wanted.part} in percent, seeds 1 to {seeds.stop - 1} unless the cell says otherwise, mean ± standard "
+        "deviation; the last column is the mean difference from the first line of the table, over treebanks and seeds, ± its "
+        "standard error.",
     ]
     for name, study in wanted.all_studies.items():
         there = any(" ".join(settings) in found for settings in study.variants.values() if settings)

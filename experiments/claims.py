@@ -1,6 +1,10 @@
-"""The paper's claims tested on the rows of Table 7.
+"""The claims of the paper's Section 8.3, and a question of ours, tested on the rows of Table 7.
 
-Each claim says that one column is better than another. The difference of their LAS is estimated per treebank and over all,
+Section 8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over
+3; and that using the original trees is slightly better in a few cases: 5 over 4, which an open difference does not
+contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question and no claim of the paper.
+
+Each line says that one column is better than another. The difference of their LAS is estimated per treebank and over all,
 with intervals from a paired bootstrap: sentences of the test part and seeds are drawn with replacement, the same ones for both
 columns (which share the first pass of a seed where Table 7 lets them), 2,000 times; the interval holds the middle 95% of the
 differences. What it is computed from is in RECIPE_counts.csv beside the rows (see counts.py), what came out in claims.csv.
@@ -16,8 +20,12 @@ import numpy as np
 from experiments.cells import Row
 from experiments.counts import AllCounts
 
-# (better, worse) columns of Nederhof (2019), Section 8.
-CLAIMS = ((2, 1), (4, 3), (3, 1), (4, 2), (5, 4))
+# (better, worse) columns. Nederhof (2019), Section 8.3: training benefits from all trees; then, "in a few cases" only,
+# original trees.
+CLAIMS = ((2, 1), (4, 3), (5, 3), (5, 4))
+
+# Our question, which the paper claims nothing about: whether a second pass helps.
+SECOND_PASS = ((3, 1), (4, 2))
 
 _DRAWS = 2000
 
@@ -82,7 +90,7 @@ def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before
     claims = {key: claim for key, claim in before.items() if key[0] == recipe}
     trained = [treebank for treebank in treebanks if any(key[0] == treebank for key in counts)]
     for names in {(name,): None for name in trained} | {tuple(trained): None}:
-        for better, worse in CLAIMS:
+        for better, worse in (*CLAIMS, *SECOND_PASS):
             found = difference(counts, names, better, worse) if names else None
             if found is not None:
                 numbers = (f"{number:.4f}" for number in (found.mean, found.low, found.high))
@@ -91,11 +99,12 @@ def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before
     return claims
 
 
-def as_table(claims: Iterable[Claim], treebanks: Sequence[str], label: str = "") -> list[str]:
+def as_table(claims: Iterable[Claim], pairs: Sequence[tuple[int, int]], treebanks: Sequence[str], label: str = "") -> list[str]:
     """Lines of Markdown, without the head; a line for each treebank that there are claims of, and each set of them.
 
     Args:
         claims: of one recipe.
+        pairs: the columns (better, worse) that the table is about.
         treebanks: in the order of the table.
         label: is put after the treebank's name.
     """
@@ -105,8 +114,8 @@ def as_table(claims: Iterable[Claim], treebanks: Sequence[str], label: str = "")
     order = {name: number for number, name in enumerate(treebanks)}
     lines = []
     for names in sorted(by_names, key=lambda names: (len(names), [order.get(name, len(order)) for name in names])):
-        of_names = (by_names[names].get(columns) for columns in CLAIMS)
-        cells = ["not run" if c is None else f"{c.difference}, {c.difference.verdict}" for c in of_names]
+        found = (by_names[names].get(pair) for pair in pairs)
+        cells = ["no counts" if c is None else f"{c.difference}, {c.difference.verdict}" for c in found]
         name = names[0] if len(names) == 1 else f"{', '.join(names)} together"
         lines.append(f"| {name}{label} | " + " | ".join(cells) + " |")
     return lines

@@ -22,6 +22,7 @@ NEUTRAL: dict[str, Any] = {
     "system": "arc_standard",
     "degree": None,
     "ties": None,
+    "vocabulary_from": "all",
 }
 
 _MISSING = object()

@@ -42,7 +42,7 @@ def known_trainings() -> Iterator[Training]:
     for config in ("accurate", "unseen"):
         for system in settings_of(Accurate, config).all_systems.values():
             yield of("accurate", 5, system)
-    for config in ("choices", "ablation"):
+    for config in ("choices", "ablation", "paper_literal"):
         wanted = settings_of(Choices, config)
         for study in wanted.all_studies.values():
             for variant in study.variants.values():

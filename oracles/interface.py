@@ -38,12 +38,14 @@ NOT_APPLICABLE = -10000
 
 
 class Strategy(StrEnum):
-    """Which computations count, relative to the configuration before the step (Nederhof 2019, Section 4).
+    """Which computations count, relative to the configuration before the step.
+
+    The first three are those of Nederhof 2019, Section 2; the fourth is not in that paper.
 
     * LEFT_BEFORE_RIGHT: a_k and the buffer nodes take no left child after a right child.
     * STRICT_LEFT_BEFORE_RIGHT: moreover a_0..a_{k-1} take no left child at all.
     * RIGHT_BEFORE_LEFT: a_k and the buffer nodes take no right child after a left child.
-    * ANY: no restriction (what Goldberg et al. 2014 compute).
+    * ANY: no restriction, as in Goldberg, Sartorio and Satta 2014.
     """
 
     LEFT_BEFORE_RIGHT = "left_before_right"
@@ -104,6 +106,7 @@ class Oracle(ABC):
     move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
     alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
+    needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees too that its system cannot parse
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
     source: ClassVar[str]  # paper and section

@@ -24,10 +24,20 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
         "arc_hybrid_tabular": ("oracles.tabular.oracles", "ArcHybridTabular"),
     },
+    "attardi": {
+        "attardi_search": ("oracles.attardi.search", "AttardiSearch"),
+        "attardi_tabular": ("oracles.attardi.tabular", "AttardiTabular"),
+        "attardi_static": ("oracles.attardi.static", "AttardiStatic"),
+    },
     "lr_spine": {
         "lr_spine_chart": ("oracles.lr_spine.chart", "LRSpineChart"),
         "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
         "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
+    },
+    "swap": {
+        "swap_dynamic": ("oracles.swap.dynamic", "SwapDynamic"),
+        "swap_eager": ("oracles.swap.static", "SwapEager"),
+        "swap_lazy": ("oracles.swap.static", "SwapLazy"),
     },
 }
 
@@ -58,14 +68,17 @@ def oracle_class(name: str) -> type[Oracle]:
 
 
 def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
-    """The names that create() knows of a transition system; with ``any_gold`` only those that need no projective gold trees.
+    """The names that create() knows of a transition system; with ``any_gold`` only those that take any gold tree.
 
     Raises:
         ValueError: unknown system; the message lists the known ones.
     """
     if system not in _ORACLES:
         raise ValueError(f"no oracle is for a transition system {system!r}; there are some for: {', '.join(_ORACLES)}")
-    return [name for name in _ORACLES[system] if not (any_gold and oracle_class(name).needs_projective_gold)]
+    if not any_gold:
+        return list(_ORACLES[system])
+    classes = {name: oracle_class(name) for name in _ORACLES[system]}
+    return [name for name, oracle in classes.items() if not (oracle.needs_projective_gold or oracle.needs_parseable_gold)]
 
 
 def create(name: str, strategy: Strategy | str | None = None, **options: Any) -> Oracle:

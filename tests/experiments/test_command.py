@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
 
@@ -25,6 +26,7 @@ COMMANDS = {
 def message_of(name: str, arguments: list[str], monkeypatch) -> str:
     main, kind = COMMANDS[name]
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     with pytest.raises(SystemExit) as exit_of:
         command.run(main, kind, name, "what it is for")
     return exit_of.value.code  # text: it goes to standard error, and the status is 1

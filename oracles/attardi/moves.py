@@ -1,0 +1,59 @@
+"""Attardi's transition system, as its oracles see it: arc-standard with arcs between the top and what lies deeper.
+
+A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d elements below the top. In the
+order of their columns, the moves of degree D are
+
+* sh (shift): pushes b. Applicable if the buffer is not empty.
+* for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if there is one.
+  la_d: the element at depth d becomes a child of the top and is removed. Applicable if there is one and it is not 0.
+
+D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is the system of Gómez-Rodríguez, Sartorio and Satta
+2014, Section 2, without the transitions of Attardi 2006 that reach deeper, and UDPipe's link2.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from oracles.interface import Oracle, Strategy
+
+MAX_DEGREE = 9
+
+
+def check_degree(degree: int, oracle: str) -> None:
+    """Refuses a degree that is not 1..MAX_DEGREE.
+
+    Raises:
+        ValueError: names the oracle, the degree and the allowed ones.
+    """
+    if degree not in range(1, MAX_DEGREE + 1):
+        raise ValueError(f"oracle {oracle} knows the degrees 1 to {MAX_DEGREE}, not {degree!r}")
+
+
+def move_names(degree: int) -> tuple[str, ...]:
+    """The names of the columns: sh, ra, la, ra2, la2, and so on."""
+    depths = ["", *map(str, range(2, degree + 1))]
+    return ("sh", *(move + depth for depth in depths for move in ("ra", "la")))
+
+
+class AttardiOracle(Oracle):
+    """What the oracles of Attardi's system share.
+
+    Args:
+        strategy: any, the only one.
+        degree: D, how deep a move reaches, 1 to MAX_DEGREE.
+
+    Raises:
+        ValueError: another strategy or degree.
+    """
+
+    system: ClassVar[str] = "attardi"
+    alternatives: ClassVar[tuple[str, ...]] = ("attardi_search",)
+    needs_projective_gold: ClassVar[bool] = False
+    strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
+
+    def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
+        super().__init__(strategy)
+        check_degree(degree, self.name)
+        self.degree = degree
+        self.move_names = move_names(degree)

@@ -1,0 +1,166 @@
+"""Configurations as bit sets: what the search of attardi_search asks of a configuration, and what it does to one.
+
+A configuration of a sentence of n tokens is the set of its stack nodes and the front b of its buffer, since the stack
+ascends. Bit x < b says that node x is on the stack (bit 0 always, so no configuration is all zeros), bit b is set to mark
+where the buffer begins, and the bits above b are clear; b = n + 1 if the buffer is empty. So two configurations are the same
+iff their bits are: one comparison of one word for n <= 62, exact for any n.
+
+A node is *present* if it is on the stack or in the buffer, a gold edge *alive* if both its ends are: it can still be made.
+A configuration lies in ``words_of(n)`` consecutive entries of an int64 array, from ``base`` on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# The product of 32 bits and this fits in 63, so that nothing wraps around, compiled or not. Odd, its bits well mixed.
+_MULTIPLIER = 0x5BD1E995
+_LOW_32 = 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True)
+def words_of(n):
+    """The words of a configuration of n tokens: bits 0..n+1."""
+    return (n + 1) // 64 + 1
+
+
+@njit(cache=True, nogil=True)
+def is_set(words, base, node):
+    """Whether the bit of the node is set."""
+    return (words[base + (node >> 6)] >> (node & 63)) & 1 != 0
+
+
+@njit(cache=True, nogil=True)
+def flip(words, base, node):
+    """Sets the bit of the node, or clears it. To shift is to set bit b + 1: bit b now stands for the node on the stack."""
+    words[base + (node >> 6)] ^= np.int64(1) << (node & 63)
+
+
+@njit(cache=True, nogil=True)
+def is_present(words, base, front, node):
+    """Whether the node is on the stack or in the buffer."""
+    return node >= front or is_set(words, base, node)
+
+
+@njit(cache=True, nogil=True)
+def below(words, base, node):
+    """The largest stack node smaller than this one, which is not 0."""
+    node -= 1
+    while True:
+        word = words[base + (node >> 6)] << (63 - (node & 63))
+        if word != 0:
+            while word > 0:  # until the highest bit is set, which is the sign
+                word <<= 1
+                node -= 1
+            return node
+        node = (node & ~63) - 1
+
+
+@njit(cache=True, nogil=True)
+def read_window(words, base, front, degree, window):
+    """Writes the nodes at depths 0..degree into ``window`` (int64[degree + 1]); returns how many there are."""
+    node = front
+    for d in range(degree + 1):
+        node = below(words, base, node)
+        window[d] = node
+        if node == 0:
+            return d + 1
+    return degree + 1
+
+
+@njit(cache=True, nogil=True)
+def has_alive_children(last_child, sibling, words, base, front, node):
+    """Whether an alive gold edge leads from the node to a child."""
+    child = last_child[node]
+    while child != 0:
+        if is_present(words, base, front, child):
+            return True
+        child = sibling[child]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def count_alive_children(last_child, sibling, words, base, front, node):
+    """How many alive gold edges lead from the node to a child."""
+    count = 0
+    child = last_child[node]
+    while child != 0:
+        count += is_present(words, base, front, child)
+        child = sibling[child]
+    return count
+
+
+@njit(cache=True, nogil=True)
+def is_attachable(head, d, window, size):
+    """Whether the node at depth d can become a child of ``head`` in one move."""
+    if d > 0:
+        return head == window[0]
+    e = 1
+    while e < size and window[e] != head:
+        e += 1
+    return e < size
+
+
+@njit(cache=True, nogil=True)
+def normalise(heads, last_child, sibling, degree, words, base, front, window):
+    """Removes, in place, what can be removed at no loss, until there is no such node.
+
+    That is a node x != 0 at depth 0..degree without alive gold children that can become a child of its gold head at once, or
+    whose own edge is not alive. To remove it never does harm: every computation goes on without x, the other nodes only
+    come nearer to each other, and whoever would have become a child of x can go elsewhere at no loss.
+
+    Args:
+        heads: int32[n + 1].
+        last_child, sibling: int32[n + 1], see oracles.attardi.gold.
+        degree: D.
+        words, base, front: the configuration.
+        window: int64[degree + 1], working space.
+
+    Returns:
+        How many nodes are in the window; ``window`` holds the nodes at depths 0..degree of the result.
+    """
+    size = read_window(words, base, front, degree, window)
+    d = 0
+    while d < size and window[d] != 0:
+        node = window[d]
+        head = heads[node]
+        if (is_attachable(head, d, window, size) or not is_present(words, base, front, head)) and not has_alive_children(
+            last_child, sibling, words, base, front, node
+        ):
+            flip(words, base, node)
+            size = read_window(words, base, front, degree, window)
+            d = 0
+        else:
+            d += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d):
+    """How many alive gold edges are lost if the node at depth d is removed now, in the best way. At least 1 if normalised."""
+    node = window[d]
+    head = heads[node]
+    cost = count_alive_children(last_child, sibling, words, base, front, node)
+    if is_present(words, base, front, head) and not is_attachable(head, d, window, size):
+        cost += 1
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def hash_of(words, base, width):
+    """32 bits, of which all are good."""
+    mixed = np.int64(0)
+    for w in range(base, base + width):
+        word = words[w]
+        mixed = (((word ^ (word >> 32) ^ mixed) & _LOW_32) * _MULTIPLIER) >> 31
+    return mixed
+
+
+@njit(cache=True, nogil=True)
+def are_equal(a, a_base, b, b_base, width):
+    """Whether two configurations are the same."""
+    w = 0
+    while w < width and a[a_base + w] == b[b_base + w]:
+        w += 1
+    return w == width

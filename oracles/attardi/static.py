@@ -1,0 +1,137 @@
+"""The static oracle of Attardi's system: the one move that a gold computation takes, for the first pass of training.
+
+The canonical computation attaches as soon as possible, the nearest first, and shifts otherwise: a node that has all its gold
+children goes to its gold head as soon as it can (ra_1, la_1, ra_2, la_2, ... in this order), and if there is no such node
+the next token is pushed. If the system can parse a tree at all, this parses it.
+
+A tree that the system cannot parse is not refused, for the first pass wants a computation of every sentence: it is replaced,
+when it is bound, by one that the system can parse and that has as many gold edges as possible, the one made by attardi_search
+from the start, its best column first in the same order (attachments, the nearest first, then shift). The canonical
+computation of that tree is this very computation: each attachment is optimal as soon as it can be made.
+
+Off the path of the canonical computation this oracle has NO claim to be optimal. It answers by the same rule, so its move is
+always applicable and always the same; where the rule says shift and the buffer is empty, it answers ra_1, which leads to the
+final configuration. Use it for gold computations, and attardi_search elsewhere.
+
+Its scores are 1 for its move, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+
+Complexity: O(k + D) per configuration, k = size of the stack; O(n) per sentence to bind, and a search where the system cannot
+parse its tree.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.attardi.gold import child_lists, parseable
+from oracles.attardi.moves import AttardiOracle
+from oracles.attardi.search import AttardiSearch
+from oracles.interface import NOT_APPLICABLE, BoundOracle
+from oracles.trees import ROOT_HEAD, Trees
+
+
+class AttardiStatic(AttardiOracle):
+    """The move of the canonical gold computation."""
+
+    name: ClassVar[str] = "attardi_static"
+    complexity: ClassVar[str] = "O(k + D), k = size of the stack"
+    source: ClassVar[str] = "Attardi 2006; Gómez-Rodríguez, Sartorio and Satta 2014, Section 2"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundStatic(nearest_parseable(trees, self.degree), self.degree)
+
+
+class _BoundStatic(BoundOracle):
+    def __init__(self, trees: Trees, degree: int) -> None:
+        self.trees = trees
+        self.degree = degree
+        self.last_child, _ = child_lists(trees.heads, trees.offsets)
+
+    def score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
+    ) -> np.ndarray:
+        trees = self.trees
+        return _score_batch(
+            trees.heads, trees.offsets, self.last_child, self.degree, sentences, stacks, stack_sizes, buffer_fronts
+        )
+
+
+def nearest_parseable(trees: Trees, degree: int) -> Trees:
+    """The same trees, but for each that the system cannot parse, a parseable one with as many of its edges as possible.
+
+    Raises:
+        ValueError: attardi_search cannot score a configuration of such a tree within its max_states; names the sentence.
+    """
+    beyond = np.flatnonzero(~parseable(trees, degree))
+    if not len(beyond):
+        return trees
+    bound = AttardiSearch(degree=degree).bind(trees)
+    heads = trees.heads.copy()
+    for s in beyond:
+        heads[trees.offsets[s] : trees.offsets[s + 1]] = _made_by(bound, int(s), int(trees.lengths[s]))
+    return Trees(heads, trees.offsets)
+
+
+def _made_by(bound: BoundOracle, s: int, n: int) -> np.ndarray:
+    """int32[n + 1]: the heads that the best computation of sentence s makes, attachments first, the nearest first."""
+    heads = np.full(n + 1, ROOT_HEAD, np.int32)
+    stack, front = [0], 1
+    while front <= n or len(stack) > 1:
+        scores = bound.score_batch(
+            np.array([s], np.int32), np.array([stack], np.int32), np.array([len(stack)], np.int32), np.array([front], np.int32)
+        )[0]
+        column = 1 + int(np.roll(scores, -1).argmax())  # the first best one, the shift behind all others
+        if column == len(scores):
+            stack.append(front)
+            front += 1
+            continue
+        depth, removes_deeper = (column + 1) // 2, column % 2 == 0
+        child, head = (stack[-1 - depth], stack[-1]) if removes_deeper else (stack[-1], stack[-1 - depth])
+        heads[child] = head
+        stack.remove(child)
+    return heads
+
+
+@njit(cache=True, nogil=True)
+def _is_complete(heads, start, last_child, stack, k, front, node):
+    """Whether no gold child of the node is on the stack or in the buffer."""
+    d = 1
+    while d <= k and heads[start + stack[d]] != node:
+        d += 1
+    return d > k and last_child[start + node] < front
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(heads, offsets, last_child, degree, sentences, stacks, stack_sizes, buffer_fronts):
+    scores = np.full((len(sentences), 1 + 2 * degree), NOT_APPLICABLE, np.int16)
+    for row in range(len(sentences)):
+        start = offsets[sentences[row]]
+        n = offsets[sentences[row] + 1] - start - 1
+        front = buffer_fronts[row]
+        k = stack_sizes[row] - 1
+        stack = stacks[row]
+        top = stack[k]
+        chosen = 0 if front <= n else 1
+        for d in range(min(degree, k), 0, -1):  # the nearest comes last, and stays
+            below = stack[k - d]
+            if d < k:
+                scores[row, 2 * d] = 0
+                if heads[start + below] == top and _is_complete(heads, start, last_child, stack, k, front, below):
+                    chosen = 2 * d
+            scores[row, 2 * d - 1] = 0
+            if heads[start + top] == below and _is_complete(heads, start, last_child, stack, k, front, top):
+                chosen = 2 * d - 1
+        if front <= n:
+            scores[row, 0] = 0
+        if front <= n or k >= 1:
+            scores[row, chosen] = 1
+    return scores
