@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import command_line
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
@@ -22,7 +23,6 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-import command_line
 from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register
 from parser.training.observer import Observer, RunStart

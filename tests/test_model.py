@@ -118,7 +118,6 @@ import runpy, sys
 for name in ("gensim", "hydra", "tensorboard"):
     sys.modules[name] = None  # importing it fails
 sys.argv = ["parse.py", {str(tmp_path / "model")!r}, {str(source)!r}, "-o", {str(tmp_path / "out.conllu")!r}]
-sys.path.insert(0, {str(ROOT / "scripts")!r})
 runpy.run_path({str(ROOT / "scripts" / "parse.py")!r}, run_name="__main__")
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

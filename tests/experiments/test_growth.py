@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import growth
-from figures import read_csv
+from experiments import growth
+from experiments.command import settings_of
+from experiments.figures import read_csv
 from parser.classifier.classifier import Embedding
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Encoder, Vocabulary
@@ -40,16 +41,9 @@ def test_the_command(test_part, tmp_path):
     encoder = Encoder({"form": Vocabulary(["w1", "w2"])})
     shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     Model.new(encoder, Vocabulary(["root", "obj"]), slots_of({"form": ["s0", "b0"]}), shape).save(tmp_path / "model")
-    settings = growth.Settings(
-        str(tmp_path / "model"),
-        lengths=[5, 20],
-        length_words=50,
-        sizes=[100],
-        threads=[1, 2],
-        repeats=1,
-        output=str(tmp_path / "out"),
-    )
-    settings.paths.treebanks = str(tmp_path)
+    overrides = ["lengths=[5,20]", "length_words=50", "sizes=[100]", "threads=[1,2]", "repeats=1", f"output={tmp_path}/out"]
+    where = [f"model={tmp_path}/model", f"paths.treebanks={tmp_path}"]
+    settings = settings_of(growth.Growth, "growth", [*overrides, *where])
     growth.main(settings)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"results.csv", "growth.svg", "table.md"}
     rows = read_csv(tmp_path / "out" / "results.csv")
