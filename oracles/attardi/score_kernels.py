@@ -95,7 +95,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, 
                 flip(words, 0, node)
                 after -= is_present(here, 0, front, heads[node])
                 after -= count_alive_children(tree[1], tree[2], here, 0, front, node)
-                lower = max(0, own - (alive - after))
+                lower = max(np.int64(0), own - (alive - after))
                 upper = own
             loss, space, taken = least_loss(tree, degree, memo, s, width, space, windows, front_after, lower, upper, max_states)
             expanded += taken
