@@ -26,6 +26,10 @@ from parser.training.passes import train
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
+# Settings that were added after rows had been committed, with the value that changes nothing. Where they have it, the
+# fingerprint is what it was without them.
+_NEUTRAL = {"ties": None, "vocabulary_from": "all"}
+
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the figures depend on
 
 
@@ -96,8 +100,7 @@ class Training:
         plain: Any = OmegaConf.to_container(self.settings(), resolve=True)
         for key in ("seed", "paths", "treebank", "resume", "table7"):
             del plain[key]
-        if plain["ties"] is None:  # rows are older than this setting
-            del plain["ties"]
+        plain = {key: value for key, value in plain.items() if key not in _NEUTRAL or value != _NEUTRAL[key]}
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
     def made(self, row: Made | None) -> bool:

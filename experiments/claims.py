@@ -1,6 +1,10 @@
-"""The table of results.csv beside the paper's, and the paper's claims tested on it.
+"""The table of results.csv beside the paper's, and the claims of its Section 8.3 tested on it.
 
-Each claim says that one column is better than another. The difference of their LAS is estimated per treebank and over all,
+Section 8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over
+3; and that using the original trees is slightly better in a few cases: 5 over 4, which an open difference does not
+contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question and no claim of the paper.
+
+Each line says that one column is better than another. The difference of their LAS is estimated per treebank and over all,
 with intervals from a paired bootstrap: sentences of the test part and seeds are drawn with replacement, the same ones for both
 columns (which share the first pass of a seed where Table 7 lets them), 2,000 times; the interval holds the middle 95% of the
 differences.
@@ -22,8 +26,12 @@ Counts = dict[str, np.ndarray]
 
 COLUMNS = range(1, 6)
 
-# (better, worse) columns of Nederhof (2019), Section 8.
-CLAIMS = ((2, 1), (4, 3), (3, 1), (4, 2), (5, 4))
+# (better, worse) columns. Nederhof (2019), Section 8.3: training benefits from all trees; then, "in a few cases" only,
+# original trees.
+CLAIMS = ((2, 1), (4, 3), (5, 3), (5, 4))
+
+# Our question, which the paper claims nothing about: whether a second pass helps.
+SECOND_PASS = ((3, 1), (4, 2))
 
 _DRAWS = 2000
 
@@ -69,20 +77,40 @@ def report(rows: Rows, recipe: str, languages: Sequence[str], available: Collect
         "",
         "## The paper's claims",
         "",
-        "Difference of LAS between columns, with 95% intervals (paired bootstrap over sentences and seeds).",
+        "Section 8.3: accuracy is generally higher if training can benefit from all trees, (2) over (1), (4) over (3) and (5) "
+        "over (3); the original trees are slightly better in a few cases, (5) over (4), which an open difference does not "
+        "contradict. Difference of LAS between columns, with 95% intervals (paired bootstrap over sentences and seeds).",
         "",
     ]
-    lines += ["| treebank | " + " | ".join(f"({a}) over ({b})" for a, b in CLAIMS) + " |", "|---" * (len(CLAIMS) + 1) + "|"]
     counts = _counts(rows, recipe, languages, runs)
+    lines += _differences(counts, languages, CLAIMS)
+    lines += [
+        "",
+        "## Our question: does a second pass help?",
+        "",
+        "The paper does not claim it: in its table (3) is below (1) in LAS for eu and el, and (4) below (2) for eu, el and cu. "
+        "Columns 3 to 5 have twice the updates of columns 1 and 2; what exploration brings over as many updates on gold "
+        'computations is measured by the study `walks` of experiments/choices.py, line "never, gold computations again".',
+        "",
+    ]
+    lines += _differences(counts, languages, SECOND_PASS)
+    return "\n".join(lines) + "\n"
+
+
+def _differences(
+    counts: dict[tuple[str, int, int], Counts], languages: Sequence[str], pairs: Sequence[tuple[int, int]]
+) -> list[str]:
+    """The lines of a table: the pairs of columns for each treebank that has counts, then for all of them."""
+    lines = ["| treebank | " + " | ".join(f"({a}) over ({b})" for a, b in pairs) + " |", "|---" * (len(pairs) + 1) + "|"]
     trained = [language for language in languages if any(key[0] == language for key in counts)]
     for names in [[language] for language in trained] + ([trained] if len(trained) > 1 else []):
         label = names[0] if len(names) == 1 else "all together"
         cells = []
-        for better, worse in CLAIMS:
+        for better, worse in pairs:
             found = difference(counts, names, better, worse)
             cells.append("not run" if found is None else f"{found}, {found.verdict}")
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _ours(rows: Rows, recipe: str, language: str, column: int, cell: dict[str, str] | None, available: bool) -> str:

@@ -9,8 +9,18 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "scripts"))
 
 from benchmarks import udpipe
 from benchmarks.machine import machine
-from benchmarks.oracles import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING
+from benchmarks.oracles import FROM_NOTHING, NOT_TIMED, SENTENCES, SENTENCES_FROM_NOTHING
 from benchmarks.oracles import run as benchmark_oracles
 from benchmarks.walks import Batch, walk
 
-__all__ = ["FROM_NOTHING", "SENTENCES", "SENTENCES_FROM_NOTHING", "Batch", "benchmark_oracles", "machine", "udpipe", "walk"]
+__all__ = [
+    "FROM_NOTHING",
+    "NOT_TIMED",
+    "SENTENCES",
+    "SENTENCES_FROM_NOTHING",
+    "Batch",
+    "benchmark_oracles",
+    "machine",
+    "udpipe",
+    "walk",
+]

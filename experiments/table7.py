@@ -4,7 +4,7 @@
 
 Rows go to experiments/table7/results.csv as trainings end; a row that is there is not run again, so a killed run goes on. The
 first pass is trained once per language, seed and kind of trees: columns 1 and 3 share theirs, and so do 2, 4, 5 and 6. At the
-end RECIPE.md is written beside the rows: the table, and the paper's claims tested (see claims.py).
+end RECIPE.md is written beside the rows: the table, the paper's claims tested, and whether a second pass helps (see claims.py).
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def read(name: str, folder: str, parts: Iterable[str] = PARTS) -> Treebank:
 
 
 def read_train_or_rest(name: str, folder: str) -> Treebank:
-    """The training part, which the paper's figures are about; dev and test where it is not there, and ``parts`` says so."""
+    """The training part; dev and test where it is not there, and ``parts`` says so."""
     return read(name, folder, ("train",) if "train" in files(name, folder) else PARTS)
 
 

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oracles.kernel_cache import forget_stale_kernels  # before numba is imported
+
+# isort: split
+
 from oracles.edge_weights import TIES
 from oracles.interface import (
     N_STEPS,
@@ -24,7 +28,6 @@ from oracles.interface import (
     StepScores,
     Strategy,
 )
-from oracles.kernel_cache import forget_stale_kernels
 from oracles.projectivization.lifting import lift, lift_trees
 from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
 from oracles.registry import create, names, oracle_class, register

@@ -30,7 +30,7 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
+from oracles.gold_children import gold_children
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Strategy
 from oracles.trees import Trees
 
@@ -57,7 +57,7 @@ class ArcHybridLocal(Oracle):
 class _BoundArcHybrid(BoundOracle):
     def __init__(self, trees: Trees) -> None:
         self.trees = trees
-        self.facts = children_and_internal_edges(trees.heads, trees.offsets)
+        self.children = gold_children(trees.heads, trees.offsets)
 
     def score_batch(
         self,
@@ -68,13 +68,12 @@ class _BoundArcHybrid(BoundOracle):
         children: np.ndarray | None = None,
         buffers: np.ndarray | None = None,
     ) -> np.ndarray:
-        return _score_batch(self.trees.heads, self.trees.offsets, self.facts, sentences, stacks, stack_sizes, buffer_fronts)
+        return _score_batch(self.trees.heads, self.trees.offsets, self.children, sentences, stacks, stack_sizes, buffer_fronts)
 
 
 @njit(cache=True, nogil=True)
-def _score_batch(all_heads, offsets, facts, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, buffer_fronts):
     """The sums of the module's docstring; see BoundOracle.score_batch."""
-    last_child, previous, internal = facts
     scores = np.full((len(sentences), N_MOVES), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
@@ -82,18 +81,18 @@ def _score_batch(all_heads, offsets, facts, sentences, stacks, stack_sizes, buff
         front = buffer_fronts[row]
         top_place = stack_sizes[row] - 1
 
-        reachable = internal[start + front] if front <= n else 0
+        reachable = children.edges_from[start + front] if front <= n else 0
         shift_loss = 0
         awaited = 0  # gold children in the buffer of the element at hand, in the end of the top
         for place in range(top_place + 1):
             node = stacks[row, place]
             awaited = 0
-            child = last_child[start + node]
+            child = children.last[start + node]
             while child >= front:
                 awaited += 1
                 if child == front and place < top_place:
                     shift_loss += 1
-                child = previous[start + child]
+                child = children.previous[start + child]
             reachable += awaited
             if place > 0:
                 head = all_heads[start + node]

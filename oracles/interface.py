@@ -38,12 +38,14 @@ NOT_APPLICABLE = -10000
 
 
 class Strategy(StrEnum):
-    """Which computations count, relative to the configuration before the step (Nederhof 2019, Section 4).
+    """Which computations count, relative to the configuration before the step.
+
+    The first three are those of Nederhof 2019, Section 2; the fourth is not in that paper.
 
     * LEFT_BEFORE_RIGHT: a_k and the buffer nodes take no left child after a right child.
     * STRICT_LEFT_BEFORE_RIGHT: moreover a_0..a_{k-1} take no left child at all.
     * RIGHT_BEFORE_LEFT: a_k and the buffer nodes take no right child after a left child.
-    * ANY: no restriction (what Goldberg et al. 2014 compute).
+    * ANY: no restriction, as in Goldberg, Sartorio and Satta 2014.
     """
 
     LEFT_BEFORE_RIGHT = "left_before_right"

@@ -1,13 +1,54 @@
-"""Compiled kernels that no longer fit their source.
+"""Where compiled kernels are kept, and which of them no longer fit their source.
 
-numba keeps a compiled kernel on disk until the file that defines it changes. It does not see that a kernel or a constant which
-it took from another file has changed, after an edit or a git pull, and would go on running the old code.
+numba keeps a compiled kernel beside the file that defines it. Where that folder may not be written, and there is none for the
+user either (a read-only installation, a service without a home), numba would refuse to start; and what it loads from a folder
+it runs, so that nobody else may be able to write there. Importing this module, before numba, settles the place.
+
+numba keeps a compiled kernel until the file that defines it changes. It does not see that a kernel or a constant which it took
+from another file has changed, after an edit or a git pull, and would go on running the old code.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+_PLACE = "NUMBA_CACHE_DIR"
+# Set where there is no place, so that processes which this one starts do not say so again.
+_TOLD = "OPTIMAL_STEP_WITHOUT_KERNEL_CACHE"
+_NAME = "optimal-step"
+
+
+def choose_kernel_cache(package: Path) -> None:
+    """Settles where numba keeps kernels: as NUMBA_CACHE_DIR says, beside the sources, or in a folder of the user's own.
+
+    Without such a place kernels are compiled anew by every process, and a warning says so, once.
+
+    Args:
+        package: the folder of the sources.
+    """
+    if os.environ.get(_PLACE) or os.name != "posix" or _is_writable(package / "__pycache__"):
+        return
+    for folder in _own_folders():
+        if is_private(folder) and _is_writable(folder):
+            os.environ[_PLACE] = str(folder)
+            return
+    if _TOLD not in os.environ:
+        os.environ[_TOLD] = "1"
+        log.warning(
+            "there is no folder to keep compiled kernels in, so every start takes about a minute; set %s to one that only you "
+            "can write to",
+            _PLACE,
+        )
+    _keep_no_kernels()
 
 
 def forget_stale_kernels(package: Path) -> None:
@@ -18,6 +59,51 @@ def forget_stale_kernels(package: Path) -> None:
     """
     with suppress(OSError):  # a folder that may not be written: its files do not change either
         newest = max(source.stat().st_mtime for source in package.rglob("*.py"))
-        for index in package.rglob("__pycache__/*.nbi"):
+        chosen = Path(os.environ.get(_PLACE, os.devnull))
+        elsewhere = chosen.rglob("*.nbi") if chosen.name.startswith(_NAME) else ()
+        for index in chain(package.rglob("__pycache__/*.nbi"), elsewhere):
             if index.stat().st_mtime < newest:
                 index.unlink(missing_ok=True)
+
+
+def is_private(folder: Path) -> bool:
+    """Whether nobody but this user (and root) can write to a folder, or put another in its place; it is made if need be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own = folder.lstat()
+        above = [parent.stat() for parent in folder.resolve(strict=True).parents]
+    except OSError:
+        return False
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or own.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return False
+    # In a sticky folder, such as /tmp, only the owner of a file can rename it.
+    open_to_others = (s.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not s.st_mode & stat.S_ISVTX for s in above)
+    return not any(open_to_others) and all(s.st_uid in (0, os.geteuid()) for s in above)
+
+
+def _own_folders() -> Iterator[Path]:
+    cache = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # no home
+        yield (Path(cache) if cache else Path.home() / ".cache") / _NAME
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        yield Path(runtime) / _NAME
+    with suppress(OSError):  # no folder for temporary files
+        yield Path(tempfile.gettempdir()) / f"{_NAME}-{os.geteuid()}"
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+def _keep_no_kernels() -> None:
+    from numba.core.dispatcher import Dispatcher
+
+    Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]  # which ``cache=True`` calls, and which fails where there is no place
+
+
+choose_kernel_cache(Path(__file__).parent)

@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where it could not be written, that is the error to tell
+            temporary.unlink()
 
 
 @contextmanager

@@ -24,6 +24,13 @@ class TrainingTrees(StrEnum):
     ORIGINAL = "original"
 
 
+class VocabularySource(StrEnum):
+    """Which training sentences vocabularies and word vectors are made of: all, or those that the first pass learns from."""
+
+    ALL = "all"
+    FIRST_PASS = "first_pass"
+
+
 class ExampleUse(StrEnum):
     """What becomes of the first pass's examples in the second pass."""
 
@@ -147,6 +154,7 @@ class Settings:
     strategy: str = MISSING
     ties: str | None = None
     projectivization: str = MISSING
+    vocabulary_from: str = MISSING
     seed: int = MISSING
     device: str = MISSING
     threads: int = MISSING
@@ -164,11 +172,30 @@ class Settings:
     second_pass: SecondPass = field(default_factory=SecondPass)
 
 
+def check_column(settings: Settings) -> None:
+    """Refuses a column that there is not. To be called first: oracle and trees follow from the column, and cannot be read else.
+
+    Raises:
+        SettingsError: names the column and lists those that there are.
+    """
+    if settings.column is not None and str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+
+
+def vocabulary_is_of_subset(settings: Settings) -> bool:
+    """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
+    source, trees = settings.vocabulary_from, settings.first_pass.trees
+    return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
+
+
 def system_options(settings: Settings) -> dict[str, int]:
     """What the transition system and its oracles are made with besides the relations."""
     return {} if settings.degree is None else {"degree": settings.degree}
 
 
 def register() -> None:
-    """Makes the schema known to hydra, as ``settings_schema`` in the defaults list of configs/train.yaml."""
-    ConfigStore.instance().store(name="settings_schema", node=Settings)
+    """Makes known to hydra what the defaults list of configs/train.yaml names: the schema, and who hears of sweeps."""
+    store = ConfigStore.instance()
+    store.store(name="settings_schema", node=Settings)
+    callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
+    store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")

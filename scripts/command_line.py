@@ -3,25 +3,90 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Callable
+from types import FrameType
 from typing import NoReturn
 
-# What a shell reports of a process that SIGPIPE ended.
-_CLOSED_PIPE = 141
+# What a shell reports of a process that SIGPIPE, Ctrl-C or SIGTERM ended.
+_CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
+
+# More threads than any machine has use for; each costs memory.
+_MAX_THREADS = 256
 
 
-def run(main: Callable[[], None]) -> NoReturn:
-    """Runs a command and exits: with 0, or with 1 and one line of text upon bad input.
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come."""
 
-    This project raises ValueError, with what is wrong and the mend, for all bad input; a traceback would bury it.
+
+def run(main: Callable[[], object]) -> NoReturn:
+    """Runs a command and exits: with the status that it returns, if any, or with 1 and one line of text upon bad input.
+
+    This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. What the
+    system refuses is one line, too. SIGTERM ends a command as Ctrl-C does, in order: temporary files are removed, and the
+    notes of the exception printed.
     """
+    _occupy_closed_streams()
+    signal.signal(signal.SIGTERM, _terminate)
     try:
-        main()
-        sys.stdout.flush()
+        status = main() or 0
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(_CLOSED_PIPE)
-    except ValueError as error:
-        sys.exit(f"error: {error}")
-    sys.exit(0)
+    except KeyboardInterrupt as stop:
+        _drop_output()
+        for note in getattr(stop, "__notes__", []):
+            print(note, file=sys.stderr)
+        sys.exit(_TERMINATED if isinstance(stop, Terminated) else _INTERRUPTED)
+    except (ValueError, OSError) as error:
+        _drop_output()
+        sys.exit(f"error: {described(error)}")
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def described(error: Exception) -> str:
+    """The message of an error; of one of the system's, the file first."""
+    if not isinstance(error, OSError):
+        return str(error)
+    place = "" if error.filename is None else f"{error.filename}: "
+    return f"{place}{error.strerror or error}"
+
+
+def number_of_threads(text: str) -> int:
+    """The type of an argument ``--threads``."""
+    threads = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= threads <= _MAX_THREADS:
+        raise ArgumentTypeError(f"{text} is no number of threads; give one from 1 to {_MAX_THREADS}")
+    return threads
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def _occupy_closed_streams() -> None:
+    """Lets no file that is opened later take the number of a standard stream that was closed, as by ``2>&-`` in a shell.
+
+    What is then printed to standard error, Python would print to standard output.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+
+
+def _drop_output() -> None:
+    """Forgets what standard output still holds if it cannot be written: Python would try again at the end, with a traceback."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
 """The compiled part of context_rows: see there for what the rows mean.
 
-A sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see context_chart.py),
+A sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see vector_chart.py),
 for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1} and the maxima of these over all depths up
 to this one), and under ``ties`` the weights of its edges. With the maxima a new row looks at the elements of the stack alone
 that are worth an edge from s_d, not at all of them: between two of these LS is constant, and below them it is larger.
@@ -14,12 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
-from oracles.arc_standard.context_memory import place
+from oracles.arc_standard.steps import ANY, RIGHT_BEFORE_LEFT, STRICT
+from oracles.charts.arena import place
+from oracles.charts.vector_chart import block_start, fill_chart, row_start, row_width, triangle_size
 from oracles.edge_weights import edges_of, negative_infinity, weight
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT
-
-LEFT_BEFORE_RIGHT, STRICT, RIGHT_BEFORE_LEFT, ANY = range(4)
 
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
@@ -239,7 +238,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
     Args:
         all_heads, offsets: the trees, see Trees.
         memory: what _BoundContextRows keeps: arena, places, queue, ring, nodes, columns, depths.
-        strategy: one of the codes above.
+        strategy: one of the codes of steps.py.
         levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
 

@@ -1,8 +1,9 @@
 """Exact optimal steps for any gold tree, in amortised O(n^2) per step: context rows.
 
-Not in the literature that we know; it answers the question at the end of Nederhof 2019 (N19), Section 7: faster than cubic
-for non-projective gold trees too. It starts from N19, Section 4: the value of a configuration is the best weight of a
-derivation of p^k s^(m+1) under the grammar of Table 4 (p = stack element below the top, s = the top or a buffer node).
+Not in the literature that we know. Nederhof 2019 (N19), Section 7, suggests for the linear algorithm that values be reused
+between the configurations of one computation, and does not pursue it; here they are, for any gold tree, projective or not. It
+starts from N19, Section 4: the value of a configuration is the best weight of a derivation of p^k s^(m+1) under the grammar
+of Table 4 (p = stack element below the top, s = the top or a buffer node).
 
 All constituents of a derivation that contain the stack top lie on one path from the root of the derivation down to the
 top. What they combine with beside the path are constituents inside the buffer, which depend on the sentence alone (its
@@ -56,26 +57,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_standard.context_kernels import (
-    ANY,
-    LEFT_BEFORE_RIGHT,
-    RIGHT_BEFORE_LEFT,
-    STRICT,
-    entries_of_sentence,
-    score_batch,
-)
+from oracles.arc_standard.context_kernels import entries_of_sentence, score_batch
+from oracles.arc_standard.steps import CODES
 from oracles.edge_weights import GOLD_WEIGHT, levels_of
 from oracles.interface import BoundOracle, Oracle, Strategy
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
-
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: RIGHT_BEFORE_LEFT,
-    Strategy.ANY: ANY,
-}
 
 
 class ContextRows(Oracle):
@@ -106,7 +94,7 @@ class _BoundContextRows(BoundOracle):
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
         self.trees = trees
-        self.strategy = _CODES[strategy]
+        self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
         kind = np.dtype(np.int32 if levels else np.int16)

@@ -1,17 +1,19 @@
 """Optimal steps in cubic time, for any gold tree: Nederhof 2019, Section 4.
 
 The score of a step is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4, by the tabular
-algorithm of Table 3, in the configuration after the step, plus the edge of the step itself. Terminals: p = a stack element
+algorithm of Table 2, in the configuration after the step, plus the edge of the step itself. Terminals: p = a stack element
 below the top, s = the top or a buffer node. A node that is still a bare p has no children; it takes its first right child
-from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow twin of this
-module, a grammar written as in the paper, is oracles.tabular.
+from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference
+implementation, a grammar written as in the paper, is oracles.tabular.
 
 Three ways to the same numbers, tried in this order (under ``ties`` the last one alone, see edge_weights.py):
 
-1. Projective gold tree, ``drop_non_critical``: only the critical buffer nodes enter the chart. Section 4 shows that,
-   for projective trees, the gold edges of the others to buffer nodes never have to be given up. O(n^3) in the critical nodes.
+1. Projective gold tree, ``drop_non_critical``: of the buffer, only the nodes found by critical_nodes.py enter the chart.
+   Properties (1) to (3) of Section 5 show that non-critical nodes can be left out; the set that is kept here is a subset of
+   the critical ones. O(n^3) in the nodes kept. On other trees nodes must not be removed, as Section 8.2 says too: with heads
+   3 4 0 0, stack (0) and buffer 1..4 shift would score 4 instead of 3.
 2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by bind();
-   oracles.projectivization.sentence_chart. O(k m^2) per configuration.
+   oracles.charts.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).
 
 The strategies, as restrictions on the configuration after the step:
@@ -20,13 +22,10 @@ The strategies, as restrictions on the configuration after the step:
 * strict_left_before_right: moreover no a_i below the top of the old configuration takes a left child.
 * right_before_left: after reduce_right the top takes no right child.
 
-Departures from the print:
+Departure from the print: under right_before_left the forbidden edges are those from index k - 1, the top after the
+reduction, not from k.
 
-* Non-critical nodes are removed only where the gold tree is projective. On a non-projective one that is wrong: with heads
-  3 4 0 0, stack (0) and buffer 1..4 it would give shift 4 instead of 3.
-* right_before_left: the forbidden edges are those from index k - 1, the top after the reduction, not from k.
-
-Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 3 (see sentence_chart.py); positions
+Names: ``half`` and ``arc`` are the W with one and with two nonterminals of Table 2 (see sentence_chart.py); positions
 0..top are the stack, the rest buffer nodes.
 """
 
@@ -37,22 +36,16 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
+from oracles.arc_standard.critical_nodes import critical_nodes
+from oracles.arc_standard.steps import CODES, after_step
+from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, SHIFT, BoundOracle, Oracle, Strategy
-from oracles.projectivization.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
+from oracles.gold_children import gold_children
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Strategy
 from oracles.trees import Trees
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
 MAX_CHART_BYTES = 256 * 2**20
-
-_LEFT_BEFORE_RIGHT, _STRICT, _RIGHT_BEFORE_LEFT, _ANY = range(4)
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: _LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: _STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: _RIGHT_BEFORE_LEFT,
-    Strategy.ANY: _ANY,
-}
 
 
 class NederhofCubic(Oracle):
@@ -61,7 +54,7 @@ class NederhofCubic(Oracle):
     Args:
         strategy: which computations count.
         ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
-        drop_non_critical: leave non-critical buffer nodes out where the gold tree is projective.
+        drop_non_critical: where the gold tree is projective, leave out the buffer nodes that critical_nodes.py does not keep.
         share_chart: elsewhere, compute the constituents inside the buffer once per sentence. Both off = from nothing.
     """
 
@@ -83,7 +76,7 @@ class NederhofCubic(Oracle):
         self.share_chart = share_chart
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundCubic(trees, _CODES[self.strategy], self.levels, self.drop_non_critical, self.share_chart)
+        return _BoundCubic(trees, CODES[self.strategy], self.levels, self.drop_non_critical, self.share_chart)
 
 
 class _BoundCubic(BoundOracle):
@@ -98,7 +91,7 @@ class _BoundCubic(BoundOracle):
             # Both rely on edges that are not gold weighing nothing.
             drop_non_critical = share_chart = False
         self.drops = trees.projective if drop_non_critical else np.zeros(len(trees), np.bool_)
-        self.sentence_facts = children_and_internal_edges(trees.heads, trees.offsets)
+        self.children = gold_children(trees.heads, trees.offsets)
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 
@@ -116,7 +109,7 @@ class _BoundCubic(BoundOracle):
             self.trees.heads,
             self.trees.offsets,
             self.drops,
-            self.sentence_facts,
+            self.children,
             self.charts,
             self.chart_offsets,
             self.strategy,
@@ -135,7 +128,7 @@ def _score_batch(
     all_heads,
     offsets,
     drops,
-    facts,
+    children,
     charts,
     chart_offsets,
     strategy,
@@ -172,45 +165,27 @@ def _score_batch(
         stack = stacks[row]
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        top = stack[k]
+        after[: k + 1] = stack[: k + 1]
         for step in range(N_STEPS):
-            after[: k + 1] = stack[: k + 1]
-            takes_left[: k + 1] = strategy != _STRICT
-            top_takes_right = True
-            head = child = 0
-            if step == SHIFT:
-                if front > n:
-                    continue
-                new_k, new_front = k + 1, front + 1
-                after[new_k] = front
-                takes_left[new_k] = True
-                takes_left[k] = strategy in (_RIGHT_BEFORE_LEFT, _ANY)
-            elif step == REDUCE_LEFT:
-                if k < 1:
-                    continue
-                new_k, new_front = k - 1, front
-                head, child = stack[k - 1], top
-            else:
-                if k < 2:
-                    continue
-                new_k, new_front = k - 1, front
-                after[new_k] = top
-                takes_left[new_k] = True
-                head, child = top, stack[k - 1]
-                top_takes_right = strategy != _RIGHT_BEFORE_LEFT
+            new = after_step(step, strategy, after, k, front, n)
+            if not new.applicable:
+                continue
+            takes_left[: new.k + 1] = True
+            takes_left[new.closed_from : new.closed_to + 1] = False
+            right = new.top_takes_right
             if len(chart):
-                value = value_with_chart(heads, after, new_k, new_front, chart, takes_left, top_takes_right, space[0], work)
+                value = value_with_chart(heads, after, new.k, new.front, chart, takes_left, right, space[0], work)
             else:
                 drop = drops[sentence]
                 value = _value_from_nothing(
-                    heads, edges, start, after, new_k, new_front, drop, facts, takes_left, top_takes_right, position, space
+                    heads, edges, start, after, new.k, new.front, drop, children, takes_left, right, position, space
                 )
-            scores[row, step] = value if step == SHIFT else value + weight(edges, head, child)
+            scores[row, step] = value if step == SHIFT else value + weight(edges, new.head, new.child)
 
 
 @njit(cache=True, nogil=True)
-def _value_from_nothing(heads, edges, start, stack, k, front, drop, facts, takes_left, top_takes_right, position, space):
-    """Value of a configuration by a chart over the stack and the buffer, or over its critical nodes if ``drop``.
+def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
+    """Value of a configuration by a chart over the stack and the buffer, or what critical_nodes.py keeps of it if ``drop``.
 
     ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart while the
     call lasts.
@@ -219,16 +194,16 @@ def _value_from_nothing(heads, edges, start, stack, k, front, drop, facts, takes
     for p in range(k + 1):
         position[stack[p]] = p
     if drop:
-        buffer = critical_nodes(heads, start, stack, k, front, facts, position)
+        buffer = critical_nodes(heads, start, stack, k, front, children, position)
     else:
         buffer = np.arange(front, n + 1).astype(np.int32)
     for x in range(len(buffer)):
         position[buffer[x]] = k + 1 + x
     among = _edges_between(edges, np.concatenate((stack[: k + 1], buffer)), position)
-    value = _best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
+    value = best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
-        # The chart counts the gold edges between critical nodes; all other ones inside the buffer are kept anyway.
-        value += facts[2][start + front] if front <= n else 0
+        # The chart counts the gold edges between the nodes kept; all other ones inside the buffer can be made anyway.
+        value += children.edges_from[start + front] if front <= n else 0
         for x in range(len(buffer)):
             value -= position[heads[buffer[x]]] > k
     for p in range(k + 1):
@@ -256,8 +231,8 @@ def _edges_between(edges, nodes, position):
 
 
 @njit(cache=True, nogil=True)
-def _best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
-    """Table 3 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
+def best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
+    """Table 2 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 
     A position below ``top`` has two states. As P it is childless, which needs no table: its right half is itself alone.
     Its entries in ``half`` to the right are those of state S, so they exist from ``top`` on only.

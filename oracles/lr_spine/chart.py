@@ -38,7 +38,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
+from oracles.gold_children import gold_children
 from oracles.interface import BoundOracle, Strategy
 from oracles.lr_spine.chart_kernels import entries_of_sentence, score_batch
 from oracles.lr_spine.configuration import BoundLRSpine, LRSpineOracle
@@ -81,7 +81,7 @@ class _BoundChart(BoundLRSpine):
                 f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its chart takes {2 * sizes[s]} bytes, and "
                 f"{max_bytes} are allowed; raise max_bytes, or leave the sentence out"
             )
-        self.last_child = children_and_internal_edges(trees.heads, trees.offsets)[0]
+        self.last_child = gold_children(trees.heads, trees.offsets)[0]
         # Not touched here: the system hands out pages when they are first written to.
         self.arena = np.empty(min(int(sizes.sum()), room), np.int16)
         self.places = np.full(len(trees), -1, np.int64)  # where in the arena a sentence is; -1 = nowhere

@@ -4,7 +4,7 @@ The nodes of a configuration are those of its spines, in order, at positions 0..
 keep their numbers. The rows of the chart are computed from the last position to the first. In a row the columns of the stack
 come first; then those of the buffer, all of which get at once what a split point on the stack contributes, and then, token
 after token, what a split point at this token contributes to those behind it. These loops run over blocks of columns without
-a remainder, over rows of the sentence's chart (oracles.arc_standard.context_chart).
+a remainder, over rows of the sentence's chart (oracles.charts.vector_chart).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
-from oracles.arc_standard.context_memory import place
+from oracles.charts.arena import place
+from oracles.charts.sentence_chart import NEGATIVE_INFINITY
+from oracles.charts.vector_chart import block_start, fill_chart, row_start, row_width, triangle_size
 from oracles.interface import NOT_APPLICABLE
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, columns_of_batch, spine
-from oracles.projectivization.sentence_chart import NEGATIVE_INFINITY
 
 _NO_PARENT = -1
 
@@ -209,7 +209,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
     top_left, top_right, second_left, second_right, joined = spines[0], spines[1], spines[2], spines[3], spines[4]
     spare = np.empty(0, np.int16)
     of_stack = np.empty((5, 16, 16), np.int16)
-    rows = np.empty((4, 16, row_width(longest)), np.int16)
+    rows = np.full((4, 16, row_width(longest)), NEGATIVE_INFINITY, np.int16)
     for row in range(len(sentences)):
         s = sentences[row]
         start, end = offsets[s], offsets[s + 1]
@@ -246,7 +246,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
         most = size + n_top_left + n_top_right + n_second_left + n_second_right
         if most > rows.shape[1]:
             of_stack = np.empty((5, 2 * most, 2 * most), np.int16)
-            rows = np.empty((4, 2 * most, row_width(longest)), np.int16)
+            rows = np.full((4, 2 * most, row_width(longest)), NEGATIVE_INFINITY, np.int16)
 
         columns = 1 + n_top_left + n_second_right if k > 0 else 1
         for column in range(columns):

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
+from oracles.gold_children import gold_children
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle, columns_of_batch
 from oracles.trees import Trees
@@ -45,7 +45,7 @@ class LRSpinePartial(LRSpineOracle):
 class _BoundPartial(BoundLRSpine):
     def __init__(self, trees: Trees) -> None:
         self.trees = trees
-        self.last_child = children_and_internal_edges(trees.heads, trees.offsets)[0]
+        self.last_child = gold_children(trees.heads, trees.offsets)[0]
 
     def _score_batch(
         self,

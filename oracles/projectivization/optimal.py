@@ -1,8 +1,8 @@
 """Optimal projectivization: the projective trees with the most gold edges. Nederhof 2019, Section 3.
 
-A projective tree of best weight, each edge weighing 1 if it is gold, is the best derivation under the grammar of Table 2;
-here by the recurrences of Table 3 in max-plus and a backtrace. O(n^3) time, O(n^2) memory per non-projective tree. Several
-children of the artificial root are allowed. The slow twin is oracles.tabular.
+A projective tree of best weight, each edge weighing 1 if it is gold, is the best derivation under the grammar of Table 3;
+here by the recurrences of Table 2 in max-plus and a backtrace. O(n^3) time, O(n^2) memory per non-projective tree. Several
+children of the artificial root are allowed. The slow reference implementation is oracles.tabular.
 
 Often many trees have the most gold edges. ``choice`` says which one is taken:
 
@@ -13,10 +13,10 @@ Often many trees have the most gold edges. ``choice`` says which one is taken:
 * "arbitrary": what the paper's semiring leaves open is decided by the backtrace, which takes the leftmost possibility
   wherever several are best: the leftmost child to end a half constituent with, the leftmost boundary between two.
 
-Departure from the print: the paper breaks ties arbitrarily, and has no nearest_ancestor.
-``count_projectivizations`` uses that Table 2 has exactly one derivation for each tree.
+Departure from the print: the paper takes an arbitrary optimal tree (Section 8.1); nearest_ancestor, the default, is ours.
+``count_projectivizations`` uses that the grammar of Table 3 has exactly one derivation for each tree.
 
-Names: ``half`` and ``arc`` as in oracles.projectivization.sentence_chart, in 64 bits here.
+Names: ``half`` and ``arc`` as in oracles.charts.sentence_chart, in 64 bits here.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _best_sum(a, b):
 
 @njit(cache=True, nogil=True)
 def _fill_chart(n, weights, half, half_t, arc):
-    """Table 3 for the grammar of Table 2. int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
+    """Tables 2 and 3. int64[> n, > n] each; row h of ``half`` and ``arc`` holds the items headed by h."""
     for j in range(n + 1):
         half[j, j] = 0
         half_t[j, j] = 0

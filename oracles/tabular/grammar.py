@@ -77,7 +77,7 @@ _PATTERNS = {
     "terminal": rf"\({_NAME},{_NAME}\)->{_NAME}",
 }
 
-# Table 2: all projective trees over a a ... a, each by exactly one derivation.
+# Table 3: all projective trees over a a ... a, each by exactly one derivation.
 PROJECTIVE_TREES = SplitGrammar.parse(
     "S",
     """

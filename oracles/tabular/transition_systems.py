@@ -76,7 +76,7 @@ def step_scores(system: TransitionSystem, heads: Sequence[int], configuration: C
 
 
 class ArcStandard:
-    """Shift-reduce parsing of Nederhof 2019, Table 1, with the four strategies.
+    """Shift-reduce parsing of Nederhof 2019, Table 1, with its three strategies (Section 2) or without one (any).
 
     Strategies are restrictions relative to the configuration before the step, so a step hands them on to the
     configuration after it as edges of weight -inf (for right_before_left those from the top after the reduction; the

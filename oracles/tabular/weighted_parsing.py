@@ -1,4 +1,4 @@
-"""Weighted parsing with a split grammar over a semiring: Nederhof 2019, Table 3 (after Eisner and Satta 1999).
+"""Weighted parsing with a split grammar over a semiring: Nederhof 2019, Table 2 (after Eisner and Satta 1999).
 
 O(n^3) semiring operations for a string of n + 1 nodes, times the size of the grammar; O(n^2) weights are kept. Meant to be
 read beside the paper and to check fast code against, not to be fast.
@@ -12,8 +12,8 @@ nonterminals and a span is ``left_arc`` or ``right_arc``:
 * left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C, the left half of j is in
   state B before it takes i.
 
-Departure from the print: the node of the whole string is always the first one, the artificial root or the bottom of the
-stack, so the string weighs right[., 0, n] alone.
+As in the print, the string weighs left[B, 0, 0] times right[C, 0, n]: its head is the first node, the artificial root or the
+bottom of the stack, which has no left children.
 """
 
 from __future__ import annotations

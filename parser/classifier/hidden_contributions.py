@@ -1,6 +1,6 @@
 """The hidden layer as a sum of rows, one for each slot: what a slot with a certain value adds to the hidden units.
 
-Chen and Manning (2014), Section 3.2, compute such rows in advance. A one-hot slot has them anyway; for an embedded slot they
+Chen and Manning (2014) compute such rows in advance. A one-hot slot has them anyway; for an embedded slot they
 are its vectors times its part of the weights. Rows for all values of a large vocabulary would not fit into memory, so those of
 embedded slots are made for the values that occur in the sentences at hand, once per call, by one matrix product. A row is the
 same, to the last bit, whatever other values it is made together with.

@@ -16,6 +16,13 @@ N_COLUMNS = 10
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 
+# Digits of the longest number that is taken at its word. No sentence has so many words, so that a longer number, which Python
+# would not even convert beyond 4,300 digits, is larger than all there are.
+_MAX_DIGITS = 18
+
+# Of a text that an error quotes, the characters that it shows.
+_QUOTED = 60
+
 
 class ConlluError(ValueError):
     """A file cannot be read as CoNLL-U. The message names the file, the line, the sentence and the mend."""
@@ -48,9 +55,14 @@ class Rows:
     empty_nodes: list[int] = field(default_factory=list)
 
 
+def shortened(text: str) -> str:
+    """A text as errors show it: its beginning, and how long it is if there is more of it."""
+    return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}... ({len(text):,} characters)"
+
+
 def describe_place(path: str, line: int, sentence: int, sent_id: str | None = None) -> str:
     """The words with which every error about a sentence begins; ``line`` and ``sentence`` count from 1."""
-    named = f" (sent_id {sent_id})" if sent_id else ""
+    named = f" (sent_id {shortened(sent_id)})" if sent_id else ""
     return f"{path}, line {line}, sentence {sentence}{named}"
 
 
@@ -91,26 +103,33 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         match = _ID.fullmatch(identifier)
         if match is None:
             raise LineError(
-                row, f"{identifier!r} is no id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node"
+                row, f"{shortened(identifier)!r} is no id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node"
             )
         first, separator, second = match.groups()
+        named = shortened(identifier)
         if separator is None:
-            raise LineError(row, f"word {identifier} where word {following} is expected; number the words 1, 2, 3...")
+            raise LineError(row, f"word {named} where word {following} is expected; number the words 1, 2, 3...")
         if separator == ".":
-            if int(first) != following - 1:
-                raise LineError(row, f"empty node {identifier} after word {following - 1}; it has its place after word {first}")
+            if _number(first) != following - 1:
+                place = f"it has its place after word {shortened(first)}"
+                raise LineError(row, f"empty node {named} after word {following - 1}; {place}")
             rows.empty_nodes.append(row)
-        elif int(first) != following or int(second) < following:
-            raise LineError(row, f"multiword token {identifier} before word {following}; put its line before its first word")
+        elif _number(first) != following or _number(second) < following:
+            raise LineError(row, f"multiword token {named} before word {following}; put its line before its first word")
         elif following <= covered:
-            raise LineError(row, f"multiword token {identifier} overlaps the one before it; put every word in at most one")
+            raise LineError(row, f"multiword token {named} overlaps the one before it; put every word in at most one")
         else:
-            covered = int(second)
+            covered = _number(second)
             rows.multiwords.append((row, following, covered))
     if covered > len(rows.words):
-        row, first_word, _ = rows.multiwords[-1]
-        raise LineError(row, f"multiword token {first_word}-{covered} ends after the last word; correct its id")
+        row = rows.multiwords[-1][0]
+        raise LineError(row, f"multiword token {shortened(ids[row])} ends after the last word; correct its id")
     return rows
+
+
+def _number(digits: str) -> int:
+    """The number that digits write; of a longer one than _MAX_DIGITS the first of them, so that it stays too large."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else int(digits.lstrip("0")[:_MAX_DIGITS] or 0)
 
 
 def parse_heads(texts: Sequence[str]) -> list[int]:
@@ -123,10 +142,10 @@ def parse_heads(texts: Sequence[str]) -> list[int]:
     heads = []
     for row, text in enumerate(texts):
         if not (text.isascii() and text.isdigit()):
-            raise LineError(row, f"the head {text!r} is no number; write the id of a word, or 0 for the root")
-        head = int(text)
+            raise LineError(row, f"the head {shortened(text)!r} is no number; write the id of a word, or 0 for the root")
+        head = _number(text)
         if head > n:
-            raise LineError(row, f"the head {head} is outside 0..{n}; write the id of a word, or 0 for the root")
+            raise LineError(row, f"the head {shortened(text)} is outside 0..{n}; write the id of a word, or 0 for the root")
         heads.append(head)
     return heads
 

@@ -1,23 +1,35 @@
 """Files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as it is.
 
 Text that need not be valid UTF-8 travels as ``str`` with ``errors="surrogateescape"``: every byte comes out as it went in.
+Whatever the system refuses, while a file is opened, read, written or closed, is a ConlluError that names the file; but a closed
+pipe stays a BrokenPipeError, which is no error to a command.
 """
 
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 import sys
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from io import TextIOWrapper
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
+from parser.atomic import replacing
 from parser.conllu.checks import ConlluError
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
 STANDARD_STREAM = "-"
+
+# How compressed files begin. No line of CoNLL-U begins so.
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\0": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+# Names that promise a compression which is not written here.
+_OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
 
 @contextmanager
@@ -29,29 +41,35 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     """
     name = str(path)
     if name == STANDARD_STREAM:
-        yield sys.stdin.buffer
+        if sys.stdin is None:
+            raise ConlluError("standard input is closed; name a file, or give the text through a pipe")
+        with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
+            yield stream
         return
     opener = gzip.open if name.endswith(".gz") else lzma.open if name.endswith(".xz") else open
     try:
-        opened = opener(name, "rb")
+        opened = cast(BinaryIO, opener(name, "rb"))
+        empty = Path(name).is_file() and Path(name).stat().st_size == 0
     except FileNotFoundError as error:
         raise ConlluError(f"{name}: there is no such file; check the path") from error
     except IsADirectoryError as error:
         raise ConlluError(f"{name}: this is a folder; name a file in it") from error
     except PermissionError as error:
         raise ConlluError(f"{name}: this file may not be read; check its permissions") from error
-    try:
-        with opened as stream:
-            yield cast(BinaryIO, stream)
-    except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise ConlluError(f"{name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
+    except OSError as error:
+        raise ConlluError(f"{name}: it cannot be opened ({error.strerror}); check the path") from error
+    with opened:
+        if opener is gzip.open and empty:  # gzip.open takes it for the compressed form of nothing
+            raise ConlluError(f"{name}: it cannot be uncompressed (there is nothing in it); is it damaged?")
+        with io.BufferedReader(_Source(opened, name)) as stream:
+            yield stream
 
 
 @contextmanager
 def open_output(path: str | Path) -> Iterator[TextIO]:
     """Opens a file for writing text as it is, line ends included; otherwise as open_binary_output()."""
     with open_binary_output(path) as stream:
-        text = TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
         try:
             yield text
         finally:
@@ -66,38 +84,126 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
     the file that was there before, or none. What is not a plain file (a terminal, a pipe, /dev/null) is written straight.
 
     Raises:
-        ConlluError: the folder does not exist or may not be written.
+        ConlluError: it cannot be written (also while it is written).
     """
     name = str(path)
     if name == STANDARD_STREAM:
-        try:
-            yield sys.stdout.buffer
-        finally:
-            sys.stdout.buffer.flush()
+        if sys.stdout is None:
+            raise ConlluError("standard output is closed; name a file with -o")
+        with io.BufferedWriter(_Target(sys.stdout.buffer, "standard output", owned=False)) as stream:
+            yield cast(BinaryIO, stream)
         return
-    target = Path(os.path.realpath(name))
-    straight = target.exists() and not target.is_file()
-    written = target if straight else target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        raw: BinaryIO = open(written, "wb")  # noqa: SIM115 - closed below, where an error is not one of opening
-    except OSError as error:
-        raise ConlluError(f"{name}: it cannot be written ({error.strerror}); name a file in a folder that may be") from error
-    try:
-        with raw, _compressed(raw, name) as stream:
+    if name.endswith(_OTHER_COMPRESSIONS):
+        raise ConlluError(f"{name}: of compressed files only .gz and .xz are written; choose another name")
+    with _cannot_be_written(name):
+        target = Path(os.path.realpath(name))
+        straight = target.exists() and not target.is_file()
+    if straight:
+        with _opened_for_writing(target, name) as stream:
             yield stream
-        if not straight:
+        return
+    whole = False
+    try:
+        with replacing(target) as temporary:
+            with _opened_for_writing(temporary, name) as stream:
+                yield stream
+            whole = True
             if target.exists():
-                written.chmod(target.stat().st_mode)
-            os.replace(written, target)
-    except BaseException:
-        if not straight:
-            with suppress(OSError):
-                written.unlink()
-        raise
+                temporary.chmod(target.stat().st_mode)
+    except OSError as error:
+        if not whole:
+            raise
+        raise _not_written(name, error) from error
 
 
-def _compressed(raw: BinaryIO, name: str) -> BinaryIO:
+@contextmanager
+def _opened_for_writing(path: Path, name: str) -> Iterator[BinaryIO]:
+    with _cannot_be_written(name):
+        opened = open(path, "wb", buffering=0)  # noqa: SIM115 - _Target closes it
+    with io.BufferedWriter(_Target(opened, name)) as plain, _compressed(cast(BinaryIO, plain), name) as stream:
+        yield stream
+
+
+def _compressed(plain: BinaryIO, name: str) -> BinaryIO:
     if name.endswith(".gz"):
         # No name and no time in the header: the same text gives the same bytes.
-        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
-    return cast(BinaryIO, lzma.open(raw, "wb")) if name.endswith(".xz") else raw
+        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=plain, mtime=0))
+    return cast(BinaryIO, lzma.open(plain, "wb")) if name.endswith(".xz") else plain
+
+
+class _Source(io.RawIOBase):
+    """A file whose errors are told in the words of this project. Closing it leaves the file open."""
+
+    def __init__(self, opened: BinaryIO, name: str) -> None:
+        self._opened = opened
+        self._name = name
+        self._at_start = True
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        try:
+            found = cast(io.BufferedReader, self._opened).read1(len(view))
+        except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+            raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
+        except OSError as error:
+            raise ConlluError(f"{self._name}: it cannot be read ({error.strerror}); copy it to another place") from error
+        if self._at_start:
+            self._at_start = False
+            for beginning, program in _COMPRESSED.items():
+                if found.startswith(beginning):
+                    raise ConlluError(
+                        f"{self._name}: this is compressed ({program}); uncompress it first (unless it is named .gz or .xz)"
+                    )
+        view[: len(found)] = found
+        return len(found)
+
+
+class _Target(io.RawIOBase):
+    """A file whose errors are told in the words of this project. Closing it closes the file if that is ``owned``."""
+
+    def __init__(self, opened: io.RawIOBase | BinaryIO, name: str, owned: bool = True) -> None:
+        self._opened = opened
+        self._name = name
+        self._owned = owned
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: ReadableBuffer) -> int | None:
+        with _cannot_be_written(self._name):
+            return self._opened.write(content)
+
+    def flush(self) -> None:
+        if not self.closed:
+            with _cannot_be_written(self._name):
+                self._opened.flush()
+
+    def close(self) -> None:
+        if not self.closed:
+            try:
+                self.flush()
+            finally:
+                super().close()
+                if self._owned:
+                    with _cannot_be_written(self._name):
+                        self._opened.close()
+
+
+@contextmanager
+def _cannot_be_written(name: str) -> Iterator[None]:
+    """Around every call of the system that writes the file."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _not_written(name, error) from error
+
+
+def _not_written(name: str, error: OSError) -> ConlluError:
+    return ConlluError(
+        f"{name}: it cannot be written ({error.strerror}); name a file in a folder that may be, on a disk with room"
+    )

@@ -8,7 +8,9 @@ missing last newline, blank lines between sentences and after the last one, byte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from conllu.parser import parse_comment_line
 
 from parser.conllu.checks import (
     DEPS,
@@ -36,6 +38,8 @@ class RawSentence:
         columns: the ten columns of the words 1..n, without the line end.
         word_lines: where the words 1..n are among the lines.
         multiwords: (place among the lines, first word, last word) of every multiword token.
+        empty_nodes: where the empty nodes are among the lines.
+        error: why it could not be read, if it was read without ``strict``; there are no words then.
         path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
             words do not count).
     """
@@ -47,6 +51,8 @@ class RawSentence:
     path: str
     first_line: int
     number: int
+    empty_nodes: list[int] = field(default_factory=list)
+    error: ConlluError | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -77,16 +83,18 @@ class RawSentence:
 
 
 def sent_id(lines: Iterable[str]) -> str:
-    """The value of the comment ``# sent_id = ...``, empty if there is none."""
+    """The value of the comment ``# sent_id = ...``, empty if there is none. The library ``conllu`` reads the comments."""
     for line in lines:
-        key, equals, value = line.removeprefix(_BYTE_ORDER_MARK).partition("=")
-        if equals and key.startswith("#") and key[1:].strip() == "sent_id":
-            return value.strip()
+        comment = line.removeprefix(_BYTE_ORDER_MARK)
+        if comment.startswith("#"):
+            for key, value in parse_comment_line(comment):
+                if key == "sent_id" and value:
+                    return value
     return ""
 
 
 def read_raw_sentences(
-    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0
+    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0, *, strict: bool = True
 ) -> Iterator[RawSentence]:
     """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
 
@@ -96,6 +104,7 @@ def read_raw_sentences(
         stream: its lines, each with its line end.
         path: the name for error messages.
         lines_before, sentences_before: how many of the file came before the stream; an error counts them.
+        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one.
 
     Raises:
         ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
@@ -109,16 +118,16 @@ def read_raw_sentences(
         if not is_blank(line):
             begun = True
         elif begun:
-            sentence = _split(lines, path, n_read + 1, number + 1)
+            sentence = _split(lines, path, n_read + 1, number + 1, strict)
             n_read += len(lines)
-            number += bool(sentence.columns)
+            number += bool(sentence.columns or sentence.error)
             yield sentence
             lines, begun = [], False
     if lines:
-        yield _split(lines, path, n_read + 1, number + 1)
+        yield _split(lines, path, n_read + 1, number + 1, strict)
 
 
-def _split(lines: list[str], path: str, first_line: int, number: int) -> RawSentence:
+def _split(lines: list[str], path: str, first_line: int, number: int, strict: bool) -> RawSentence:
     sentence = RawSentence(lines, [], [], [], path, first_line, number)
     table: list[list[str]] = []
     places: list[int] = []
@@ -134,13 +143,18 @@ def _split(lines: list[str], path: str, first_line: int, number: int) -> RawSent
             check_columns(row, columns)
         rows = sort_rows([columns[ID] for columns in table])
     except LineError as error:
-        raise ConlluError(f"{sentence.place(places[error.row])}: {error}") from error
+        refused = ConlluError(f"{sentence.place(places[error.row])}: {error}")
+        if strict:
+            raise refused from error
+        sentence.error = refused
+        return sentence
     if len(rows.words) == len(table):
         sentence.columns, sentence.word_lines = table, places
     else:
         sentence.columns = [table[row] for row in rows.words]
         sentence.word_lines = [places[row] for row in rows.words]
         sentence.multiwords = [(places[row], first, last) for row, first, last in rows.multiwords]
+        sentence.empty_nodes = [places[row] for row in rows.empty_nodes]
     return sentence
 
 

@@ -5,7 +5,8 @@
         train(settings, folder, vectors=vectors)
 
 Loading gensim and training vectors takes about as long as all else before the first update, and does not need any of it. The
-process is ``python -m parser.data.background_vectors REQUEST``; its answer on standard output is an .npz of plain arrays.
+process is ``python -m parser.data.background_vectors REQUEST``; its answer on standard output is an .npz of plain arrays. It
+ends when its standard input does, that is, with the process that started it, however that one ends.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from __future__ import annotations
 import io
 import json
 import logging
+import os
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from omegaconf import OmegaConf
@@ -25,7 +30,7 @@ from omegaconf import OmegaConf
 from parser.data.treebank import read_treebank
 from parser.data.vocabulary import Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
-from parser.settings import Settings, VectorSettings
+from parser.settings import Settings, VectorSettings, vocabulary_is_of_subset
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +38,9 @@ log = logging.getLogger(__name__)
 class BackgroundVectors:
     """Word vectors that another process is training."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], messages: IO[bytes]) -> None:
         self._process = process
+        self._messages = messages
 
     def result(self) -> WordVectors:
         """Waits for them; to be called once.
@@ -42,8 +48,11 @@ class BackgroundVectors:
         Raises:
             ChildProcessError: the process failed; the message is what it said.
         """
-        answer, said = self._process.communicate()
-        messages = said.decode(errors="replace").strip()
+        assert self._process.stdout is not None
+        answer = self._process.stdout.read()  # communicate() would close its standard input first
+        self._process.wait()
+        self._messages.seek(0)
+        messages = self._messages.read().decode(errors="replace").strip()
         if self._process.returncode:
             raise ChildProcessError(f"training the word vectors failed:\n{messages}")
         for message in messages.splitlines():
@@ -60,20 +69,36 @@ def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]
     if vectors.file is not None or not read or train is None or not Path(train).is_file():
         yield None
         return
-    request = {"train": train, "vectors": OmegaConf.to_container(vectors, resolve=True), "seed": settings.seed}
+    request = {
+        "train": train,
+        "subset": vocabulary_is_of_subset(settings),
+        "vectors": OmegaConf.to_container(vectors, resolve=True),
+        "seed": settings.seed,
+    }
     # -P: a file parser.py in the folder where the user stands is not ours.
     command = [sys.executable, "-P", "-m", "parser.data.background_vectors", json.dumps(request)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with (
+        tempfile.TemporaryFile() as messages,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages) as process,
+    ):
         try:
-            yield BackgroundVectors(process)
+            yield BackgroundVectors(process, messages)
         finally:
             process.kill()  # nobody waits for it any more
 
 
+def _end_with_parent() -> None:
+    """Ends this process when its standard input ends, which the parent holds open as long as it lives."""
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
+
+
 def _answer(request: str) -> None:
     """What the process does."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     wanted = json.loads(request)
-    values = attribute_values(read_treebank(wanted["train"]).sentences, wanted["vectors"]["attribute"])
+    train = read_treebank(wanted["train"])
+    values = attribute_values(train.projective_subset if wanted["subset"] else train.sentences, wanted["vectors"]["attribute"])
     vectors = train_vectors(VectorSettings(**wanted["vectors"]), values, wanted["seed"])
     forms = np.frombuffer(json.dumps(vectors.vocabulary.symbols).encode(), np.uint8)
     file = io.BytesIO()

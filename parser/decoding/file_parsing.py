@@ -8,18 +8,33 @@ the line.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from io import BytesIO
 from itertools import pairwise
 from typing import BinaryIO
 
-from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
+from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from parser.data.vocabulary import ATTRIBUTES
+from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.ordered_map import map_in_order
 from parser.decoding.parsers import parser_of
 from parser.decoding.word_cache import Lexicon
 from parser.model import Model
+
+# Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
+_SUSPICIOUS = 0.1
+
+
+class OnError(StrEnum):
+    """What becomes of a sentence that is not CoNLL-U."""
+
+    STOP = "stop"  # it is an error, and nothing behind it is parsed
+    SKIP = "skip"  # it is left out
+    KEEP = "keep"  # it passes through as it is
 
 
 @dataclass
@@ -31,22 +46,36 @@ class Parsed:
         sentences: sentences with at least one word.
         words: words.
         unknown: by attribute, how many words have a value that training never saw.
+        refused: sentences that are not CoNLL-U.
     """
 
     lines: int
     sentences: int
     words: int
     unknown: dict[str, int]
+    refused: int = 0
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
         return f"{self.sentences:,} sentences, {self.words:,} words; unknown to the model: {shares}"
+
+    def warnings(self) -> list[str]:
+        """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
+        found = []
+        if self.refused:
+            found.append(f"{self.refused:,} sentences are not CoNLL-U and were not parsed")
+        for name, count in self.unknown.items():
+            if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
+                share = f"{100 * count / self.words:.1f}% of the words"
+                found.append(f"{share} have a value of {name} that training never saw; tag the input as the training data was")
+        return found
 
     def add(self, part: Parsed) -> None:
         """Adds what a part of the file held."""
         self.lines += part.lines
         self.sentences += part.sentences
         self.words += part.words
+        self.refused += part.refused
         for name, count in part.unknown.items():
             self.unknown[name] += count
 
@@ -69,6 +98,9 @@ def parse_file(
     *,
     single_root: bool = True,
     threads: int = 1,
+    on_error: OnError = OnError.STOP,
+    report: Callable[[ConlluError], None] = lambda error: None,
+    allow_missing_columns: bool = False,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Parsed:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
@@ -80,14 +112,21 @@ def parse_file(
         name: what errors call the input.
         single_root: make valid UD trees with exactly one child of the root.
         threads: how many chunks are parsed side by side; the output is the same for any number.
+        on_error: what becomes of a sentence that is not CoNLL-U.
+        report: called with each of them, unless the first one is the end.
+        allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
+        MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
-    parser = ChunkParser(model, single_root)
+    parser = ChunkParser(model, single_root, on_error, report)
+    chunks = read_chunks(source, chunk_bytes)
+    if not allow_missing_columns:
+        chunks = refuse_missing_columns(chunks, model.encoder.vocabularies, name)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.encoder.vocabularies, 0))
-    for chunk, result in map_in_order(parser.parse, read_chunks(source, chunk_bytes), threads):
+    for chunk, result in map_in_order(parser.parse, chunks, threads):
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
         parsed.add(part)
@@ -100,11 +139,20 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
+        on_error, report: see parse_file().
     """
 
-    def __init__(self, model: Model, single_root: bool = True) -> None:
+    def __init__(
+        self,
+        model: Model,
+        single_root: bool = True,
+        on_error: OnError = OnError.STOP,
+        report: Callable[[ConlluError], None] = lambda error: None,
+    ) -> None:
         self._model = model
         self._single_root = single_root
+        self._on_error = on_error
+        self._report = report
         self._lexicon = Lexicon(model.encoder)
         self._parser = parser_of(model)
         self._writer = TreeWriter(model.relations.symbols)
@@ -132,7 +180,12 @@ class ChunkParser:
         Raises:
             ConlluError: the input is not CoNLL-U.
         """
-        sentences = list(read_raw_sentences(BytesIO(chunk.content), name, before.lines, before.sentences))
+        strict = self._on_error is OnError.STOP
+        numbered = before.sentences + before.refused
+        sentences = list(read_raw_sentences(BytesIO(chunk.content), name, before.lines, numbered, strict=strict))
+        errors = [sentence.error for sentence in sentences if sentence.error]
+        for error in errors:
+            self._report(error)
         encoded = self._lexicon.encode_slowly([Columns(sentence) for sentence in sentences])
         parses = self._parser.parse(encoded, single_root=self._single_root)
         heads = parses.heads.tolist()
@@ -140,11 +193,13 @@ class ChunkParser:
         text = "".join(
             rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
             for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True)
+            if not (sentence.error and self._on_error is OnError.SKIP)
         )
         part = Parsed(
             lines=sum(len(sentence.lines) for sentence in sentences),
             sentences=sum(len(sentence) > 0 for sentence in sentences),
             words=sum(map(len, sentences)),
             unknown=self._model.encoder.unknown_counts(encoded),
+            refused=len(errors),
         )
         return text.encode("utf-8", "surrogateescape"), part

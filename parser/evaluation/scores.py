@@ -4,8 +4,8 @@ The figures called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... a
 (https://universaldependencies.org/conll18/evaluation.html) to the last digit: precision = correct / system words, recall =
 correct / gold words, F1 their harmonic mean, over words aligned as ``parser.evaluation.alignment`` says. Added to them are
 
-* LAS over full relations, subtypes included: the official one cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here, as in
-  Nederhof (2019); the official one is ``las_universal``;
+* LAS over full relations, subtypes included: the official one cuts ``nmod:poss`` down to ``nmod``. It is ``las`` here and
+  in the tables of experiments/; the official one is ``las_universal``;
 * UAS and LAS without punctuation: words with gold UPOS PUNCT are left out, and system words aligned with them. A system word
   aligned with none is left out if its own UPOS is PUNCT.
 """

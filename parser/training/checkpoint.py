@@ -1,18 +1,20 @@
 """One file from which an interrupted run is resumed as if nothing had happened: tensors, and the rest as JSON in their header.
 
 It holds what an epoch changes (trained weights, optimizer, random generators) and the weights with which the parser explored
-last; examples and word vectors are made again, being determined by these and by the seed.
+last; examples and word vectors are made again, being determined by these, by the settings and by the files that they name. A
+checksum tells a damaged file.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
@@ -30,7 +32,7 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        settings: the settings of the run, as plain values.
+        origin: what the run is made from, as plain values; see run_folder.py.
         pass_number: the pass under way, from 0.
         epochs_done: epochs of that pass that are done.
         best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
@@ -38,7 +40,7 @@ class Progress:
         seconds: wall-clock time by stage so far.
     """
 
-    settings: dict[str, Any]
+    origin: dict[str, Any]
     pass_number: int = 0
     epochs_done: int = 0
     best_las: float | None = None
@@ -64,21 +66,39 @@ def save(path: Path, progress: Progress, groups: dict[str, dict[str, Tensor]]) -
     tensors = {f"{group}/{name}": t.contiguous() for group, named in groups.items() for name, t in named.items()}
     state = json.dumps({"format": FORMAT} | vars(progress))
     with replacing(path) as temporary:
-        temporary.write_bytes(to_bytes(tensors, metadata={"progress": state}))
+        temporary.write_bytes(to_bytes(tensors, metadata={"progress": state, "checksum": _checksum(state, tensors)}))
 
 
 def load(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
     """Reads a checkpoint back.
 
     Raises:
-        CheckpointError: another version wrote it.
+        CheckpointError: the file is damaged, or another version wrote it.
     """
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a dictionary
+    except (SafetensorError, UnicodeDecodeError, ValueError) as error:
+        raise CheckpointError(f"{path}: the checkpoint is damaged ({error}); start over with resume=false") from error
+    state = metadata.get("progress", "")
+    if metadata.get("checksum") != _checksum(state, tensors):
+        raise CheckpointError(f"{path}: the checkpoint is damaged, or another version wrote it; start over with resume=false")
+    fields = json.loads(state)
+    if fields.pop("format") != FORMAT:
+        raise CheckpointError(f"{path}: another version wrote this checkpoint; start over with resume=false")
     groups: dict[str, dict[str, Tensor]] = {}
-    with safe_open(path, framework="pt") as file:
-        state = json.loads(file.metadata()["progress"])
-        if state.pop("format", None) != FORMAT:
-            raise CheckpointError(f"{path}: another version wrote this checkpoint; start over with resume=false")
-        for key in file.keys():  # noqa: SIM118 - not a dictionary
-            group, _, name = key.partition("/")
-            groups.setdefault(group, {})[name] = file.get_tensor(key)
-    return Progress(**state), groups
+    for key, tensor in tensors.items():
+        group, _, name = key.partition("/")
+        groups.setdefault(group, {})[name] = tensor
+    return Progress(**fields), groups
+
+
+def _checksum(state: str, tensors: dict[str, Tensor]) -> str:
+    """CRC-32 of the state and of the names, types, shapes and bytes of the tensors."""
+    total = zlib.crc32(state.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        total = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode(), total)
+        total = zlib.crc32(tensor.numpy().tobytes(), total)
+    return f"{total:08x}"

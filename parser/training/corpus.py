@@ -19,7 +19,7 @@ from parser.data.treebank import Sentence, Treebank, read_treebank
 from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
-from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
+from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings, vocabulary_is_of_subset
 from parser.training.examples import TrainingSentences
 from parser.transitions.features import RELATION, Slot, slots_of
 
@@ -32,16 +32,18 @@ class Corpus:
 
     Attributes:
         train: the training part.
+        known: the training sentences that vocabularies and word vectors are made of.
         dev: the part to choose on, None if there is none.
         test: the part to report on, None if there is none.
         encoder: the vocabularies of the attributes that the features read.
-        relations: the relations of the training part.
-        slots: the feature slots, without those of attributes that have one value in all of the training part.
+        relations: the relations of the known sentences.
+        slots: the feature slots, without those of attributes that have one value in all of the known sentences.
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
     """
 
     train: Treebank
+    known: list[Sentence]
     dev: GoldPart | None
     test: GoldPart | None
     encoder: Encoder
@@ -54,9 +56,7 @@ class Corpus:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
         sentences, trees = self.train.sentences, self.train.trees
         if kind is TrainingTrees.PROJECTIVE_SUBSET:
-            sentences = [s for s, projective in zip(sentences, trees.projective, strict=True) if projective]
-            if not sentences:
-                raise SettingsError(f"{self.train.path}: no tree is projective; train on projectivized trees (column=2)")
+            sentences = _projective_subset(self.train)
             trees = oracles.Trees.from_heads(s.heads for s in sentences)
         elif kind is TrainingTrees.PROJECTIVIZED:
             trees = oracles.projectivize_trees(trees, self.projectivization)
@@ -65,8 +65,8 @@ class Corpus:
         return TrainingSentences(self.encoder.encode(sentences), trees, relations)
 
     def value_counts(self) -> dict[str, np.ndarray]:
-        """By attribute, int64[values]: how often the training part has each value."""
-        values = dict(zip(self.encoder.attributes, self.encoder.encode(self.train.sentences).values, strict=True))
+        """By attribute, int64[values]: how often the known sentences have each value."""
+        values = dict(zip(self.encoder.attributes, self.encoder.encode(self.known).values, strict=True))
         return {name: np.bincount(values[name], minlength=len(known)) for name, known in self.encoder.vocabularies.items()}
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
@@ -76,19 +76,19 @@ class Corpus:
 
 
 def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
-    """Reads the treebank's parts and makes vocabularies and word vectors of the training part.
+    """Reads the treebank's parts and makes vocabularies and word vectors of the training part, or of what the first pass reads.
 
     ``background``: the word vectors, if another process trains them already.
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
-    if train is None:
-        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    assert train is not None, "see check_files() of settings_check.py"
+    known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
     vectors = None
     vocabularies = {}
     for attribute, addresses in settings.features.items():
         if attribute == RELATION or not addresses:
             continue
-        values = attribute_values(train.sentences, attribute)
+        values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
@@ -102,9 +102,15 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     slots = [slot for slot in slots_of(read) if slot.attribute in [*encoder.attributes, RELATION]]
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
+    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
     dev_made, test_made = _gold_part("dev", dev, encoder, relations), _gold_part("test", test, encoder, relations)
-    return Corpus(train, dev_made, test_made, encoder, relations, slots, vectors, settings.projectivization)
+    return Corpus(train, known, dev_made, test_made, encoder, relations, slots, vectors, settings.projectivization)
+
+
+def _projective_subset(train: Treebank) -> list[Sentence]:
+    if not (sentences := train.projective_subset):
+        raise SettingsError(f"{train.path}: no tree is projective; train on projectivized trees (column=2)")
+    return sentences
 
 
 def _read(part: str, path: str | None) -> Treebank | None:
@@ -112,6 +118,8 @@ def _read(part: str, path: str | None) -> Treebank | None:
         return None
     treebank = read_treebank(path)
     log.info("%-5s %s", part, treebank)
+    if oddities := treebank.oddities():
+        log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
     return treebank
 
 

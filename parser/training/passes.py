@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import OmegaConf
 from torch import Tensor
 
-from parser.atomic import write_json
 from parser.data.background_vectors import BackgroundVectors
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
-from parser.settings import Settings, SettingsError, TrainingTrees
-from parser.training import checkpoint
+from parser.settings import Settings, SettingsError
+from parser.training import checkpoint, run_folder
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
-from parser.training.corpus import Corpus, prepare
-from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations, oracle_of
+from parser.training.corpus import prepare
+from parser.training.divergence import check_losses
+from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations
 from parser.training.fitter import Fitter
 from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
+from parser.training.run_folder import Origin
 from parser.training.sentence_fitter import SentenceFitter
-from parser.training.settings_check import check
+from parser.training.settings_check import check, check_files
 from parser.training.stopwatch import Stopwatch
 from parser.training.tensorboard import TensorBoard
 from parser.versions import versions
@@ -38,15 +37,14 @@ log = logging.getLogger(__name__)
 
 PASSES = ("first_pass", "second_pass")
 
-_CHECKPOINT = "checkpoint.safetensors"
-
 
 def train(
     settings: Settings, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
 ) -> dict[str, Any]:
     """Trains a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
 
-    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same settings.
+    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same settings; of a
+    finished one the metrics are returned. ``resume=false`` trains again.
 
     Args:
         settings: what to train on and how.
@@ -58,19 +56,25 @@ def train(
         The metrics, as written to metrics.json.
 
     Raises:
-        SettingsError, TreebankError, CheckpointError: the message says what is wrong, and the fix.
+        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
     """
     check(settings)
-    folder.mkdir(parents=True, exist_ok=True)
+    check_files(settings)
     torch.set_num_threads(settings.threads)
-    with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-        run = _Run(settings, folder, everyone, vectors)
-        run.train()
-        metrics = run.metrics()
-        run.model.save(folder / "model")
-        write_json(folder / "metrics.json", metrics)
-        everyone.on_end(metrics)
-    (folder / _CHECKPOINT).unlink(missing_ok=True)
+    with run_folder.held(folder):
+        origin = Origin.of(settings)
+        if not settings.resume:
+            run_folder.start_over(folder)
+        elif (finished := run_folder.finished_metrics(folder, origin)) is not None:
+            log.info("%s: the run is finished; resume=false trains again", folder)
+            return finished
+        with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
+            run = _Run(settings, origin, folder, everyone, vectors)
+            run.train()
+            metrics = run.metrics()
+            run.model.save(folder / run_folder.MODEL)
+            everyone.on_end(metrics)
+        run_folder.write_results(folder, origin, metrics)
     return metrics
 
 
@@ -87,15 +91,16 @@ class _Pass:
 class _Run:
     """A run: what it trains, how far it has come, and the loop over passes and epochs."""
 
-    def __init__(self, settings: Settings, folder: Path, observers: Observers, vectors: BackgroundVectors | None) -> None:
+    def __init__(
+        self, settings: Settings, origin: Origin, folder: Path, observers: Observers, vectors: BackgroundVectors | None
+    ) -> None:
         self.settings = settings
         self.folder = folder
         self.observers = observers
-        self.progress, self.saved = _last_state(settings, folder)
+        self.progress, self.saved = _last_state(folder, origin)
         self.stopwatch = Stopwatch(self.progress.seconds)
         with self.stopwatch("read"):
             self.corpus = prepare(settings, vectors)
-        _check_oracle(settings, self.corpus)
         self.order = torch.Generator().manual_seed(settings.seed)
         torch.manual_seed(settings.seed)
         self.model = new_model(settings, self.corpus)
@@ -123,7 +128,7 @@ class _Run:
         fitter = fitter_of(self.model, self.corpus, self.settings, one.number, one.source.data.sentences)
         if self.saved:
             self._restore(one, fitter)
-        self.observers.on_pass_start(PassStart(one.name, one.epochs, done))
+        self.observers.on_pass_start(PassStart(one.number + 1, one.name, one.epochs, done))
         for epoch in range(done, one.epochs):
             end = self._train_epoch(one, fitter, epoch)
             if end.dev is not None and (self.progress.best_las is None or end.dev["las"] > self.progress.best_las):
@@ -142,9 +147,8 @@ class _Run:
         with self.stopwatch(f"{one.name}_fit"):
             loss = fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
-        if not math.isfinite(loss):
-            rate = self.settings.optimizer.learning_rate
-            raise SettingsError(f"optimizer.learning_rate={rate} is too high: the loss became {loss} in epoch {epoch + 1}")
+        where = f"{one.name.replace('_', ' ')}, epoch {epoch + 1}"
+        check_losses(self.settings, self.model.system.n_outputs, where, loss, updates.losses)
         words = int(one.source.data.sentences.lengths.sum())
         dev = self._measure("dev")
         return EpochEnd(one.name, epoch, one.epochs, loss, dev, updates.learning_rate, len(examples), words, seconds)
@@ -174,7 +178,7 @@ class _Run:
 
     def _save(self, one: _Pass, fitter: Fitter | SentenceFitter) -> None:
         checkpoint.save(
-            self.folder / _CHECKPOINT,
+            self.folder / run_folder.CHECKPOINT,
             self.progress,
             {
                 "weights": trained_weights(self.model.classifier),
@@ -221,31 +225,30 @@ class _Run:
 
 
 class _Updates:
-    """Counts the updates of an epoch and tells the observers of each."""
+    """Keeps what there is to know of the updates of an epoch, and tells the observers of each."""
 
     def __init__(self, pass_name: str, epoch: int, observer: Observer) -> None:
         self._observer = observer
         self._update = partial(Update, pass_name, epoch)
-        self._step = 0
+        self.losses: list[float | Tensor] = []
         self.learning_rate = 0.0
 
     def __call__(self, loss: Tensor | float, examples: int, rate: float) -> None:
-        self._observer.on_update(self._update(self._step, loss, examples, rate))
-        self._step += 1
+        self._observer.on_update(self._update(len(self.losses), loss, examples, rate))
+        self.losses.append(loss)
         self.learning_rate = rate
 
 
-def _last_state(settings: Settings, folder: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
+def _last_state(folder: Path, origin: Origin) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
     """The state of a run that was interrupted in this folder, or of a new one, which has no tensors."""
-    path = folder / _CHECKPOINT
-    plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
-    if not (settings.resume and path.exists()):
-        return Progress(settings=plain), {}
+    path = folder / run_folder.CHECKPOINT
+    if not path.exists():
+        return Progress(origin=asdict(origin)), {}
     progress, tensors = checkpoint.load(path)
-    if progress.settings != plain:
+    if (difference := Origin(**progress.origin).difference(origin)) is not None:
         raise CheckpointError(
-            f"{path}: a run with other settings was interrupted in this folder; choose another hydra.run.dir, "
-            "resume with the same settings, or start over with resume=false"
+            f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "
+            "resume with what it was made from, or start over with resume=false"
         )
     log.info("resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done)
     return progress, tensors
@@ -260,11 +263,3 @@ def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:
             "training part, on vectors.* and on classifier.*"
         )
     return other
-
-
-def _check_oracle(settings: Settings, corpus: Corpus) -> None:
-    """Fails now, not after the first pass, if the oracle cannot work on the trees of the second."""
-    if settings.second_pass.trees == TrainingTrees.ORIGINAL:
-        oracle = oracle_of(settings)
-        if oracle.needs_projective_gold and not corpus.train.trees.projective.all():
-            oracle.bind(corpus.train.trees)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
@@ -10,10 +13,20 @@ from parser.classifier.classifier import ACTIVATIONS
 from parser.classifier.context import CONTEXT
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
-from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.settings import (
+    ExampleUse,
+    Settings,
+    SettingsError,
+    TrainingTrees,
+    VocabularySource,
+    check_column,
+    vocabulary_is_of_subset,
+)
 from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
+from parser.training.settings_keys import check_keys
+from parser.training.settings_ranges import check_ranges
 from parser.transitions.features import RELATION
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -29,11 +42,14 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: names the key and lists what it can be.
     """
+    check_keys(settings)
+    check_column(settings)
     _check_system(settings)
     choices: list[tuple[str, Any, Any]] = [
         ("strategy", settings.strategy, list(oracles.Strategy)),
         ("ties", settings.ties, [None, *(ties for ties in oracles.TIES if ties != "none")]),
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
+        ("vocabulary_from", settings.vocabulary_from, list(VocabularySource)),
         ("keep", settings.keep, KEEP),
         ("model", settings.model, MODELS),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
@@ -50,34 +66,37 @@ def check(settings: Settings) -> None:
         if value not in known:
             listed = ", ".join("null" if choice is None else str(choice) for choice in known)
             raise SettingsError(f"{key}={value} is unknown; known: {listed}")
-    lowest: list[tuple[str, float, float]] = [
-        ("seed", settings.seed, 0),
-        ("threads", settings.threads, 1),
-        ("first_pass.epochs", settings.first_pass.epochs, 1),
-        ("second_pass.epochs", settings.second_pass.epochs, 1),
-        ("second_pass.explore_every", settings.second_pass.explore_every, 0),
-        ("classifier.hidden", settings.classifier.hidden, 1),
-        ("optimizer.batch_size", settings.optimizer.batch_size, 1),
-        ("vectors.dimensions", settings.vectors.dimensions, 1),
-    ]
-    for key, number, least in lowest:
-        if number < least:
-            raise SettingsError(f"{key}={number} is too small; it must be at least {least:g}")
-    classifier = settings.classifier
-    for key in ("dropout", "input_dropout", "slot_dropout"):
-        share = getattr(classifier, key)
-        if not 0 <= share < 1:
-            raise SettingsError(f"classifier.{key}={share} is not a share of units; it must be at least 0 and below 1")
-    if classifier.word_dropout < 0:
-        raise SettingsError(f"classifier.word_dropout={classifier.word_dropout} is too small; it must be at least 0")
-    if not 0 <= settings.second_pass.follow <= 1:
-        raise SettingsError(f"second_pass.follow={settings.second_pass.follow} is not a probability; it must be from 0 to 1")
+    check_ranges(settings)
     _check_embeddings(settings)
     _check_encoder(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
+    if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
+        raise SettingsError(
+            f"vocabulary_from=first_pass, but the second pass (second_pass.trees={settings.second_pass.trees}) learns from "
+            "sentences that the first one leaves out; choose vocabulary_from=all"
+        )
     check_device(settings.device)
     oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
+
+
+def check_files(settings: Settings) -> None:
+    """Refuses files that are not there, before any of them is read.
+
+    Raises:
+        SettingsError: names the file, the key and what to set.
+    """
+    files = settings.treebank
+    if files.train is None:
+        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    for part in ("train", "dev", "test"):
+        name = getattr(files, part)
+        if name is None or Path(name).is_file():
+            continue
+        message = f"treebank.{part}={name}: there is no such file"
+        if not OmegaConf.is_missing(settings.paths, "treebanks") and f"{settings.paths.treebanks}/" in name:
+            message += f"; paths.treebanks={settings.paths.treebanks} must be the folder that holds the treebanks known by name"
+        raise SettingsError(message)
 
 
 def _check_system(settings: Settings) -> None:
@@ -88,13 +107,19 @@ def _check_system(settings: Settings) -> None:
         raise SettingsError(
             f"column={settings.column} is of system=arc_standard; leave column= out with system={settings.system}"
         )
-    if settings.system == "arc_standard" and str(settings.column) not in settings.table7:
-        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    if settings.system == "arc_standard" and settings.column is None:
+        raise SettingsError(f"column=null is for other systems than arc_standard; give one of {', '.join(settings.table7)}")
     if settings.degree is not None and settings.system != "attardi":
         raise SettingsError(f"degree={settings.degree} is of system=attardi; leave degree= out with system={settings.system}")
     if settings.oracle not in system.oracles:
         raise SettingsError(
             f"oracle={settings.oracle} is unknown to system={settings.system}; known: {', '.join(system.oracles)}"
+        )
+    if settings.second_pass.trees == TrainingTrees.ORIGINAL and oracles.oracle_class(settings.oracle).needs_projective_gold:
+        able = [name for name in system.oracles if not oracles.oracle_class(name).needs_projective_gold]
+        raise SettingsError(
+            f"oracle={settings.oracle} needs projective trees, and second_pass.trees=original has others; choose "
+            f"{' or '.join(f'oracle={name}' for name in able) or 'another system'}, or second_pass.trees=projectivized"
         )
     gold = oracles.oracle_class(system.gold_oracle)
     if settings.first_pass.trees == TrainingTrees.ORIGINAL and gold.needs_projective_gold:
@@ -106,11 +131,9 @@ def _check_system(settings: Settings) -> None:
 
 def _check_embeddings(settings: Settings) -> None:
     readable = [*ATTRIBUTES, RELATION]
-    for attribute, size in settings.embeddings.items():
+    for attribute in settings.embeddings:
         if attribute not in readable:
             raise SettingsError(f"embeddings.{attribute}: there is no such attribute; known: {', '.join(readable)}")
-        if size < 1:
-            raise SettingsError(f"embeddings.{attribute}={size} is too small; it must be at least 1")
     both = settings.vectors.attribute
     if both is not None and both in settings.embeddings:
         raise SettingsError(f"embeddings.{both} and vectors.attribute={both} are both given; drop one")
@@ -126,14 +149,6 @@ def _check_encoder(settings: Settings) -> None:
         raise SettingsError(f"model={settings.model} {verb} encoder.*; choose the group, model=bilstm or model=mlp")
     if encoder is None:
         return
-    for key in ("layers", "hidden"):
-        if getattr(encoder, key) < 1:
-            raise SettingsError(f"encoder.{key}={getattr(encoder, key)} is too small; it must be at least 1")
-    for key in ("dropout", "attribute_dropout"):
-        if not 0 <= getattr(encoder, key) < 1:
-            raise SettingsError(f"encoder.{key}={getattr(encoder, key)} is not a share; it must be at least 0 and below 1")
-    if not encoder.longest_gradient > 0:
-        raise SettingsError(f"encoder.longest_gradient={encoder.longest_gradient} is too small; it must be above 0")
     for attribute in encoder.slots:
         if attribute not in (CONTEXT, RELATION):
             raise SettingsError(f"encoder.slots.{attribute}: behind an encoder, slots read {CONTEXT} or {RELATION} alone")
@@ -144,7 +159,10 @@ def _check_encoder(settings: Settings) -> None:
     embedded = [*settings.embeddings, settings.vectors.attribute]
     for attribute, addresses in settings.features.items():
         if addresses and attribute != RELATION and attribute not in embedded:
-            raise SettingsError(f"features.{attribute}: an encoder reads embedded attributes; give embeddings.{attribute}")
+            raise SettingsError(
+                f"features.{attribute}: model={settings.model} reads embedded attributes; choose recipe=accurate, which embeds "
+                f"them all, or give embeddings.{attribute}=SIZE"
+            )
     joined = settings.second_pass.examples == ExampleUse.JOIN
     if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
         raise SettingsError(

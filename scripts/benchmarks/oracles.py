@@ -1,8 +1,10 @@
 """Speed of the oracles: python scripts/benchmark.py oracles [FILE.conllu ...] [OPTIONS].
 
-Microseconds per configuration (the scores of all three steps) within batch calls, one thread, along walks that follow an
-optimal step with probability 0.9; for configurations with k + m = 10, 20, ..., and as a mean over whole walks. On the trees
-of the files (on random ones without a file), as they are and projectivized. Also the time to projectivize a tree.
+CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations
+that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for
+configurations with k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones
+without a file), as they are and projectivized. Also whether all oracles give equal scores, and the time to projectivize a
+tree.
 """
 
 from __future__ import annotations
@@ -12,49 +14,55 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import oracles
+from benchmarks.explorations import Exploration, explorations, in_lockstep
 from benchmarks.machine import machine
 from benchmarks.walks import Batch, aligned_at, random_trees, walk
 from oracles import Oracle, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from parser.data.treebank import read_treebank
+from parser.model import Model
 from parser.versions import versions
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
-# Walks of which all are timed together; where a treebank has fewer sentences of a size, they are walked several times.
+# Computations of which all are timed together; where a treebank has fewer sentences of a size, they are taken several times.
 WALKS_PER_SIZE = 200
 
-# For the means over whole walks. The slowest oracles get fewer.
+# For the means over whole computations. The slowest oracles get fewer.
 SENTENCES = 2000
 SENTENCES_FROM_NOTHING = 100
 
 FROM_NOTHING = "nederhof_cubic from nothing"
 
+# The scores of the one are not numbers of edges; the other is the reference implementation, meant to be read.
+NOT_TIMED = ("static", "arc_standard_tabular")
+
 
 def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
     """Name -> how to create the oracle, of those that are exact on such trees."""
-    names = [name for name in oracles.names(any_gold=not projective) if name != "static"]
+    names = [name for name in oracles.names(any_gold=not projective) if name not in NOT_TIMED]
     cubic = lambda: NederhofCubic(strategy, drop_non_critical=False, share_chart=False)  # noqa: E731
     return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {FROM_NOTHING: cubic}
 
 
 def time_batches(oracle: Oracle, trees: Trees, before: list[Batch], timed: list[Batch], repeats: int) -> float:
-    """Microseconds per configuration of the batches ``timed``, asked after those ``before``; the median of some repetitions."""
+    """CPU microseconds per configuration of the batches ``timed``, asked after those ``before``; median of the repetitions."""
     configurations = sum(map(len, timed))
     results = []
     for _ in range(repeats):
         bound = oracle.bind(trees)
         for batch in before:
             bound.score_batch(*batch.arguments)
-        start = time.perf_counter()
+        start = time.thread_time()
         for batch in timed:
             bound.score_batch(*batch.arguments)
-        results.append((time.perf_counter() - start) / configurations * 1e6)
+        results.append((time.thread_time() - start) / configurations * 1e6)
     return float(np.median(results))
 
 
@@ -66,13 +74,27 @@ def growth(by_size: dict[int, float]) -> dict[str, float]:
     return {"exponent": exponent, "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0]))}
 
 
-def measure(trees: Trees, strategy: str, projective: bool, options: argparse.Namespace) -> dict[str, Any]:
-    """All contenders on one kind of trees: {name: {"by_size", "mean", "growth"}}."""
+def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Batch]) -> dict[str, int]:
+    """How many configurations there are, and in how many of them the two oracles give other scores."""
+    one, other = oracle.bind(trees), reference.bind(trees)
+    found = [(one.score_batch(*b.arguments) != other.score_batch(*b.arguments)).any(axis=1).sum() for b in batches]
+    return {"configurations": sum(map(len, batches)), "differing": int(sum(found))}
+
+
+def measure(
+    trees: Trees, strategy: str, projective: bool, options: argparse.Namespace, explored: list[Exploration] | None
+) -> dict[str, Any]:
+    """All contenders on one kind of trees: {name: {"by_size", "mean", "growth", "against_cubic"}}.
+
+    ``explored`` are the computations to follow, one for each tree; None: random ones.
+    """
     guide = oracles.create("nederhof_linear" if projective else "context_rows", strategy)
     rng = np.random.default_rng(options.seed)
 
     def walks(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
         subset = trees.select(chosen)
+        if explored is not None:
+            return subset, in_lockstep([explored[s] for s in chosen])
         return subset, walk(subset, guide.bind(subset), options.follow, options.seed)
 
     sizes = [size for size in options.sizes if (trees.lengths >= size).any()]
@@ -97,7 +119,9 @@ def measure(trees: Trees, strategy: str, projective: bool, options: argparse.Nam
             # All but one answer from the configuration alone.
             by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
         mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
-        results[name] = {"by_size": by_size, "mean": mean}
+        whole_or_few = (few, fewer) if slow else (some, whole)
+        agreement = differing(oracle, oracles.create("nederhof_cubic", strategy), *whole_or_few)
+        results[name] = {"by_size": by_size, "mean": mean, "against_cubic": agreement}
         if len(by_size) >= 2:
             results[name]["growth"] = growth(by_size)
     return results
@@ -166,10 +190,20 @@ def run(arguments: list[str]) -> dict[str, Any]:
     parser.add_argument("--random-trees", type=int, default=1000, metavar="N", help="how many, without files")
     parser.add_argument("--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--models", type=Path, nargs="+", metavar="FOLDER", help="follow the predictions of these models, one for each file"
+    )
     options = parser.parse_args(arguments)
+    if options.models and len(options.models) != len(options.files):
+        parser.error(f"--models has {len(options.models)} folders for {len(options.files)} files; give one for each file")
 
+    explored: list[Exploration] | None = None
     if options.files:
-        trees = Trees.from_heads(sentence.heads for file in options.files for sentence in read_treebank(file))
+        treebanks = [read_treebank(file) for file in options.files]
+        trees = Trees.from_heads(sentence.heads for treebank in treebanks for sentence in treebank)
+        if options.models:
+            pairs = zip(options.models, treebanks, strict=True)
+            explored = [path for folder, treebank in pairs for path in explorations(Model.load(folder), treebank.sentences)]
     else:
         trees = random_trees(options.random_trees, options.longest, options.seed)
     projectivized = oracles.projectivize_trees(trees)
@@ -178,14 +212,15 @@ def run(arguments: list[str]) -> dict[str, Any]:
         "versions": versions(),
         "files": options.files,
         "strategy": options.strategy,
-        "follow": options.follow,
+        "follow": None if options.models else options.follow,
+        "models": list(map(str, options.models or [])),
         "seed": options.seed,
         "repeats": options.repeats,
         "sentences": len(trees),
         "words": int(trees.lengths.sum()),
         "nonprojective_percent": 100 * float((~trees.projective).mean()),
-        "projectivized": measure(projectivized, options.strategy, True, options),
-        "original": measure(trees, options.strategy, False, options),
+        "projectivized": measure(projectivized, options.strategy, True, options, explored),
+        "original": measure(trees, options.strategy, False, options, explored),
         "projectivization": projectivization(trees, options.repeats),
     }
     result["goals"] = goals(result)

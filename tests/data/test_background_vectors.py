@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
+import select
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +17,7 @@ from parser.data.background_vectors import background_vectors
 from parser.data.vocabulary import attribute_values
 from parser.data.word_vectors import train_vectors
 from parser.training.corpus import prepare
-from tests.toy import sentence, settings, write_conllu
+from tests.toy import ROOT, sentence, settings, write_conllu
 
 SENTENCES = [sentence([2, 0, 2, 3], random.Random(seed)) for seed in range(20)]
 
@@ -77,3 +82,37 @@ def test_its_failure_is_told(tmp_path):
 def test_a_run_that_fails_does_not_wait_for_them(treebank):
     with pytest.raises(ZeroDivisionError), background_vectors(run(treebank, "vectors.epochs=1000000")):
         raise ZeroDivisionError
+
+
+_PARENT = """
+import sys
+from parser.data import background_vectors as module
+from tests.toy import settings
+
+started = module.subprocess.Popen
+
+def note(*arguments, **options):
+    process = started(*arguments, **options)
+    print(process.pid, flush=True)
+    return process
+
+module.subprocess.Popen = note
+with module.background_vectors(settings(f"treebank.train={sys.argv[1]}", "vectors.epochs=10000000")):
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for a process that is no child by Linux's pidfd_open")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_their_process_ends_with_the_one_that_started_it(treebank, how):
+    command = [sys.executable, "-c", _PARENT, str(treebank)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as parent:
+        assert parent.stdout is not None
+        child = os.pidfd_open(int(parent.stdout.readline()))
+        parent.send_signal(how)
+        assert parent.wait() == -how
+    ended, _, _ = select.select([child], [], [], 60)
+    if not ended:
+        signal.pidfd_send_signal(child, signal.SIGKILL)
+    os.close(child)
+    assert ended, "the process works on"

@@ -115,9 +115,27 @@ def with_heads(*heads: object) -> str:
 BAD_SENTENCES = {
     "nine columns": (WORDS.replace("\t_\t_\n", "\t_\n"), 3, "9 columns where CoNLL-U has 10; separate the columns by tabs"),
     "eleven columns": (WORDS.replace(SECOND_WORD, SECOND_WORD[:-1] + "\t_\n"), 4, "11 columns where CoNLL-U has 10"),
-    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "no tabs, so it is not CoNLL-U; separate"),
-    "prose": ("All happy families are alike.\n", 3, "no tabs, so it is not CoNLL-U"),
-    "one bare word": (WORDS + "word\n", 5, "no tabs, so it is not CoNLL-U"),
+    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10; separate"),
+    "prose": ("All happy families are alike.\n", 3, "1 column where CoNLL-U has 10"),
+    "one bare word": (WORDS + "word\n", 5, "1 column where CoNLL-U has 10"),
+    "a comment that does not begin its line": (" #\n" + WORDS, 3, "1 column where CoNLL-U has 10"),
+    "eleven columns, the last one empty": (WORDS.replace("\t_\n", "\t_\t\n"), 3, "11 columns where CoNLL-U has 10"),
+    "a carriage return before the id": ("\r" + WORDS, 3, r"'\r1' is no id"),
+    # Python converts no number of more than 4,300 digits.
+    "long head": (with_heads(0, "1" * 5000), 4, f"the head {'1' * 60}... (5,000 characters) is outside 0..2"),
+    "long id": ("9" * 5000 + WORDS[1:], 3, f"word {'9' * 60}... (5,000 characters) where word 1"),
+    "long multiword token": (
+        "1-" + "9" * 5000 + "\tab" + "\t_" * 8 + "\n" + WORDS,
+        3,
+        f"multiword token 1-{'9' * 58}... (5,002 characters) ends after the last word",
+    ),
+    "long empty node": (
+        WORDS + "9" * 5000 + ".1\tab" + "\t_" * 8 + "\n",
+        5,
+        f"empty node {'9' * 60}... (5,002 characters) after word 2",
+    ),
+    "a megabyte that is no id": (WORDS.replace("2\tb", "x" * 2**20 + "\tb"), 4, f"'{'x' * 60}... (1,048,576 characters)' is"),
+    "a megabyte that is no head": (with_heads(0, "x" * 2**20), 4, f"the head '{'x' * 60}... (1,048,576 characters)' is no"),
     "ids with a gap": (WORDS.replace("2\tb", "3\tb"), 4, "word 3 where word 2 is expected; number the words 1, 2, 3"),
     "ids twice": (WORDS + SECOND_WORD, 5, "word 2 where word 3 is expected"),
     "ids from 0": (with_heads(0, 1).replace("1\ta\ta", "0\ta\ta", 1), 3, "word 0 where word 1 is expected"),
@@ -129,7 +147,7 @@ BAD_SENTENCES = {
     "id of another script": (WORDS.replace("2\tb", "٢\tb"), 4, "is no id"),
     "late multiword token": (WORDS + "1-2\tab" + "\t_" * 8 + "\n", 5, "multiword token 1-2 before word 3; put its line before"),
     "reversed multiword token": ("1-0\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-0 before word 1"),
-    "long multiword token": ("1-3\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-3 ends after the last word"),
+    "multiword token beyond the end": ("1-3\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-3 ends after the last word"),
     "overlapping multiword tokens": (
         "1-2\tab" + "\t_" * 8 + "\n" + WORDS.replace(SECOND_WORD, "2-3\tbc" + "\t_" * 8 + "\n" + SECOND_WORD) + THIRD_WORD,
         5,
@@ -163,6 +181,26 @@ def test_bad_sentences_are_named_with_their_line_and_mend(tmp_path, fault):
         read_treebank(written(tmp_path, WORDS + "\n\n" + text))
 
 
+def test_a_last_column_may_be_empty(tmp_path):
+    treebank = read_treebank(written(tmp_path, WORDS.replace("\t_\n", "\t\n")))
+    assert treebank[0].forms == ["a", "b"]
+
+
+def test_values_keep_their_spaces(tmp_path):
+    treebank = read_treebank(written(tmp_path, WORDS.replace("\ta\ta\t", "\t a \ta  \t")))
+    assert (treebank[0].forms[0], treebank[0].lemmas[0]) == (" a ", "a  ")
+
+
+def test_a_long_sent_id_is_not_quoted_whole(tmp_path):
+    with pytest.raises(TreebankError) as raised:
+        read_treebank(written(tmp_path, f"# sent_id = {'s' * 10_000}\n" + with_heads(1)))
+    assert f"(sent_id {'s' * 60}... (10,000 characters))" in str(raised.value)
+
+
+def test_leading_zeros_make_no_head_longer(tmp_path):
+    assert read_treebank(written(tmp_path, with_heads(0, "0" * 5000 + "1")))[0].heads == [0, 1]
+
+
 def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
     one, two = with_heads(0, 3).splitlines(keepends=True)
     with pytest.raises(TreebankError, match="line 4, sentence 1: the head 3"):
@@ -171,13 +209,26 @@ def test_comments_and_multiword_tokens_count_as_lines(tmp_path):
         read_treebank(written(tmp_path, "1-2\tab" + "\t_" * 8 + "\n" + one + two))
 
 
+def test_what_is_odd_is_counted(tmp_path):
+    assert read_treebank(written(tmp_path, PLAIN)).oddities() == ""
+    one = WORDS.replace("\ta\ta", "\t\ta").replace("root", "dep").replace("1\tdep", "1\t_")
+    others = WORDS.replace("1\tdep", "1\troot"), WORDS.replace("dep", "_")
+    treebank = read_treebank(written(tmp_path, "\n".join([WORDS, one, *others])))
+    assert treebank.oddities() == (
+        "1 words have an empty FORM (the first in line 4, sentence 2); "
+        "2 words have no DEPREL (the first in line 4, sentence 2); "
+        "1 roots have another DEPREL than root (the first in line 4, sentence 2); "
+        "1 words have the DEPREL root and are not the root (the first in line 7, sentence 3)"
+    )
+
+
 BAD_FILES = {
     "empty": (b"", "there is no sentence in this file"),
     "blank lines": (b"\n\r\n \n", "there is no sentence in this file"),
     "comments only": (b"# text = a\n\n# text = b\n", "there is no sentence in this file"),
     "binary": (bytes(range(32)) * 10, "a NUL byte, so this is no text"),
     "Latin-1": (WORDS.encode() + b"\n" + "1\tß\n".encode("latin-1"), ", line 4: this is not UTF-8"),
-    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3: nothing but tabs"),
+    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3, sentence 1: '' is no id"),
 }
 
 

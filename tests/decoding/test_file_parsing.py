@@ -17,7 +17,7 @@ from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import Encoder, Vocabulary
 from parser.decoding import file_parsing
-from parser.decoding.file_parsing import ChunkParser, Parsed, parse_file
+from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
 from parser.decoding.word_cache import Lexicon
 from parser.model import ClassifierShape, Model
 from parser.transitions.features import slots_of
@@ -50,7 +50,8 @@ def slowly(model: Model, content: bytes, single_root: bool = True):
 
 def in_chunks(model: Model, content: bytes, single_root: bool = True, **options):
     target = io.BytesIO()
-    parsed = parse_file(model, io.BytesIO(content), target, "file", single_root=single_root, **options)
+    options = {"single_root": single_root, "allow_missing_columns": True} | options
+    parsed = parse_file(model, io.BytesIO(content), target, "file", **options)
     return target.getvalue(), parsed
 
 
@@ -90,7 +91,7 @@ def test_an_error_far_into_a_file_names_its_line_after_what_was_parsed_before_it
     target = io.BytesIO()
     number = len(broken.splitlines())
     with pytest.raises(ConlluError, match=rf"file, line {number}, sentence 301 \(sent_id here\): word 3"):
-        parse_file(model, io.BytesIO(broken), target, "file", threads=threads, chunk_bytes=1000)
+        parse_file(model, io.BytesIO(broken), target, "file", threads=threads, allow_missing_columns=True, chunk_bytes=1000)
     assert target.getvalue()
     assert slowly(model, content + b"\n")[0].startswith(target.getvalue())
 
@@ -120,10 +121,46 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
     def peak(n_bytes: int) -> int:
         tracemalloc.start()
         try:
-            parse_file(model, Endless(n_bytes), Nowhere(), threads=threads, chunk_bytes=10_000)
+            parse_file(model, Endless(n_bytes), Nowhere(), threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
     peak(100_000)
     assert peak(2**20) < peak(2**19) + 2**16
+
+
+GOOD = line(1, "a") + b"\n", line(1, "\u00e9") + line(2, "a") + b"\n", b"# c\r\n" + line(1, "a", end="\r\n") + b"\r\n"
+BAD = line(2, "a") + b"\n", b"# sent_id = s\n" + line(1, "\u00e9")[:-3] + b"\r\n\n", b"\xff\0prose\n\n", b"\t" * 9 + b"\n \n"
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from([*GOOD, *BAD]), max_size=8), st.integers(1, 3), st.integers(1, 100))
+@example([*BAD, *GOOD, *BAD], 2, 10)
+def test_a_bad_sentence_loses_itself_alone(model, pieces, threads, chunk_bytes):
+    options = {"threads": threads, "chunk_bytes": chunk_bytes}
+    each = [piece if piece in BAD else in_chunks(model, piece)[0] for piece in pieces]
+    for on_error, expected in ((OnError.KEEP, each), (OnError.SKIP, [piece for piece in each if piece not in BAD])):
+        errors: list[str] = []
+
+        def report(error, errors=errors):
+            errors.append(str(error))
+
+        found, parsed = in_chunks(model, b"".join(pieces), on_error=on_error, report=report, **options)
+        assert found == b"".join(expected)
+        assert (parsed.sentences, parsed.refused) == (sum(p in GOOD for p in pieces), sum(p in BAD for p in pieces))
+        lines = [1 + b"".join(pieces[:i]).count(b"\n") + piece.startswith(b"#") for i, piece in enumerate(pieces)]
+        bad = [i for i, piece in enumerate(pieces) if piece in BAD]
+        assert [error.split(":")[0].removesuffix(" (sent_id s)") for error in errors] == [
+            f"file, line {lines[i]}, sentence {i + 1}" for i in bad
+        ]
+        assert any("1 sentences are not" in warning for warning in parsed.warnings()) == (len(bad) == 1)
+
+
+def test_tags_unlike_those_of_training_are_told(model):
+    _, parsed = in_chunks(model, b"".join(line(i, "a", "_", "a" if i < 9 else "new", "_", "a") for i in range(1, 11)))
+    assert parsed.warnings() == [
+        "20.0% of the words have a value of upos that training never saw; tag the input as the training data was"
+    ]
+    _, parsed = in_chunks(model, line(1, "new", "_", "a", "_", "a"))
+    assert parsed.warnings() == [], "new forms are nothing unusual"

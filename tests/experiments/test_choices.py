@@ -15,6 +15,7 @@ from tests.toy import CONFIGS, ROOT
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
 ABLATION = OmegaConf.load(CONFIGS / "experiments" / "ablation.yaml")
+LITERAL = OmegaConf.load(CONFIGS / "experiments" / "paper_literal.yaml")
 
 
 @pytest.mark.parametrize("name", list(STUDIES))
@@ -34,6 +35,28 @@ def test_every_variant_is_a_training_that_can_be_made(name):
 def test_every_variant_of_the_ablation_is_a_training_that_can_be_made(name):
     for settings in ABLATION.all_studies[name].variants.values():
         check(Training("hu", ABLATION.recipe, 5, 1, "there", tuple(settings)).settings())
+
+
+@pytest.mark.parametrize(("name", "column"), [("column_5", 5), ("column_3", 3)])
+def test_the_way_to_paper_literal_ends_there_and_takes_one_step_at_a_time(name, column):
+    def plain(recipe: str, settings: list[str]) -> dict:
+        made = Training("hu", recipe, 5, 1, "there", tuple(settings)).settings()
+        check(made)
+        return {key: value for key, value in OmegaConf.to_container(made, resolve=True).items() if key != "recipe"}
+
+    first, *steps, last = [list(variant) for variant in LITERAL.all_studies[name].variants.values()]
+    assert plain("paper", first) == plain("paper", [f"column={column}"])
+    departures = {"keep", "projectivization", "single_root", "vocabulary_from"}
+    literal, at_the_end = plain("paper_literal", [f"column={column}"]), plain("paper", last)
+    # Column 3 projectivizes nothing; column 5 leaves no sentence out.
+    unread = {"projectivization"} if column == 3 else {"vocabulary_from"}
+    assert {key for key in literal if literal[key] != at_the_end[key]} == unread
+    start = plain("paper", first)
+    for step in steps:
+        made = plain("paper", step)
+        changed = {key for key in made if made[key] != start[key]}
+        assert len(changed) == 1
+        assert changed <= departures
 
 
 def test_differences_are_paired_by_treebank_and_seed():

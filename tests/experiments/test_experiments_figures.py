@@ -18,7 +18,7 @@ import oracles
 import table6
 import treebanks
 from figures import read_csv
-from measuring import FROM_NOTHING, Batch, walk
+from measuring import FROM_NOTHING, NOT_TIMED, Batch, walk
 from oracles import Trees
 from tests import brute_force
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
@@ -47,7 +47,7 @@ def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[st
     ("name", "more", "files"),
     [
         ("table6.py", ["repeats=1"], ["results.csv", "table.md"]),
-        ("figure8.py", ["bin_width=4", "min_trees=1"], ["figure8.svg", "results.csv"]),
+        ("figure8.py", ["bin_width=4", "min_trees=1"], ["figure8.svg", "results.csv", "table.md"]),
         ("figure9.py", ["sizes=[4,8]", "repeats=1"], ["figure9.svg", "results.csv", "table.md"]),
         ("figure10.py", ["walks=2", "min_sentences=1"], ["figure10.svg", "results.csv"]),
     ],
@@ -134,6 +134,27 @@ def test_geometric_means_are_roots_of_products():
         assert row.most == pytest.approx(max(found))
 
 
+def test_growth_is_exponential_or_a_power_as_it_was_made():
+    lengths = [3, 5, 8, 8, 13, 21, 34]
+    exponential = figure8.growth([(n, 0.2 + n * math.log(1.5) / 10) for n in lengths])
+    assert exponential.factor == pytest.approx(1.5)
+    assert exponential.low == pytest.approx(exponential.high)
+    assert exponential.exponential == pytest.approx(1)
+    assert exponential.power < 0.99
+    power = figure8.growth([(n, 3 * math.log(n)) for n in lengths])
+    assert power.power == pytest.approx(1)
+    assert power.exponential < 0.99
+    rng = random.Random(4)
+    noisy = figure8.growth([(n, n * math.log(1.5) / 10 + rng.gauss(0, 0.1)) for n in lengths * 50])
+    assert noisy.low < 1.5 < noisy.high < 1.6
+
+
+def test_the_table_of_growth_leaves_out_what_cannot_be_fitted():
+    text = figure8.as_table({"a": [(3, 1.0), (4, 2.0), (9, 2.5)], "b": [(3, 1.0), (3, 2.0)]})
+    assert "| a | 3 |" in text
+    assert "| b |" not in text
+
+
 def test_bins_begin_at_one_and_end_inclusive():
     rows = figure8.bins("toy", [(1, 0.0), (5, math.log(4)), (6, math.log(3)), (12, 0.0)], 5)
     assert [(row.first_length, row.last_length, row.trees) for row in rows] == [(1, 5, 2), (6, 10, 1), (11, 15, 1)]
@@ -143,21 +164,23 @@ def test_bins_begin_at_one_and_end_inclusive():
     assert math.isnan(rows[1].low)
 
 
-def critical(heads: list[int], stack: list[int], front: int) -> set[int]:
-    """By the definition: ends and inner nodes of gold paths in the buffer between nodes with gold edges to the stack."""
-    gold = {(head, child) for child, head in enumerate(heads, 1)}
+def critical(heads: list[int], front: int) -> set[int]:
+    """Nederhof 2019, Section 5: the nodes of the buffer with a gold descendant or their gold parent outside of it."""
+    buffer = set(range(front, len(heads) + 1))
+    outside = set(range(1, front))
+    above_outside = {ancestor for node in outside for ancestor in brute_force.ancestors(heads, node)}
+    return {b for b in buffer if b in above_outside or heads[b - 1] not in buffer}
 
-    def joined(a: int, b: int) -> bool:
-        return (a, b) in gold or (b, a) in gold
 
-    buffer = range(front, len(heads) + 1)
-    ends = [b for b in buffer if any(joined(a, b) for a in stack)]
-
-    def on_paths(path: list[int]) -> set[int]:
-        found = set(path) if path[-1] in ends else set()
-        return found.union(*(on_paths([*path, b]) for b in buffer if b not in path and joined(path[-1], b)))
-
-    return set().union(*(on_paths([b]) for b in ends))
+def kept(heads: list[int], stack: list[int], front: int) -> set[int]:
+    """The nodes of the buffer with a gold edge to a stack element, and those in the buffer above the gold heads of such."""
+    buffer = set(range(front, len(heads) + 1))
+    found = {b for b in buffer if heads[b - 1] in stack}
+    for element in stack[1:]:
+        above = brute_force.ancestors(heads, element)
+        outside = [depth for depth, node in enumerate(above) if node not in buffer]
+        found |= set(above[: outside[0]])
+    return found
 
 
 def test_critical_nodes_are_those_of_the_definition():
@@ -166,25 +189,39 @@ def test_critical_nodes_are_those_of_the_definition():
     guide = oracles.create("nederhof_linear").bind(trees)
     batches = walk(trees, guide, 0.5, seed=1)
     counted = iter(figure10.critical_counts(trees, batches))
+    fewer = 0
     for batch in batches:
         for s, stack, size, front in zip(*batch.arguments, strict=True):
-            found, k, m, kept, kept_here = next(counted)
+            found, k, m, by_the_paper, here = next(counted)
             assert (found, k, m) == (s, size - 1, trees.lengths[s] + 1 - front)
-            assert kept == len(critical(trees[int(s)], stack[:size].tolist(), int(front)))
-            assert kept <= kept_here <= m
+            expected = critical(trees[int(s)], int(front))
+            expected_here = kept(trees[int(s)], stack[:size].tolist(), int(front))
+            assert (by_the_paper, here) == (len(expected), len(expected_here))
+            assert expected_here <= expected
+            fewer += expected_here < expected
     assert next(counted, None) is None
+    assert fewer
 
 
-def test_ancestors_above_all_paths_are_kept_here_but_not_critical():
+def test_nodes_tied_only_to_removed_ones_are_critical_but_not_kept_here():
+    # 2 and 4 hang from 1, which is gone; 3 hangs from 2, and 5 from the root.
+    trees = Trees.from_heads([[0, 1, 2, 1, 0]])
+    batch = Batch(*(np.array(entry, np.int32) for entry in ([0], [[0]], [1], [2])))
+    assert critical(trees[0], 2) == {2, 4, 5}
+    assert kept(trees[0], [0], 2) == {5}
+    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 0, 4, 3, 1]]
+
+
+def test_ancestors_of_critical_nodes_are_critical():
     # 2 hangs from 3, that from 4, and that from 1, which is gone.
     trees = Trees.from_heads([[0, 3, 4, 1]])
     batch = Batch(*(np.array(entry, np.int32) for entry in ([0], [[0, 2]], [2], [3])))
-    assert critical(trees[0], [0, 2], 3) == {3}
-    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 1, 2, 1, 2]]
+    assert critical(trees[0], 3) == kept(trees[0], [0, 2], 3) == {3, 4}
+    assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 1, 2, 2, 2]]
 
 
 def test_means_by_size():
-    # Columns: sentence, k, m, critical nodes by the definition, critical nodes as kept.
+    # Columns: sentence, k, m, critical nodes by the definition, nodes kept here.
     counted = np.array([(0, 0, 3, 1, 1), (0, 1, 2, 2, 2), (0, 2, 1, 0, 1), (0, 0, 0, 0, 0), (1, 1, 0, 0, 0)])
     rows = [dict(zip(figure10.COLUMNS, row, strict=True)) for row in figure10.by_size(counted)]
     assert [(row["k_plus_m"], row["configurations"], row["sentences"]) for row in rows] == [(1, 1, 1), (3, 3, 1)]
@@ -194,7 +231,38 @@ def test_means_by_size():
 
 
 def test_every_oracle_has_a_line():
-    assert set(figure9.LINES) == {*oracles.names(), FROM_NOTHING} - {"static"}
+    assert set(figure9.LINES) == {*oracles.names(), FROM_NOTHING} - {*NOT_TIMED}
+
+
+def test_the_readme_says_how_much_longer_context_rows_take():
+    folder = ROOT / "experiments" / "figure9"
+    rows = [row for row in read_csv(folder / "results.csv") if row["trees"] == "projectivized"]
+    time = {(row["oracle"], row["k_plus_m"]): float(row["microseconds"]) for row in rows}
+    lines = (folder / "table.md").read_text().splitlines()
+    whole = [float(next(line for line in lines if line.startswith(name)).split("|")[-2]) for name in ("| context", "| linear")]
+    ratios = [whole[0] / whole[1], *(time["context_rows", size] / time["nederhof_linear", size] for size in ("80", "100"))]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    overall, at_80, at_100 = (f"{ratio:.1f} times" for ratio in ratios)
+    assert f"they take {overall} as long as the linear one over whole sentences, {at_80} where 80 words" in readme
+    assert f"and {at_100} where 100 are" in readme
+
+
+def test_the_page_says_how_much_longer_the_cubic_algorithm_takes():
+    page = (ROOT / "experiments" / "README.md").read_text()
+    for file, along in (("explorations.csv", "along explorations"), ("results.csv", "along random computations")):
+        rows = read_csv(ROOT / "experiments" / "figure9" / file)
+        time = {(row["trees"], row["oracle"], int(row["k_plus_m"])): float(row["microseconds"]) for row in rows}
+        cubic, linear = (time["projectivized", name, figure9.PAPER_SIZE] for name in ("nederhof_cubic", "nederhof_linear"))
+        assert f"{cubic / linear:.1f} times {along}" in page
+
+
+def test_the_page_says_how_the_number_of_optimal_trees_grows():
+    page = (ROOT / "experiments" / "README.md").read_text()
+    lines = (ROOT / "experiments" / "figure8" / "table.md").read_text().splitlines()
+    cells = {line.split(" | ")[0].strip("| "): line.split(" | ") for line in lines if line.startswith("| ")}
+    assert f"by a factor of {cells['all'][2]} in ten words" in page
+    for name, text in (("grc", "{} for grc"), ("de", "{} for de"), ("el", "{} (el)"), ("eu", "{} (eu)")):
+        assert text.format(cells[name][2].split(" ")[0]) in page
 
 
 def test_committed_figures_are_of_the_paper():

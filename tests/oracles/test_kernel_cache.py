@@ -1,11 +1,17 @@
-"""Compiled kernels older than any source of their package are removed, others stay."""
+"""Where compiled kernels are kept; those older than any source of their package are removed, others stay."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-from oracles.kernel_cache import forget_stale_kernels
+import pytest
+
+from oracles.kernel_cache import forget_stale_kernels, is_private
+from tests.toy import ROOT
 
 
 def touch(path: Path, time: int) -> Path:
@@ -30,3 +36,86 @@ def test_kernels_older_than_a_source_are_forgotten(tmp_path):
 def test_a_package_that_was_never_compiled(tmp_path):
     touch(tmp_path / "a.py", 100)
     forget_stale_kernels(tmp_path)
+
+
+def test_kernels_kept_in_a_place_of_our_own_are_forgotten_as_well(tmp_path, monkeypatch):
+    touch(tmp_path / "package" / "a.py", 100)
+    stale = touch(tmp_path / "optimal-step" / "package_1" / "a.kernel-1.py311.nbi", 50)
+    others = touch(tmp_path / "another" / "a.kernel-1.py311.nbi", 50)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "another"))
+    forget_stale_kernels(tmp_path / "package")
+    assert others.exists()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "optimal-step"))
+    forget_stale_kernels(tmp_path / "package")
+    assert not stale.exists()
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    """A folder that only this user can write to, in one that all can, but not rename in: as in /tmp."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    return shared / "mine"
+
+
+def test_a_folder_is_made_private(home):
+    assert is_private(home)
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert is_private(home)
+
+
+def test_a_folder_that_others_can_write_to_is_not_private(home):
+    home.mkdir()
+    for mode in (0o770, 0o707):
+        home.chmod(mode)
+        assert not is_private(home)
+    home.chmod(0o755)
+    assert is_private(home)
+
+
+def test_a_folder_that_others_can_replace_is_not_private(home):
+    home.parent.chmod(0o777)
+    assert not is_private(home)
+
+
+def test_a_link_is_not_private(home, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    home.symlink_to(tmp_path / "elsewhere")
+    assert not is_private(home)
+
+
+def test_a_folder_of_another_user_is_not_private(home, monkeypatch):
+    home.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: home.stat().st_uid + 1)
+    assert not is_private(home)
+
+
+@pytest.mark.parametrize("place", ["private", "none"])
+def test_oracles_start_where_nothing_can_be_written(tmp_path, place):
+    """``__pycache__`` is a file, so that nobody, root neither, can keep anything in it."""
+    shutil.copytree(ROOT / "oracles", tmp_path / "oracles", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in (tmp_path / "oracles").rglob("*.py")}:
+        (folder / "__pycache__").touch()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    program = """
+import os, subprocess, sys, tempfile
+tempfile.tempdir = sys.argv[1]
+import oracles
+print(oracles.lift([0, 1]))
+subprocess.run([sys.executable, "-c", "import tempfile; tempfile.tempdir = '/dev/null'; import oracles"], check=True)
+"""
+    environment = {"HOME": "/dev/null", "PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    argument = str(temporary) if place == "private" else "/dev/null"
+    done = subprocess.run(
+        [sys.executable, "-c", program, argument], capture_output=True, text=True, env=environment, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (0, "[0, 1]\n"), done.stderr
+    kept = list(temporary.glob("optimal-step-*/**/*.nbi"))
+    if place == "private":
+        assert done.stderr == ""
+        assert kept
+    else:
+        assert done.stderr.count("no folder to keep compiled kernels") == 1
+        assert not kept

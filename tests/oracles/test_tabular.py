@@ -35,7 +35,7 @@ from tests import brute_force, random_trees
 
 
 def over_sentence(heads, semiring):
-    """The weight of the artificial root and the tokens under Table 2."""
+    """The weight of the artificial root and the tokens under the grammar of Table 3."""
 
     def edge(head, child):
         return semiring.edge(int(child > 0 and heads[child - 1] == head), head, child)
@@ -44,13 +44,13 @@ def over_sentence(heads, semiring):
 
 
 @pytest.mark.parametrize("n", range(1, 8))
-def test_table_2_derives_each_projective_tree_once(n):
+def test_table_3_derives_each_projective_tree_once(n):
     assert over_sentence([0] * n, COUNTING) == len(brute_force.projective_trees(n))
 
 
 @given(random_trees.trees(max_size=7))
 @settings(deadline=None, max_examples=60)
-def test_table_2_over_every_semiring(heads):
+def test_table_3_over_every_semiring(heads):
     best, optimal = brute_force.best_projective_trees(heads)
     assert over_sentence(heads, BOOLEAN) is True
     assert over_sentence(heads, MAX_PLUS) == best

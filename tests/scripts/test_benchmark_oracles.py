@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,15 @@ import numpy as np
 import pytest
 
 import oracles
-from benchmarks.oracles import growth
+from benchmarks.explorations import explorations, in_lockstep
+from benchmarks.oracles import differing, growth
 from benchmarks.walks import aligned_at, random_trees, walk
+from parser.data.treebank import read_treebank
+from parser.model import Model
+from parser.training.passes import train
+from parser.transitions.decisions import best
+from tests.random_trees import random_projective_tree
+from tests.toy import sentence, settings, write_conllu
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
@@ -52,6 +60,49 @@ def test_aligned_walks_reach_the_size_together_and_in_order(walked):
     assert found == (k_m >= size).sum()
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A treebank of projective trees, and the folder of a model that was trained on it for one epoch."""
+    folder = tmp_path_factory.mktemp("trained")
+    rng = random.Random(2)
+    trees = [tree for tree in (random_projective_tree(rng, rng.randint(3, 9)) for _ in range(60)) if tree.count(0) == 1]
+    path = write_conllu(folder / "toy.conllu", [sentence(tree, rng) for tree in trees])
+    tiny = ["column=2", "first_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=8", "vectors.epochs=1"]
+    train(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *tiny), folder)
+    return path, folder / "model"
+
+
+def test_explorations_follow_the_predictions_one_by_one(trained):
+    path, folder = trained
+    model, sentences = Model.load(folder), read_treebank(path).sentences
+    found = explorations(model, sentences)
+    for number in (0, 5):
+        encoded = model.encoder.encode([sentences[number]])
+        scorer = model.scorer(encoded)
+        now, row = model.system.initial(encoded.lengths), np.array([0])
+        for stack, front in found[number]:
+            assert (stack.tolist(), front) == (now.stacks[0, : now.stack_sizes[0]].tolist(), now.buffer_fronts[0])
+            moves = model.system.moves(now, row)
+            scores = scorer(model.table.extract(now, row, encoded, row))
+            model.system.apply(now, row, moves, *best(model.system, scores, moves))
+        assert not len(model.system.unfinished(now))
+        assert len(found[number]) == 2 * len(sentences[number])
+    batches = in_lockstep([found[5], found[0], found[5]])
+    for position, number in enumerate((5, 0, 5)):
+        rows = [(batch, row) for batch in batches for row in np.flatnonzero(batch.sentences == position)]
+        configurations = [(b.stacks[r, : b.stack_sizes[r]].tolist(), b.buffer_fronts[r]) for b, r in rows]
+        assert configurations == [(stack.tolist(), front) for stack, front in found[number]]
+
+
+def test_oracles_that_differ_are_told(walked):
+    trees, batches = walked
+    cubic = oracles.create("nederhof_cubic")
+    total = sum(map(len, batches))
+    assert differing(oracles.create("context_rows"), cubic, trees, batches) == {"configurations": total, "differing": 0}
+    # Without the restriction of the strategy, shifts may score more.
+    assert 0 < differing(oracles.create("context_rows", "any"), cubic, trees, batches)["differing"] < total
+
+
 def test_growth_is_found():
     assert growth({10: 3.0, 20: 12.0, 40: 48.0})["exponent"] == pytest.approx(2)
     assert growth({10: 2.0, 20: 4.0, 30: 8.0})["factor_per_10"] == pytest.approx(2)
@@ -73,6 +124,20 @@ def test_the_command_prints_json_and_a_table(files):
     assert "nederhof_linear" not in result["original"]
     assert {"machine", "versions", "goals", "projectivization"} <= set(result)
     assert "goldberg_tabular" in done.stderr
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too slow without compilation")
+def test_the_command_explores_with_a_model_for_each_file(trained):
+    path, folder = trained
+    command = [sys.executable, "scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]
+    done = subprocess.run([*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["follow"] is None
+    assert result["projectivized"]["nederhof_linear"]["against_cubic"]["differing"] == 0
+    done = subprocess.run([*command, str(folder), str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "--models has 2 folders for 1 files" in done.stderr
 
 
 def test_an_unknown_benchmark_and_a_missing_file_are_refused():

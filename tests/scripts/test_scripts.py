@@ -28,7 +28,7 @@ def run_folder(tmp_path_factory) -> Path:
     done = script("train.py", *files, *TINY, f"hydra.run.dir={folder}")
     assert done.returncode == 0, done.stderr.decode()
     assert b"dev at the end" in done.stdout
-    assert b"epoch" not in done.stderr  # no progress bar where there is no terminal
+    assert b"epoch/s" not in done.stderr  # no progress bar where there is no terminal
     return folder
 
 
@@ -37,17 +37,10 @@ def test_the_run_folder_holds_what_the_contract_says(run_folder):
     assert metrics["treebank"] == "sample-ud-dev"
     assert metrics["test"] is None  # the default treebank's test part is not this treebank's
     assert {".hydra", "model", "metrics.json", "train.log"} < {path.name for path in run_folder.iterdir()}
-    assert "150 sentences" in (run_folder / "train.log").read_text()
-
-
-def test_a_sweep_has_a_run_folder_for_each_job_named_by_its_settings(tmp_path):
-    done = script(
-        "train.py", "-m", "column=1,5", *TINY, f"treebank.test={SAMPLE}/sample-ud-test.conllu", f"hydra.sweep.dir={tmp_path}"
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    folders = sorted(path for path in tmp_path.iterdir() if path.is_dir())
-    assert [folder.name.split(",")[0] for folder in folders] == ["0-classifier.hidden=16", "1-classifier.hidden=16"]
-    assert [json.loads((folder / "metrics.json").read_text())["column"] for folder in folders] == [1, 5]
+    log = (run_folder / "train.log").read_text()
+    assert "150 sentences" in log
+    assert "second pass, epoch 1 of 1: loss " in log
+    assert "dev at the end" in log
 
 
 def test_parsing_a_file_changes_head_and_deprel_alone(run_folder, tmp_path):
@@ -94,6 +87,26 @@ def test_parsing_what_is_not_conllu_names_the_line_and_leaves_no_output(run_fold
     assert message in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
     assert [path.name for path in tmp_path.iterdir()] == ["in.conllu"]
+
+
+def test_parsing_on_after_a_bad_sentence(run_folder, tmp_path):
+    text = (SAMPLE / "sample-ud-test.conllu").read_text()
+    (tmp_path / "in.conllu").write_text("not a word\n\n" + text)
+    done = script("parse.py", run_folder / "model", tmp_path / "in.conllu", "-o", tmp_path / "out.conllu", "--on-error=keep")
+    assert done.returncode == 1
+    assert f"warning: {tmp_path}/in.conllu, line 1, sentence 1: 1 column where" in done.stderr.decode()
+    assert "1 sentences are not CoNLL-U" in done.stderr.decode()
+    assert (tmp_path / "out.conllu").read_text().startswith("not a word\n\n#")
+
+
+def test_parsing_what_nobody_has_tagged(run_folder):
+    text = b"1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    refused = script("parse.py", run_folder / "model", input=text)
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert b"error: -: UPOS is _ in all of the first 1 words" in refused.stderr
+    told = script("parse.py", run_folder / "model", "--allow-missing-columns", input=text)
+    assert (told.returncode, told.stdout) == (0, text.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n"))
+    assert b"100.0% of the words have a value of upos that training never saw" in told.stderr
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():

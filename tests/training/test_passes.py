@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
-from parser.data.treebank import TreebankError, read_treebank
+from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.settings import SettingsError
@@ -17,6 +18,9 @@ from parser.training import checkpoint, passes
 from parser.training.checkpoint import CheckpointError
 from parser.training.console import final_table
 from parser.training.passes import train
+from parser.training.settings_check import check
+from parser.training.settings_ranges import RANGES, numbers
+from parser.training.tensorboard import COMPARED
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -98,12 +102,21 @@ def test_tensorboard_events(finished):
     folder, metrics = finished
     events = EventAccumulator(str(folder)).Reload()
     tags = set(events.Tags()["scalars"])
-    for name in ("first_pass", "second_pass"):
-        for tag in ("training_loss", "dev_uas", "dev_las"):
-            assert len(events.Scalars(f"{name}/{tag}")) == 3
-    exploration = {"left_optimum_percent", "mean_optimal_steps", "reached_gold_percent"}
-    assert {f"second_pass/{tag}" for tag in exploration} < tags
+    for tag in ("train/loss", "train/learning_rate", "train/words_per_second", "dev/uas", "dev/las"):
+        assert [event.step for event in events.Scalars(tag)] == list(range(6))  # both passes on one time line
+    assert [event.value for event in events.Scalars("pass")] == [1, 1, 1, 2, 2, 2]
+    exploration = {"left_optimum_percent", "mean_optimal_steps", "reached_gold_percent", "lost_edges"}
+    for tag in exploration:
+        assert [event.step for event in events.Scalars(f"exploration/{tag}")] == [3]
+    assert {tag for tag in tags if tag.startswith("final/")} == {
+        f"final/{p}_{k}" for p in ("dev", "test") for k in ("uas", "las")
+    }
     assert events.Scalars("final/test_las")[0].value == pytest.approx(metrics["test"]["las"])
+    (text,) = events.Tensors("settings/text_summary")
+    assert b"explore_every: 0" in text.tensor_proto.string_val[0]
+    hparams = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert all(key.encode() in hparams for key in COMPARED)
+    assert b"vectors.window" not in hparams
 
 
 def test_the_written_model_gives_the_reported_figures(finished, treebank):
@@ -250,7 +263,7 @@ def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
     ("override", "message"),
     [
         ("column=7", "column=7 is unknown; known: 1, 2, 3, 4, 5, 6"),
-        ("oracle=delphi", "oracle=delphi is unknown; known: static, "),
+        ("oracle=delphi", "oracle=delphi is unknown to system=arc_standard; known: "),
         ("ties=random", "ties=random is unknown; known: null, nearest_ancestor"),
         ("strategy=lucky", "strategy=lucky is unknown; known: left_before_right"),
         ("optimizer.name=lbfgs", "known: sgd, adam"),
@@ -258,14 +271,18 @@ def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
         ("classifier.dropout=1", "dropout=1"),
         ("second_pass.trees=some", "known: null, projective_subset"),
         ("treebank.train=null", "treebank.train=FILE"),
+        ("+colunm=2", "there is no setting colunm; the nearest is column"),
+        ("+optimizer.lr=0.01", "there is no setting optimizer.lr; the nearest is optimizer.learning_rate"),
+        ("+experiment=table7", "there is no setting experiment; the nearest is "),
         ("optimizer.batch_size=0", "at least 1"),
         ("optimizer.schedule_over=night", "known: pass, run"),
         ("second_pass.policy=wander", "known: prediction, mixed, sample"),
-        ("second_pass.follow=1.5", "from 0 to 1"),
+        ("second_pass.follow=1.5", "at least 0 and at most 1"),
         ("classifier.slot_dropout=1", "slot_dropout=1"),
         ("classifier.word_dropout=-1", "word_dropout=-1"),
         ("+embeddings.shape=3", "embeddings.shape: there is no such attribute; known: form"),
-        ("+embeddings.upos=0", "embeddings.upos=0 is too small"),
+        ("+embeddings.upos=0", "embeddings.upos=0 is out of range"),
+        ("model=bilstm", "choose recipe=accurate"),
         ("+features.feats_pairs=[s0]", "give embeddings.feats_pairs"),
     ],
 )
@@ -275,10 +292,43 @@ def test_settings_that_cannot_be(treebank, tmp_path, override, message):
     assert message in str(raised.value)
 
 
-def test_a_loss_that_runs_away_is_an_error(treebank, tmp_path):
-    with pytest.raises(SettingsError, match=r"learning_rate=1e\+20 is too high"):
-        train(run(treebank, "optimizer.learning_rate=1e20"), tmp_path)
-    assert not (tmp_path / "model").exists()
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("seed", -1),
+        ("seed", 2**32),
+        ("seed", 2**33),
+        ("threads", 0),
+        ("threads", 1_000_000),
+        ("vectors.epochs", -1),
+        ("vectors.window", -1),
+        ("vectors.window", 0),
+        ("vectors.min_count", 0),
+        ("vectors.dimensions", 10**9),
+        ("classifier.hidden", 10**10),
+        ("classifier.word_dropout", "nan"),
+        ("optimizer.learning_rate", 0),
+        ("optimizer.learning_rate", -1),
+        ("optimizer.learning_rate", "inf"),
+        ("optimizer.momentum", 5),
+        ("optimizer.weight_decay", 1e9),
+        ("optimizer.weight_decay", -0.1),
+        ("optimizer.batch_size", 0),
+        ("first_pass.epochs", 0),
+    ],
+)
+def test_numbers_out_of_range_are_refused_before_data_are_read(tmp_path, key, value):
+    with pytest.raises(SettingsError, match=rf"^{key}=.* is out of range; .* must be (at least|above) .* and (at most|below) "):
+        train(settings("treebank.train=nowhere.conllu", f"{key}={value}"), tmp_path)
+
+
+def test_every_number_has_a_range():
+    """With a new number, the table of ranges grows."""
+    made = settings("model=bilstm", "recipe=accurate")
+    known = {one.key for one in RANGES}
+    keys = {key for key, _ in numbers(OmegaConf.to_container(made, resolve=True))} - {"column"}  # checked by name
+    assert {key if key in known else f"{key.partition('.')[0]}.*" for key in keys} | {"degree"} == known
+    check(made)
 
 
 def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
@@ -286,15 +336,28 @@ def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
         train(run(treebank, "device=tpu"), tmp_path)
 
 
-def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_the_first(treebank, tmp_path):
-    with pytest.raises(ValueError, match=r"needs projective gold trees.*nederhof_cubic"):
-        train(run(treebank, "column=5", "oracle=static"), tmp_path)
-    assert not (tmp_path / "checkpoint.safetensors").exists()
+def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_data_are_read(tmp_path):
+    with pytest.raises(ValueError, match=r"oracle=static needs projective trees.*oracle=nederhof_cubic"):
+        train(settings("treebank.train=nowhere.conllu", "column=5", "oracle=static"), tmp_path)
 
 
-def test_a_missing_treebank_is_named(tmp_path):
-    with pytest.raises(TreebankError, match=r"nowhere.conllu"):
-        train(settings("treebank.train=nowhere.conllu"), tmp_path)
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["treebank.train=nowhere.conllu"], r"^treebank\.train=nowhere\.conllu: there is no such file$"),
+        (["treebank=hu"], r"hu_szeged-ud-train\.conllu: there is no such file; paths\.treebanks=data must be the folder "),
+        (["~treebank"], r"there is no training part: give treebank=NAME or treebank\.train=FILE"),
+    ],
+)
+def test_a_missing_treebank_is_named_with_what_to_set(tmp_path, overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        train(settings(*overrides), tmp_path)
+
+
+def test_a_run_without_dev_and_test_says_why_there_is_no_table(treebank, tmp_path):
+    table = final_table(train(run(treebank, "column=1", "treebank.dev=null", "treebank.test=null"), tmp_path))
+    assert table.startswith("nothing was measured")
+    assert "treebank.dev=FILE" in table
 
 
 def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_path, caplog):

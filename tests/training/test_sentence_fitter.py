@@ -180,11 +180,14 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
         (["encoder.slots.context=[s1]"], "lacks s0"),
         (["+encoder.slots.upos=[s0]"], "context or deprel alone"),
         (["encoder.layers=0"], "at least 1"),
-        (["encoder.dropout=1"], "not a share"),
+        (["encoder.dropout=1"], "out of range; a share"),
         (["encoder.longest_gradient=0"], "above 0"),
         (["classifier.slot_dropout=0.1"], "encoder.attribute_dropout"),
         (["encoder=null"], "model=bilstm needs encoder"),
-        (["second_pass.examples=join", "column=3", "second_pass.trees=original"], "same sentences in both passes"),
+        (
+            ["second_pass.examples=join", "column=3", "second_pass.trees=original", "oracle=context_rows"],
+            "same sentences in both passes",
+        ),
     ],
 )
 def test_settings_that_cannot_be(overrides, message):

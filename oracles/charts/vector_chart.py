@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from numba import njit
 
+from oracles.charts.sentence_chart import best_sum
 from oracles.edge_weights import negative_infinity, weight
-from oracles.projectivization.sentence_chart import best_sum
 
 BLOCK = 8
 

@@ -1,7 +1,7 @@
 """The chart of a whole sentence, computed once, and what a configuration adds to it.
 
-The constituents of Nederhof 2019, Table 3, that lie inside the buffer do not depend on the stack: they are the chart of
-the sentence under the grammar of Table 2 (the one that projectivizes it), filled here once per sentence in O(n^3). What
+The constituents of Nederhof 2019, Table 2, that lie inside the buffer do not depend on the stack: they are the chart of
+the sentence under the grammar of Table 3 (the one that projectivizes it), filled here once per sentence in O(n^3). What
 contains the stack top depends on the configuration, and is computed from that chart in O(k m^2) for k stack elements and
 m buffer nodes, instead of O((k + m)^3) from nothing.
 

@@ -1,0 +1,120 @@
+"""The static oracles of parsing with swap: Nivre 2009 (eager) and Nivre, Kuhlmann and Hall 2009 (lazy).
+
+Both follow one computation of the gold tree, projective or not; with the stack [.., i, j] and the buffer [b, ..]:
+
+* reduce_right if j is the gold head of i and no gold child of i is left on the stack or in the buffer;
+* else reduce_left if i is the gold head of j and no gold child of j is left there;
+* else swap, if it is applicable and j comes before i in the projective order of the gold tree (oracles.swap.orders); lazy: only
+  unless j and b belong to the same maximal projective component, so that a component is moved as a whole, once it is built;
+* else shift.
+
+On the gold path both are exact: they make the gold tree. The eager one swaps more often. Off the gold path they have NO claim
+to be optimal: they answer by the same rules, with a move that is always applicable; where the rules say shift and the
+buffer is empty, it is reduce_left. Use swap_dynamic there.
+
+Their scores are 1 for their move, 0 for the other applicable ones: not numbers of edges.
+
+Complexity: O(k + m) per configuration of k stack elements and m tokens in the buffer; O(n) per sentence to bind.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle
+from oracles.swap.configuration import N_MOVES, SWAP, BoundSwap, SwapOracle, fill_applicable
+from oracles.swap.orders import projective_components, projective_orders
+from oracles.trees import Trees
+
+
+class SwapEager(SwapOracle):
+    """Swaps as soon as the projective order says so."""
+
+    name: ClassVar[str] = "swap_eager"
+    complexity: ClassVar[str] = "O(n)"
+    source: ClassVar[str] = "Nivre 2009, Section 4"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundStatic(trees, lazy=False)
+
+
+class SwapLazy(SwapOracle):
+    """Swaps maximal projective components as a whole: the fewer swaps."""
+
+    name: ClassVar[str] = "swap_lazy"
+    complexity: ClassVar[str] = "O(n)"
+    source: ClassVar[str] = "Nivre, Kuhlmann and Hall 2009"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundStatic(trees, lazy=True)
+
+
+class _BoundStatic(BoundSwap):
+    def __init__(self, trees: Trees, lazy: bool) -> None:
+        super().__init__(trees)
+        self.ranks = projective_orders(trees.heads, trees.offsets)
+        self.components = projective_components(trees.heads, trees.offsets)
+        self.lazy = lazy
+
+    def _score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        buffers: np.ndarray,
+    ) -> np.ndarray:
+        trees = self.trees
+        return _score_batch(
+            trees.heads,
+            trees.offsets,
+            self.ranks,
+            self.components,
+            self.lazy,
+            sentences,
+            stacks,
+            stack_sizes,
+            buffer_fronts,
+            buffers,
+        )
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks, stack_sizes, buffer_fronts, buffers):
+    scores = np.full((len(sentences), N_MOVES), NOT_APPLICABLE, np.int16)
+    for row in range(len(sentences)):
+        start = offsets[sentences[row]]
+        n = offsets[sentences[row] + 1] - start - 1
+        heads = all_heads[start : start + n + 1]
+        size = stack_sizes[row]
+        front = buffer_fronts[row]
+        stack = stacks[row]
+        fill_applicable(stack, size, front <= n, 0, scores[row])
+        move = SHIFT
+        if size >= 2:
+            top = stack[size - 1]
+            below = stack[size - 2]
+            # Gold children of the two that have no head yet.
+            awaited_by_top = awaited_by_below = 0
+            for place in range(1, size):
+                awaited_by_top += heads[stack[place]] == top
+                awaited_by_below += heads[stack[place]] == below
+            for place in range(front, n + 1):
+                awaited_by_top += heads[buffers[row, place]] == top
+                awaited_by_below += heads[buffers[row, place]] == below
+            if below != 0 and heads[below] == top and awaited_by_below == 0:
+                move = REDUCE_RIGHT
+            elif heads[top] == below and awaited_by_top == 0:
+                move = REDUCE_LEFT
+            elif scores[row, SWAP] == 0 and ranks[start + top] < ranks[start + below]:
+                together = front <= n and components[start + top] == components[start + buffers[row, front]]
+                if not (lazy and together):
+                    move = SWAP
+            if move == SHIFT and front > n:
+                move = REDUCE_LEFT
+        if scores[row, move] == 0:
+            scores[row, move] = 1
+    return scores

@@ -1,0 +1,138 @@
+"""A run's folder: held by one process at a time, and what it says of the run that it holds.
+
+While a run trains there is a checkpoint; when it is finished, there are model/, metrics.json, and run.json, which says what it
+was made from.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from parser.atomic import remove_leftovers, write_json
+from parser.settings import Settings
+from parser.training.checkpoint import CheckpointError
+
+MODEL = "model"
+METRICS = "metrics.json"
+CHECKPOINT = "checkpoint.safetensors"
+ORIGIN = "run.json"
+_LOCK = ".lock"
+_EVENTS = "events.out.tfevents.*"
+
+
+class RunFolderError(ValueError):
+    """Another process trains in this folder; the message says which."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a run is made from.
+
+    Attributes:
+        settings: its settings as plain values, but for ``resume``, which says nothing of the outcome.
+        files: by setting, the SHA-256 of the file that it names.
+    """
+
+    settings: dict[str, Any]
+    files: dict[str, str]
+
+    @classmethod
+    def of(cls, settings: Settings) -> Origin:
+        """That of a run with these settings and the files as they are now."""
+        plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
+        del plain["resume"]
+        named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("train", "dev", "test")}
+        named["vectors.file"] = settings.vectors.file
+        paths = {key: Path(name) for key, name in named.items() if name is not None}
+        if settings.first_pass.model is not None:
+            parts = sorted(Path(settings.first_pass.model).glob("*"))
+            paths |= {f"first_pass.model/{part.name}": part for part in parts}
+        return cls(plain, {key: _sha256(path) for key, path in paths.items() if path.is_file()})
+
+    def difference(self, other: Origin) -> str | None:
+        """How another run differs, for a message; None if it does not."""
+        if self.settings != other.settings:
+            keys = sorted(_differing(self.settings, other.settings))
+            return f"other settings ({', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''})"
+        keys = sorted(key for key in self.files.keys() | other.files.keys() if self.files.get(key) != other.files.get(key))
+        return f"other contents of {', '.join(keys)}" if keys else None
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Makes the folder if it is not there, holds it against other processes, and clears away what dead ones left half-written.
+
+    Raises:
+        RunFolderError: another process holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system frees it when the process ends, however it ends
+        except BlockingIOError:
+            file.seek(0)
+            raise RunFolderError(
+                f"{folder}: process {file.read().strip() or 'of unknown number'} is training in this folder; "
+                "wait for it, or choose another hydra.run.dir"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        remove_leftovers(folder)
+        yield
+
+
+def finished_metrics(folder: Path, origin: Origin) -> dict[str, Any] | None:
+    """The metrics of the finished run that the folder holds; None if it holds none.
+
+    Raises:
+        CheckpointError: that run was made from something else.
+    """
+    if not ((folder / METRICS).is_file() and (folder / MODEL).is_dir()) or (folder / CHECKPOINT).exists():
+        return None
+    advice = "choose another hydra.run.dir, or replace it with resume=false"
+    try:
+        found = Origin(**json.loads((folder / ORIGIN).read_text(encoding="utf-8")))
+        metrics: dict[str, Any] = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        raise CheckpointError(f"{folder}: a finished run is here that does not say what it was made from; {advice}") from None
+    if (difference := found.difference(origin)) is not None:
+        raise CheckpointError(f"{folder}: a finished run with {difference} is here; {advice}")
+    return metrics
+
+
+def write_results(folder: Path, origin: Origin, metrics: dict[str, Any]) -> None:
+    """Writes what a finished run leaves besides its model, and removes its checkpoint."""
+    write_json(folder / ORIGIN, asdict(origin))
+    write_json(folder / METRICS, metrics)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def start_over(folder: Path) -> None:
+    """Removes what an earlier run left, but for its model, which stays until the new one is whole."""
+    for path in (*(folder / name for name in (METRICS, ORIGIN, CHECKPOINT)), *folder.glob(_EVENTS)):
+        path.unlink(missing_ok=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key in one.keys() | other.keys():
+        a, b = one.get(key), other.get(key)
+        if isinstance(a, dict) and isinstance(b, dict):
+            yield from _differing(a, b, f"{prefix}{key}.")
+        elif a != b:
+            yield prefix + key

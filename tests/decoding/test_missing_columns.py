@@ -1,0 +1,61 @@
+"""Input without the columns that a model reads is refused before anything is parsed, and no other input is."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from parser.conllu.chunks import read_chunks
+from parser.data.vocabulary import Vocabulary
+from parser.decoding.missing_columns import MissingColumnsError, refuse_missing_columns
+from tests.odd_files import line
+
+MODEL = {"form": Vocabulary(["a"]), "upos": Vocabulary(["X"]), "feats": Vocabulary(["_", "F=a"])}
+
+
+def chunks_of(content: bytes, size: int = 1000):
+    return refuse_missing_columns(read_chunks(io.BytesIO(content), size), MODEL, "file")
+
+
+def words(n: int, upos: str = "X", feats: str = "F=a", form: str = "a") -> bytes:
+    return b"".join(line(1, form, "_", upos, "_", feats) + b"\n" for _ in range(n))
+
+
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
+        (words(1, upos="_"), "UPOS is"),
+        (b"# a comment\n0.1" + line(1, "e", "_", "X")[1:] + words(1, upos="_"), "UPOS is"),
+        (words(2000, feats="_"), "FEATS is"),
+        (words(100, feats="_"), "FEATS is"),
+        (words(100, form="_"), "FORM is"),
+        (words(500, feats="_", upos="_"), "UPOS and FEATS are"),
+    ],
+)
+def test_what_is_refused(content, columns):
+    with pytest.raises(MissingColumnsError, match=f"file: {columns} _ in all of the first .* words.*--allow-missing-columns"):
+        chunks_of(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"# only a comment\n\n",
+        b"prose\n",
+        words(99, feats="_"),  # so it may be in a text of a few words
+        words(1, form="_"),  # an underscore
+        words(999, feats="_", upos="_") + words(1),
+        words(1, upos="_") + words(1),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 10**6])
+def test_what_is_not_refused_passes_unchanged(content, size):
+    assert b"".join(chunk.content for chunk in chunks_of(content, size)) == content
+
+
+def test_no_more_is_read_than_is_looked_at():
+    stream = io.BytesIO(words(1) + words(100_000, upos="_"))
+    next(refuse_missing_columns(read_chunks(stream, 100), MODEL, "file"))
+    assert stream.tell() <= 200

@@ -1,0 +1,70 @@
+"""What every command does around its work, in processes whose standard streams are closed, full or read no further."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.toy import ROOT
+
+PRINTS = "from command_line import run\nrun(lambda: print('line\\n' * 100_000))"
+
+
+def shell(program: str, rest: str = "") -> subprocess.CompletedProcess[str]:
+    command = ["bash", "-c", f'"$0" -c "$1" {rest}', sys.executable, program]
+    return subprocess.run(command, cwd=ROOT / "scripts", capture_output=True, text=True)
+
+
+def test_a_full_disk_behind_standard_output_is_one_line():
+    done = shell(PRINTS, "> /dev/full")
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
+def test_a_reader_that_has_seen_enough():
+    done = shell(PRINTS, "| head -1; echo ${PIPESTATUS[0]}")
+    assert (done.stdout, done.stderr) == ("line\n141\n", "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error_to_a_command_that_does_without(closed):
+    assert shell(PRINTS, closed).returncode == 0
+
+
+def test_what_is_said_does_not_go_to_standard_output_where_standard_error_is_closed():
+    done = shell("import sys\nfrom command_line import run\nrun(lambda: print('said', file=sys.stderr))", "2>&-")
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_what_the_system_refuses_is_one_line():
+    done = shell("from command_line import run\nrun(lambda: open('/dev/null/x'))")
+    assert (done.returncode, done.stderr) == (1, "error: /dev/null/x: Not a directory\n")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_signals_leave_no_temporary_file(tmp_path, number, status):
+    program = f"""
+import os
+from command_line import run
+from parser.conllu.files import open_output
+
+def main():
+    with open_output({str(tmp_path / "file")!r}) as text:
+        text.write("half")
+        os.kill(os.getpid(), {int(number)})
+        signal.pause()
+
+import signal
+run(main)
+"""
+    done = shell(program)
+    assert (done.returncode, done.stderr) == (status, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "257", "1000000", "two", "", "9" * 5000])
+def test_numbers_of_threads_that_cannot_be(text):
+    done = shell(f"from command_line import number_of_threads\nnumber_of_threads({text!r})")
+    assert "is no number of threads; give one from 1 to 256" in done.stderr

@@ -1,0 +1,86 @@
+"""What vocabularies and word vectors are made of: all training sentences, or those that the first pass learns from."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parser.data.background_vectors import background_vectors
+from parser.data.treebank import Sentence
+from parser.settings import SettingsError
+from parser.training.corpus import Corpus, prepare
+from parser.training.settings_check import check
+from tests import brute_force, random_trees
+from tests.toy import sentence, settings, write_conllu
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[Sentence]:
+    """Sentences with projective and other trees; a form, a tag and a relation occur with the others alone."""
+    rng = random.Random(5)
+    trees = [random_trees.random_mildly_nonprojective_tree(rng, rng.randint(5, 9)) for _ in range(60)]
+    made = [sentence(tree, rng) for tree in trees if tree.count(0) == 1]
+    for s in made:
+        if not brute_force.is_projective(s.heads):
+            s.forms[0], s.upos[0] = "elsewhere", "INTJ"
+            s.deprels = [deprel if deprel == "root" else "dislocated" for deprel in s.deprels]
+    return made
+
+
+def corpus(path, *overrides: str) -> Corpus:
+    return prepare(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
+
+
+@pytest.mark.parametrize("recipe", ["paper", "accurate"])
+@pytest.mark.parametrize("column", [1, 3])
+def test_the_first_pass_alone_is_as_a_treebank_without_the_other_sentences(tmp_path, sentences, recipe, column):
+    projective = [s for s in sentences if brute_force.is_projective(s.heads)]
+    whole, part = write_conllu(tmp_path / "whole.conllu", sentences), write_conllu(tmp_path / "part.conllu", projective)
+    found = corpus(whole, f"recipe={recipe}", f"column={column}", "vocabulary_from=first_pass")
+    expected = corpus(part, f"recipe={recipe}", f"column={column}")
+    assert [s.forms for s in found.known] == [s.forms for s in projective]
+    assert found.relations.symbols == expected.relations.symbols
+    assert "dislocated" not in found.relations
+    assert {name: v.symbols for name, v in found.encoder.vocabularies.items()} == {
+        name: v.symbols for name, v in expected.encoder.vocabularies.items()
+    }
+    assert found.vectors is not None
+    assert expected.vectors is not None
+    np.testing.assert_array_equal(found.vectors.matrix, expected.vectors.matrix)
+    for name, counts in expected.value_counts().items():
+        np.testing.assert_array_equal(found.value_counts()[name], counts)
+
+
+@pytest.mark.parametrize("overrides", [("column=1",), ("column=2", "vocabulary_from=first_pass"), ("column=5",)])
+def test_otherwise_all_sentences_are_known(tmp_path, sentences, overrides):
+    found = corpus(write_conllu(tmp_path / "whole.conllu", sentences), *overrides)
+    assert len(found.known) == len(sentences)
+    assert {"dislocated", "elsewhere"} <= {*found.relations.symbols, *found.encoder.vocabularies["form"].symbols}
+
+
+def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, sentences):
+    path = write_conllu(tmp_path / "whole.conllu", sentences)
+    wanted = settings(
+        f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
+    )
+    with background_vectors(wanted) as vectors:
+        ahead = prepare(wanted, vectors).vectors
+    here = prepare(wanted).vectors
+    assert ahead is not None
+    assert here is not None
+    assert "elsewhere" not in ahead.vocabulary.symbols
+    np.testing.assert_array_equal(ahead.matrix, here.matrix)
+
+
+def test_a_second_pass_over_unknown_sentences_is_refused():
+    with pytest.raises(SettingsError, match="choose vocabulary_from=all"):
+        check(settings("column=1", "second_pass.trees=original", "oracle=context_rows", "vocabulary_from=first_pass"))
+    check(settings("column=3", "vocabulary_from=first_pass"))
+
+
+def test_without_projective_trees_there_is_nothing_to_know(tmp_path):
+    path = write_conllu(tmp_path / "none.conllu", [sentence([3, 4, 0, 3], random.Random(1))])
+    with pytest.raises(SettingsError, match="no tree is projective"):
+        corpus(path, "column=1", "vocabulary_from=first_pass")

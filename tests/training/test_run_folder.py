@@ -1,0 +1,158 @@
+"""Run folders: one process at a time, finished runs are kept, changed data and damaged checkpoints are noticed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+from parser.training import run_folder
+from parser.training.checkpoint import CheckpointError, Progress, load, save
+from parser.training.observer import EpochEnd, Observer
+from parser.training.passes import train
+from parser.training.run_folder import RunFolderError, held
+from tests.toy import sentence, settings, write_conllu
+
+SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
+TINY = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=2", "second_pass.epochs=1"]
+
+
+class KilledError(Exception):
+    """Stands for the death of the process."""
+
+
+class KillAfterAnEpoch(Observer):
+    """Ends the run in its second epoch: the checkpoint is that of the first."""
+
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        if epoch.epoch == 1:
+            raise KilledError
+
+
+@pytest.fixture
+def treebank(tmp_path) -> Path:
+    return write_conllu(tmp_path / "toy.conllu", SENTENCES)
+
+
+def run(treebank: Path, *overrides: str):
+    return settings(f"treebank.train={treebank}", "treebank.dev=null", "treebank.test=null", *TINY, *overrides)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_one_process_at_a_time_holds_a_folder(tmp_path, treebank):
+    with held(tmp_path / "run"):
+        with pytest.raises(RunFolderError, match=rf"process {os.getpid()} is training in this folder"):
+            train(run(treebank), tmp_path / "run")
+        with held(tmp_path / "other"):
+            pass
+    with held(tmp_path / "run"):
+        pass
+
+
+def test_the_lock_dies_with_its_process(tmp_path):
+    child = os.fork()
+    if child == 0:
+        held(tmp_path).__enter__()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert (tmp_path / ".lock").read_text() == f"{child}\n"
+    with held(tmp_path):
+        pass
+
+
+def test_what_dead_processes_left_is_removed_at_the_start(tmp_path):
+    (tmp_path / ".model.0123456789abcdef.tmp").mkdir()
+    (tmp_path / ".checkpoint.safetensors.0123456789abcdef.tmp").touch()
+    (tmp_path / "mine.txt").touch()
+    with held(tmp_path):
+        assert {path.name for path in tmp_path.iterdir()} == {".lock", "mine.txt"}
+
+
+def test_a_finished_run_is_kept(tmp_path, treebank, caplog):
+    metrics = train(run(treebank), tmp_path / "run")
+    before = contents(tmp_path / "run")
+    with caplog.at_level(logging.INFO):
+        assert train(run(treebank), tmp_path / "run") == metrics
+    assert contents(tmp_path / "run") == before
+    assert "the run is finished; resume=false trains again" in caplog.text
+
+
+def test_a_finished_run_is_not_replaced_by_another_unless_asked(tmp_path, treebank):
+    train(run(treebank), tmp_path / "run")
+    before = contents(tmp_path / "run")
+    with pytest.raises(CheckpointError, match=r"a finished run with other settings \(seed\) is here.*resume=false"):
+        train(run(treebank, "seed=2"), tmp_path / "run")
+    assert contents(tmp_path / "run") == before
+    train(run(treebank, "seed=2", "resume=false"), tmp_path / "run")
+    events = {name for name in before if name.startswith("events.")}
+    assert not events & contents(tmp_path / "run").keys()  # no curves of the other
+    train(run(treebank, "seed=2"), tmp_path / "run")
+
+
+def test_a_finished_run_of_an_unknown_kind_is_kept(tmp_path, treebank):
+    train(run(treebank), tmp_path / "run")
+    (tmp_path / "run" / run_folder.ORIGIN).unlink()
+    with pytest.raises(CheckpointError, match="does not say what it was made from"):
+        train(run(treebank), tmp_path / "run")
+
+
+@pytest.mark.parametrize("killed", [True, False], ids=["interrupted", "finished"])
+def test_changed_data_are_noticed(tmp_path, treebank, killed):
+    if killed:
+        with pytest.raises(KilledError):
+            train(run(treebank), tmp_path / "run", [KillAfterAnEpoch()])
+    else:
+        train(run(treebank), tmp_path / "run")
+    write_conllu(treebank, SENTENCES[::-1])  # the same vocabulary
+    with pytest.raises(CheckpointError, match=r"other contents of treebank\.train"):
+        train(run(treebank), tmp_path / "run")
+    write_conllu(treebank, SENTENCES)
+    train(run(treebank), tmp_path / "run")
+
+
+def test_a_changed_first_pass_is_noticed(tmp_path, treebank):
+    train(run(treebank, "column=2"), tmp_path / "first")
+    shared = f"first_pass.model={tmp_path}/first/model"
+    train(run(treebank, shared), tmp_path / "run")
+    train(run(treebank, "column=2", "seed=2"), tmp_path / "second")
+    weights = (tmp_path / "second/model/classifier.safetensors").read_bytes()
+    (tmp_path / "first/model/classifier.safetensors").write_bytes(weights)
+    with pytest.raises(CheckpointError, match=r"other contents of first_pass\.model/classifier\.safetensors"):
+        train(run(treebank, shared), tmp_path / "run")
+
+
+def test_a_run_that_started_over_can_be_resumed(tmp_path, treebank):
+    with pytest.raises(KilledError):
+        train(run(treebank, "resume=false"), tmp_path / "run", [KillAfterAnEpoch()])
+    train(run(treebank), tmp_path / "run")
+
+
+def test_damaged_checkpoints_are_told(tmp_path):
+    path = tmp_path / "checkpoint.safetensors"
+    generator = torch.Generator().manual_seed(0)
+    groups = {"weights": {"a": torch.rand(5, 3, generator=generator)}, "best": {"a": torch.arange(7, dtype=torch.uint8)}}
+    save(path, Progress({"settings": {}, "files": {}}, seconds={"read": 1.5}), groups)
+    whole = path.read_bytes()
+    progress, tensors = load(path)
+    assert progress.seconds == {"read": 1.5}
+    assert torch.equal(tensors["weights"]["a"], groups["weights"]["a"])
+
+    damaged = [b"", b"\0" * len(whole), whole + b"\0"]
+    damaged += [whole[:size] for size in range(0, len(whole), 7)]
+    for place in range(len(whole)):
+        for bit in (0, 3, 7):
+            changed = bytearray(whole)
+            changed[place] ^= 1 << bit
+            damaged.append(bytes(changed))
+    for data in damaged:
+        path.write_bytes(data)
+        with pytest.raises(CheckpointError, match="resume=false"):
+            load(path)
