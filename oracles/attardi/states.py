@@ -148,12 +148,18 @@ def sacrifice_cost(heads, last_child, sibling, words, base, front, window, size,
 
 
 @njit(cache=True, nogil=True)
+def _mix(mixed, part):
+    """Takes 32 more bits into a hash of 32 bits."""
+    product = (mixed ^ part) * _MULTIPLIER
+    return (product ^ (product >> 32)) & _LOW_32
+
+
+@njit(cache=True, nogil=True)
 def hash_of(words, base, width):
-    """32 bits, of which all are good."""
-    mixed = np.int64(0)
+    """A hash of a configuration, of which the lowest bits are as good as any."""
+    mixed = np.int64(_LOW_32)
     for w in range(base, base + width):
-        word = words[w]
-        mixed = (((word ^ (word >> 32) ^ mixed) & _LOW_32) * _MULTIPLIER) >> 31
+        mixed = _mix(_mix(mixed, words[w] & _LOW_32), (words[w] >> 32) & _LOW_32)
     return mixed
 
 

@@ -1,7 +1,7 @@
 """The static oracle of Attardi's system: the one move that a gold computation takes, for the first pass of training.
 
 The canonical computation attaches as soon as possible, the nearest first, and shifts otherwise: a node that has all its gold
-children goes to its gold head as soon as it can (ra_1, la_1, ra_2, la_2, ... in this order), and if there is no such node
+children goes to its gold head as soon as it can (la_1, ra_1, la_2, ra_2, ... in this order), and if there is no such node
 the next token is pushed. If the system can parse a tree at all, this parses it.
 
 A tree that the system cannot parse is not refused, for the first pass wants a computation of every sentence: it is replaced,
@@ -77,25 +77,26 @@ def nearest_parseable(trees: Trees, degree: int) -> Trees:
     bound = AttardiSearch(degree=degree).bind(trees)
     heads = trees.heads.copy()
     for s in beyond:
-        heads[trees.offsets[s] : trees.offsets[s + 1]] = _made_by(bound, int(s), int(trees.lengths[s]))
+        heads[trees.offsets[s] : trees.offsets[s + 1]] = _made_by(bound, int(s), int(trees.lengths[s]), degree)
     return Trees(heads, trees.offsets)
 
 
-def _made_by(bound: BoundOracle, s: int, n: int) -> np.ndarray:
+def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
     """int32[n + 1]: the heads that the best computation of sentence s makes, attachments first, the nearest first."""
+    order = np.array([*(column for d in range(1, degree + 1) for column in (2 * d, 2 * d - 1)), 0])
     heads = np.full(n + 1, ROOT_HEAD, np.int32)
     stack, front = [0], 1
     while front <= n or len(stack) > 1:
         scores = bound.score_batch(
             np.array([s], np.int32), np.array([stack], np.int32), np.array([len(stack)], np.int32), np.array([front], np.int32)
         )[0]
-        column = 1 + int(np.roll(scores, -1).argmax())  # the first best one, the shift behind all others
-        if column == len(scores):
+        column = int(order[scores[order].argmax()])
+        if column == 0:
             stack.append(front)
             front += 1
             continue
-        depth, removes_deeper = (column + 1) // 2, column % 2 == 0
-        child, head = (stack[-1 - depth], stack[-1]) if removes_deeper else (stack[-1], stack[-1 - depth])
+        deeper = stack[-1 - (column + 1) // 2]
+        head, child = (stack[-1], deeper) if column % 2 == 0 else (deeper, stack[-1])
         heads[child] = head
         stack.remove(child)
     return heads
@@ -123,13 +124,13 @@ def _score_batch(heads, offsets, last_child, degree, sentences, stacks, stack_si
         chosen = 0 if front <= n else 1
         for d in range(min(degree, k), 0, -1):  # the nearest comes last, and stays
             below = stack[k - d]
+            scores[row, 2 * d - 1] = 0
+            if heads[start + top] == below and _is_complete(heads, start, last_child, stack, k, front, top):
+                chosen = 2 * d - 1
             if d < k:
                 scores[row, 2 * d] = 0
                 if heads[start + below] == top and _is_complete(heads, start, last_child, stack, k, front, below):
                     chosen = 2 * d
-            scores[row, 2 * d - 1] = 0
-            if heads[start + top] == below and _is_complete(heads, start, last_child, stack, k, front, top):
-                chosen = 2 * d - 1
         if front <= n:
             scores[row, 0] = 0
         if front <= n or k >= 1:
