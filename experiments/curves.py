@@ -47,8 +47,10 @@ def dev_las(folder: Path, name: str) -> list[float]:
     if not folder.exists():
         return []
     events = EventAccumulator(str(folder)).Reload()
-    tag = f"{name}/dev_las"
-    return [event.value for event in events.Scalars(tag)] if tag in events.Tags()["scalars"] else []
+    if "dev/las" not in events.Tags()["scalars"]:
+        return []
+    passes = {event.step: event.value for event in events.Scalars("pass")}
+    return [event.value for event in events.Scalars("dev/las") if passes[event.step] == 1 + PASSES.index(name)]
 
 
 def curves_of(settings: Settings, treebank: str, column: int) -> np.ndarray:

@@ -103,7 +103,7 @@ def _is_writable(folder: Path) -> bool:
 def _keep_no_kernels() -> None:
     from numba.core.dispatcher import Dispatcher
 
-    Dispatcher.enable_caching = lambda self: None  # which ``cache=True`` calls, and which fails where there is no place
+    Dispatcher.enable_caching = lambda self: None  # type: ignore[method-assign]  # which ``cache=True`` calls, and which fails where there is no place
 
 
 choose_kernel_cache(Path(__file__).parent)

@@ -172,6 +172,16 @@ class Settings:
     second_pass: SecondPass = field(default_factory=SecondPass)
 
 
+def check_column(settings: Settings) -> None:
+    """Refuses a column that there is not. To be called first: oracle and trees follow from the column, and cannot be read else.
+
+    Raises:
+        SettingsError: names the column and lists those that there are.
+    """
+    if settings.column is not None and str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+
+
 def vocabulary_is_of_subset(settings: Settings) -> bool:
     """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
     source, trees = settings.vocabulary_from, settings.first_pass.trees
@@ -184,5 +194,8 @@ def system_options(settings: Settings) -> dict[str, int]:
 
 
 def register() -> None:
-    """Makes the schema known to hydra, as ``settings_schema`` in the defaults list of configs/train.yaml."""
-    ConfigStore.instance().store(name="settings_schema", node=Settings)
+    """Makes known to hydra what the defaults list of configs/train.yaml names: the schema, and who hears of sweeps."""
+    store = ConfigStore.instance()
+    store.store(name="settings_schema", node=Settings)
+    callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
+    store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")

@@ -17,11 +17,16 @@ _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 _MAX_THREADS = 256
 
 
-def run(main: Callable[[], int | None]) -> NoReturn:
-    """Runs a command and exits: with what it returns (None is 0), or with 1 and one line of text upon bad input.
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come."""
+
+
+def run(main: Callable[[], object]) -> NoReturn:
+    """Runs a command and exits: with the status that it returns, if any, or with 1 and one line of text upon bad input.
 
     This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. What the
-    system refuses is one line, too. Upon SIGTERM temporary files are removed.
+    system refuses is one line, too. SIGTERM ends a command as Ctrl-C does, in order: temporary files are removed, and the
+    notes of the exception printed.
     """
     _occupy_closed_streams()
     signal.signal(signal.SIGTERM, _terminate)
@@ -32,17 +37,23 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         _drop_output()
         sys.exit(_CLOSED_PIPE)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         _drop_output()
-        sys.exit(_INTERRUPTED)
-    except ValueError as error:
+        for note in getattr(stop, "__notes__", []):
+            print(note, file=sys.stderr)
+        sys.exit(_TERMINATED if isinstance(stop, Terminated) else _INTERRUPTED)
+    except (ValueError, OSError) as error:
         _drop_output()
-        sys.exit(f"error: {error}")
-    except OSError as error:
-        _drop_output()
-        place = "" if error.filename is None else f"{error.filename}: "
-        sys.exit(f"error: {place}{error.strerror or error}")
-    sys.exit(status)
+        sys.exit(f"error: {described(error)}")
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def described(error: Exception) -> str:
+    """The message of an error; of one of the system's, the file first."""
+    if not isinstance(error, OSError):
+        return str(error)
+    place = "" if error.filename is None else f"{error.filename}: "
+    return f"{place}{error.strerror or error}"
 
 
 def number_of_threads(text: str) -> int:
@@ -54,7 +65,7 @@ def number_of_threads(text: str) -> int:
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(_TERMINATED)
+    raise Terminated
 
 
 def _occupy_closed_streams() -> None:

@@ -58,9 +58,9 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
             break
     missing = [_NAMES[column] for column in sorted(empty) if n_words >= _BY_CHANCE or (n_words and column in never_empty)]
     if missing:
-        columns = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
+        described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         raise MissingColumnsError(
-            f"{name}: {columns} in all of the first {n_words:,} words, and "
+            f"{name}: {described} in all of the first {n_words:,} words, and "
             "this model reads it; tag the input first, or parse it all the same, but far worse, with --allow-missing-columns"
         )
     return chain(begun, chunks)

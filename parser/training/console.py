@@ -60,7 +60,7 @@ class EpochLog(Observer):
 
 
 def final_table(metrics: dict[str, Any]) -> str:
-    """The metrics of a run as a table, percentages with two digits."""
+    """The metrics of a run as a table, percentages with two digits; or why there is none."""
     keys = {
         "uas": "UAS",
         "las": "LAS",
@@ -69,6 +69,8 @@ def final_table(metrics: dict[str, Any]) -> str:
         "las_nopunct": "LAS no punct.",
     }
     lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
+    if not metrics["dev"] and not metrics["test"]:
+        return "nothing was measured, for there is no dev part and no test part: give treebank.dev=FILE or treebank.test=FILE"
     stages = {"after the first pass": metrics["after_first_pass"], "at the end": metrics}
     for stage, parts in stages.items():
         for part in ("dev", "test"):

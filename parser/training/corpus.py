@@ -81,8 +81,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     ``background``: the word vectors, if another process trains them already.
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
-    if train is None:
-        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    assert train is not None, "see check_files() of settings_check.py"
     known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
     vectors = None
     vocabularies = {}

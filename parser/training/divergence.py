@@ -8,8 +8,8 @@ from torch import Tensor
 
 from parser.settings import Settings
 
-# An epoch whose mean loss is so many times that of guessing has diverged: its classifier is sure of what is wrong. The losses
-# of the first updates can be high and come down; such a mean over a whole epoch does not.
+# An epoch whose mean loss is so many times that of guessing has diverged: its classifier is sure of what is wrong. The first
+# updates can cost much and the later ones little; a whole epoch does not.
 _TIMES_GUESSING = 10
 
 # The highest values at which training is known to go well, by optimizer where they differ.

@@ -56,8 +56,9 @@ class RunStart:
 
 @dataclass(frozen=True)
 class PassStart:
-    """A pass begins, or is resumed: its name, its epochs, and how many of them are done."""
+    """A pass begins, or is resumed: its number from 1, its name, its epochs, and how many of them are done."""
 
+    number: int
     name: str
     epochs: int
     epochs_done: int

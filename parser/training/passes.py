@@ -28,7 +28,7 @@ from parser.training.fitter import Fitter
 from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
 from parser.training.run_folder import Origin
 from parser.training.sentence_fitter import SentenceFitter
-from parser.training.settings_check import check
+from parser.training.settings_check import check, check_files
 from parser.training.stopwatch import Stopwatch
 from parser.training.tensorboard import TensorBoard
 from parser.versions import versions
@@ -59,6 +59,7 @@ def train(
         SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
     """
     check(settings)
+    check_files(settings)
     torch.set_num_threads(settings.threads)
     with run_folder.held(folder):
         origin = Origin.of(settings)
@@ -127,7 +128,7 @@ class _Run:
         fitter = fitter_of(self.model, self.corpus, self.settings, one.number, one.source.data.sentences)
         if self.saved:
             self._restore(one, fitter)
-        self.observers.on_pass_start(PassStart(one.name, one.epochs, done))
+        self.observers.on_pass_start(PassStart(one.number + 1, one.name, one.epochs, done))
         for epoch in range(done, one.epochs):
             end = self._train_epoch(one, fitter, epoch)
             if end.dev is not None and (self.progress.best_las is None or end.dev["las"] > self.progress.best_las):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
@@ -10,7 +13,15 @@ from parser.classifier.classifier import ACTIVATIONS
 from parser.classifier.context import CONTEXT
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
-from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, VocabularySource, vocabulary_is_of_subset
+from parser.settings import (
+    ExampleUse,
+    Settings,
+    SettingsError,
+    TrainingTrees,
+    VocabularySource,
+    check_column,
+    vocabulary_is_of_subset,
+)
 from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
@@ -32,6 +43,7 @@ def check(settings: Settings) -> None:
         SettingsError: names the key and lists what it can be.
     """
     check_keys(settings)
+    check_column(settings)
     _check_system(settings)
     choices: list[tuple[str, Any, Any]] = [
         ("strategy", settings.strategy, list(oracles.Strategy)),
@@ -68,6 +80,25 @@ def check(settings: Settings) -> None:
     oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
 
 
+def check_files(settings: Settings) -> None:
+    """Refuses files that are not there, before any of them is read.
+
+    Raises:
+        SettingsError: names the file, the key and what to set.
+    """
+    files = settings.treebank
+    if files.train is None:
+        raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+    for part in ("train", "dev", "test"):
+        name = getattr(files, part)
+        if name is None or Path(name).is_file():
+            continue
+        message = f"treebank.{part}={name}: there is no such file"
+        if not OmegaConf.is_missing(settings.paths, "treebanks") and f"{settings.paths.treebanks}/" in name:
+            message += f"; paths.treebanks={settings.paths.treebanks} must be the folder that holds the treebanks known by name"
+        raise SettingsError(message)
+
+
 def _check_system(settings: Settings) -> None:
     if settings.system not in transitions.names():
         raise SettingsError(f"system={settings.system} is unknown; known: {', '.join(transitions.names())}")
@@ -76,8 +107,8 @@ def _check_system(settings: Settings) -> None:
         raise SettingsError(
             f"column={settings.column} is of system=arc_standard; leave column= out with system={settings.system}"
         )
-    if settings.system == "arc_standard" and str(settings.column) not in settings.table7:
-        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    if settings.system == "arc_standard" and settings.column is None:
+        raise SettingsError(f"column=null is for other systems than arc_standard; give one of {', '.join(settings.table7)}")
     if settings.degree is not None and settings.system != "attardi":
         raise SettingsError(f"degree={settings.degree} is of system=attardi; leave degree= out with system={settings.system}")
     if settings.oracle not in system.oracles:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from parser.data.treebank import TreebankError, read_treebank
+from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.settings import SettingsError
@@ -20,6 +20,7 @@ from parser.training.console import final_table
 from parser.training.passes import train
 from parser.training.settings_check import check
 from parser.training.settings_ranges import RANGES, numbers
+from parser.training.tensorboard import COMPARED
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -101,12 +102,21 @@ def test_tensorboard_events(finished):
     folder, metrics = finished
     events = EventAccumulator(str(folder)).Reload()
     tags = set(events.Tags()["scalars"])
-    for name in ("first_pass", "second_pass"):
-        for tag in ("training_loss", "dev_uas", "dev_las"):
-            assert len(events.Scalars(f"{name}/{tag}")) == 3
-    exploration = {"left_optimum_percent", "mean_optimal_steps", "reached_gold_percent"}
-    assert {f"second_pass/{tag}" for tag in exploration} < tags
+    for tag in ("train/loss", "train/learning_rate", "train/words_per_second", "dev/uas", "dev/las"):
+        assert [event.step for event in events.Scalars(tag)] == list(range(6))  # both passes on one time line
+    assert [event.value for event in events.Scalars("pass")] == [1, 1, 1, 2, 2, 2]
+    exploration = {"left_optimum_percent", "mean_optimal_steps", "reached_gold_percent", "lost_edges"}
+    for tag in exploration:
+        assert [event.step for event in events.Scalars(f"exploration/{tag}")] == [3]
+    assert {tag for tag in tags if tag.startswith("final/")} == {
+        f"final/{p}_{k}" for p in ("dev", "test") for k in ("uas", "las")
+    }
     assert events.Scalars("final/test_las")[0].value == pytest.approx(metrics["test"]["las"])
+    (text,) = events.Tensors("settings/text_summary")
+    assert b"explore_every: 0" in text.tensor_proto.string_val[0]
+    hparams = events.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    assert all(key.encode() in hparams for key in COMPARED)
+    assert b"vectors.window" not in hparams
 
 
 def test_the_written_model_gives_the_reported_figures(finished, treebank):
@@ -331,9 +341,23 @@ def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before
         train(settings("treebank.train=nowhere.conllu", "column=5", "oracle=static"), tmp_path)
 
 
-def test_a_missing_treebank_is_named(tmp_path):
-    with pytest.raises(TreebankError, match=r"nowhere.conllu"):
-        train(settings("treebank.train=nowhere.conllu"), tmp_path)
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["treebank.train=nowhere.conllu"], r"^treebank\.train=nowhere\.conllu: there is no such file$"),
+        (["treebank=hu"], r"hu_szeged-ud-train\.conllu: there is no such file; paths\.treebanks=data must be the folder "),
+        (["~treebank"], r"there is no training part: give treebank=NAME or treebank\.train=FILE"),
+    ],
+)
+def test_a_missing_treebank_is_named_with_what_to_set(tmp_path, overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        train(settings(*overrides), tmp_path)
+
+
+def test_a_run_without_dev_and_test_says_why_there_is_no_table(treebank, tmp_path):
+    table = final_table(train(run(treebank, "column=1", "treebank.dev=null", "treebank.test=null"), tmp_path))
+    assert table.startswith("nothing was measured")
+    assert "treebank.dev=FILE" in table
 
 
 def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_path, caplog):

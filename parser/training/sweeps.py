@@ -1,0 +1,83 @@
+"""Sweeps: what became of each job lies in its run folder, so that a table can be made of them wherever they ran."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from parser.atomic import write_json
+
+_JOB = "job.json"
+
+
+class JobError(ValueError):
+    """A job of a sweep has failed; the message is that of the error."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What became of a job.
+
+    Attributes:
+        number: its number in the sweep, from 0.
+        overrides: its settings, as on a command line.
+        dev_las, test_las: percentages; None where there is no such part, or the job failed.
+        seconds: wall-clock time.
+        error: why it failed; None if it did not.
+    """
+
+    number: int
+    overrides: list[str]
+    dev_las: float | None = None
+    test_las: float | None = None
+    seconds: float | None = None
+    error: str | None = None
+
+    def write(self, folder: Path) -> None:
+        """Writes it to the job's run folder."""
+        write_json(folder / _JOB, asdict(self))
+
+
+class CurrentSweep(Callback):
+    """Hears from hydra where the sweep of this process has its folder; None if it has none."""
+
+    folder: ClassVar[Path | None] = None
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Notes the folder."""
+        CurrentSweep.folder = Path(config.hydra.sweep.dir).absolute()
+
+
+def read_jobs(sweep: Path) -> list[Job]:
+    """The jobs of a sweep in their order, from the folders below its own; one that left nothing has failed."""
+    jobs = []
+    for folder in sweep.iterdir():
+        if not (number := re.match(r"\d+", folder.name)) or not folder.is_dir():
+            continue
+        if (folder / _JOB).is_file():
+            jobs.append(Job(**json.loads((folder / _JOB).read_text(encoding="utf-8"))))
+        else:
+            jobs.append(Job(int(number[0]), [folder.name], error="it ended without a result"))
+    return sorted(jobs, key=lambda job: job.number)
+
+
+def table(jobs: list[Job]) -> str:
+    """A line for each job: number, the settings in which the jobs differ, dev and test LAS, seconds; or why it failed."""
+    common = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
+    settings = [" ".join(override for override in job.overrides if override not in common) for job in jobs]
+    width = max([len("settings"), *map(len, settings)])
+    lines = [f"{'job':>4}  {'settings':{width}}  {'dev LAS':>8}  {'test LAS':>8}  {'seconds':>8}"]
+    for job, own in zip(jobs, settings, strict=True):
+        scores = f"{_shown(job.dev_las, 2)}  {_shown(job.test_las, 2)}  {_shown(job.seconds, 1)}"
+        lines.append(f"{job.number:>4}  {own:{width}}  " + (scores if job.error is None else f"failed: {job.error}"))
+    return "\n".join(lines)
+
+
+def _shown(number: float | None, digits: int) -> str:
+    return f"{'-':>8}" if number is None else f"{number:>8.{digits}f}"

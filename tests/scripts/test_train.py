@@ -1,0 +1,112 @@
+"""scripts/train.py as people use it: sweeps, interruption, starts from elsewhere, bad input as one line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parser.training.sweeps import Job, read_jobs, table
+from tests.toy import ROOT
+
+SAMPLE = ROOT / "data" / "sample"
+TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1"]
+FILES = [f"treebank.train={SAMPLE}/sample-ud-dev.conllu", f"treebank.dev={SAMPLE}/sample-ud-test.conllu"]
+
+
+def train(*arguments: str | Path, folder: Path = ROOT, **options) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts" / "train.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, cwd=folder, text=True, **options)
+
+
+def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
+    long = f"vectors.file=null,{tmp_path}/{'x' * 250}"  # neither names of 255 letters nor slashes can be folders
+    done = train("-m", "column=1,9", long, "features.form=[s0,b0]", *FILES, *TINY, f"hydra.sweep.dir={tmp_path}/sweep")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    jobs = read_jobs(tmp_path / "sweep")
+    assert [job.number for job in jobs] == [0, 1, 2, 3]
+    assert [job.error is None for job in jobs] == [True, False, False, False]
+    assert "no such file of word vectors" in str(jobs[1].error)
+    assert str(jobs[2].error).startswith("column=9 is unknown")
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("   0  column=1 ") and f"{jobs[0].dev_las:.2f}" in line for line in lines)
+    assert any(line.startswith("   2  column=9 ") and "failed: column=9 is unknown" in line for line in lines)
+
+    (first,) = (tmp_path / "sweep").glob("0-*")
+    assert json.loads((first / "metrics.json").read_text())["dev"]["las"] == jobs[0].dev_las
+
+
+def test_a_table_of_jobs(tmp_path):
+    Job(1, ["seed=1", "column=2"], 50.0, None, 2.0).write(_made(tmp_path / "1-toy"))
+    Job(0, ["seed=1", "column=1"], error="it broke").write(_made(tmp_path / "0-toy"))
+    _made(tmp_path / "10-killed")
+    _made(tmp_path / "notes")
+    lines = table(read_jobs(tmp_path)).splitlines()
+    assert [line.split()[0] for line in lines] == ["job", "0", "1", "10"]
+    assert "failed: it broke" in lines[1]
+    assert "50.00" in lines[2]
+    assert "ended without a result" in lines[3]
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
+    command = [sys.executable, str(ROOT / "scripts" / "train.py"), *FILES, *TINY, "first_pass.epochs=100000", "resume=false"]
+    with subprocess.Popen([*command, f"hydra.run.dir={tmp_path}"], stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:
+        assert run.stderr is not None
+        while "first pass, epoch 2 of" not in run.stderr.readline():
+            pass
+        run.send_signal(number)
+        said = [line for line in run.stderr.read().splitlines() if "][INFO]" not in line]
+        assert run.wait() == status
+    assert len(said) == 1
+    assert said[0].startswith("interrupted; resume with: ")
+    assert said[0].endswith(f"hydra.run.dir={tmp_path}")
+    assert "resume=false" not in said[0]
+    assert (tmp_path / "checkpoint.safetensors").exists()
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_it_starts_from_any_folder(tmp_path):
+    """Relative paths are those of the user's folder, even where hydra changes it; the sample treebank is the project's."""
+    (tmp_path / "mine.conllu").write_bytes((SAMPLE / "sample-ud-dev.conllu").read_bytes())
+    done = train("treebank.train=mine.conllu", "column=1", *TINY, "hydra.job.chdir=true", "hydra.run.dir=run", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nothing was measured" in done.stdout
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["treebank"] == "mine"
+    done = train("treebank.dev=null", "treebank.test=null", "column=1", *TINY, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "runs").glob("sample-column1-paper-seed1/*/metrics.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["treebank=null"], "error: treebank=null: there must be one"),
+        (["hydra.run.dir=/proc/x"], "error: /proc/x: "),
+        (["seed=4294967296"], "error: seed=4294967296 is out of range"),
+        (["+colunm=2"], "error: there is no setting colunm; the nearest is column"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path, overrides, message):
+    done = train(f"hydra.run.dir={tmp_path}", *overrides)
+    assert done.returncode == 1
+    assert done.stderr.startswith(message)
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_closed_pipe_is_no_error(tmp_path):
+    command = f"{sys.executable} scripts/train.py {' '.join([*FILES, *TINY])} column=1 hydra.run.dir={tmp_path} | head -1"
+    done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], cwd=ROOT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
+    assert (tmp_path / "metrics.json").exists()
