@@ -150,7 +150,7 @@ def _row(training: Training, metrics: dict[str, Any]) -> Row:
 def _write_counts(folder: Path, test: str, single_root: bool) -> None:
     """Words, and words with the right head and with the right head and relation too, by sentence of the test part."""
     model = Model.load(folder / "model")
-    held_out = HeldOut.of(read_treebank(test).sentences, model.encoder, model.relations)
+    held_out = HeldOut.of(read_treebank(test).sentences, model.vocabularies, model.relations)
     attached, labelled = held_out.correct(model, single_root)
     starts = np.concatenate([[0], np.cumsum(held_out.sentences.lengths)[:-1]])
     counts = {

@@ -140,7 +140,7 @@ def measure(training: Training, folder: Path) -> list[Row]:
             run_training(of_tags, run_folder)
         model = Model.load(run_folder / "model")
         for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
-            held_out = HeldOut.of(read_treebank(path).sentences, model.encoder, model.relations)
+            held_out = HeldOut.of(read_treebank(path).sentences, model.vocabularies, model.relations)
             scores = held_out.measure(model, single_root=True)
             figures = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
             key = training.treebank, str(training.seed), training_tags, test_tags

@@ -19,21 +19,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from parser.atomic import replacing_folder, write_json
-from parser.classifier.bilstm import EncoderShape, SentenceEncoder
-from parser.classifier.classifier import Classifier, Embedding
-from parser.classifier.context import CONTEXT, ContextEncoder
-from parser.classifier.context_classifier import ContextClassifier
-from parser.data.set_vocabulary import Elements, SetVocabulary, vocabulary_for
-from parser.data.vocabulary import N_RESERVED, Columns, Encoder, Sentences, Vocabulary
-from parser.decoding.encoded_parsing import ContextParser
+from parser.classifier.classifier import Classifier
+from parser.classifier.scorer import Scorer
+from parser.classifier.shape import ClassifierShape, new_classifier
+from parser.data.set_vocabulary import vocabulary_for
+from parser.data.vocabulary import Columns, Sentences, Vocabularies, Vocabulary
 from parser.decoding.greedy import GreedyParser
 from parser.decoding.lockstep import Parses
-from parser.training.exploration import Scorer
+from parser.model_formats import FORMAT, FORMATS, upgrade
 from parser.transitions.arc_standard import ArcStandard
-from parser.transitions.features import RELATION, FeatureTable, Slot
+from parser.transitions.features import FeatureTable, Slot
 from parser.versions import versions
-
-FORMAT = 1
 
 _T = TypeVar("_T")
 
@@ -44,35 +40,22 @@ UD_ROOT = "root"
 
 
 class ModelError(ValueError):
-    """A folder is not a model that this version can load; the message names the part and the mend."""
-
-
-@dataclass(frozen=True)
-class ClassifierShape:
-    """What is needed to build the classifier again; see Classifier for the meanings, and EncoderShape where there is one."""
-
-    hidden: int
-    activation: str
-    dropout: float
-    input_dropout: float
-    slot_dropout: float
-    embeddings: dict[str, Embedding]
-    encoder: EncoderShape | None = None
+    """A folder is not a model that this version can load; the message names the part and the fix."""
 
 
 @dataclass
 class Model:
-    """A parser: encoder, transition system, features and classifier.
+    """A parser: vocabularies, transition system, features and classifier.
 
     Attributes:
-        encoder: the vocabularies of the attributes.
+        vocabularies: of the attributes.
         relations: the relations; relation number i is ``relations.symbols[i]``.
         slots: the feature slots.
         shape: how the classifier is built.
         classifier: its weights.
     """
 
-    encoder: Encoder
+    vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
     shape: ClassifierShape
@@ -81,34 +64,20 @@ class Model:
     def __post_init__(self) -> None:
         symbols = self.relations.symbols
         self.system = ArcStandard(len(symbols), symbols.index(UD_ROOT) if UD_ROOT in symbols else None)
-        self.table = FeatureTable(self.slots, self.encoder.attributes)
+        self.table = FeatureTable(self.slots, self.classifier.tokens.attributes)
 
     @classmethod
     def new(
         cls,
-        encoder: Encoder,
+        vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
         shape: ClassifierShape,
     ) -> Model:
         """A model with fresh weights, drawn from torch's global generator."""
-        sizes = {name: len(vocabulary) for name, vocabulary in encoder.vocabularies.items()} | {RELATION: len(relations)}
-        elements = {
-            name: Elements.of(vocabulary)
-            for name, vocabulary in encoder.vocabularies.items()
-            if isinstance(vocabulary, SetVocabulary) and name in shape.embeddings
-        }
         n_actions = ArcStandard(len(relations.symbols)).n_actions
-        layer = (shape.hidden, n_actions, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
-        if shape.encoder is None:
-            classifier = Classifier(slots, sizes, shape.embeddings, *layer, elements)
-        else:
-            of_words = {name: sizes[name] for name in encoder.vocabularies}
-            words = SentenceEncoder(of_words, shape.embeddings, shape.encoder, elements)
-            embeddings = {name: e for name, e in shape.embeddings.items() if name == RELATION}
-            embeddings[CONTEXT] = Embedding(2 * shape.encoder.hidden, trained=True)
-            classifier = ContextClassifier(words, slots, sizes | {CONTEXT: N_RESERVED}, embeddings, *layer)
-        return cls(encoder, relations, slots, shape, classifier)
+        classifier = new_classifier(shape, slots, vocabularies, relations, n_actions)
+        return cls(vocabularies, relations, slots, shape, classifier)
 
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
@@ -123,44 +92,34 @@ class Model:
             "classifier": asdict(self.shape),
         }
         vocabularies = {
-            "attributes": {name: vocabulary.symbols for name, vocabulary in self.encoder.vocabularies.items()},
+            "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
             "relations": self.relations.symbols,
         }
         return settings, vocabularies
-
-    def reader(self, sentences: Sentences) -> Classifier:
-        """The classifier for these sentences: where there is an encoder, it has read them."""
-        return self.classifier.read(sentences) if isinstance(self.classifier, ContextClassifier) else self.classifier
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
         """The classifier as a function from features to scores, numpy to numpy, without dropout.
 
         Args:
-            sentences: those that the features will be of; needed where there is an encoder.
+            sentences: those that the features will be read in; needed where the token representation is contextual.
         """
-        classifier = self.classifier if sentences is None else self.reader(sentences)
-        device = classifier.output.weight.device
+        with torch.no_grad():
+            vectors = self.classifier.tokens.vectors_of(sentences)
+        device = self.classifier.output.weight.device
 
         def score(features: np.ndarray) -> np.ndarray:
-            classifier.eval()
-            with torch.inference_mode():
-                return classifier(torch.from_numpy(features).to(device)).cpu().numpy()
+            with torch.no_grad():
+                return self.classifier(torch.from_numpy(features).to(device), vectors).cpu().numpy()
 
         return score
 
-    def greedy_parser(self, threads: int = 1) -> GreedyParser | ContextParser:
+    def greedy_parser(self, threads: int = 1) -> GreedyParser:
         """A parser with the weights as they are now."""
-
-        def parser_with(classifier: Classifier) -> GreedyParser:
-            return GreedyParser(classifier, self.shape.activation, self.system, self.table, self.encoder.attributes, threads)
-
-        if self.shape.encoder is None:
-            return parser_with(self.classifier)
-        return ContextParser(lambda sentences: parser_with(self.reader(sentences)))
+        return GreedyParser(self.classifier, self.shape.activation, self.system, self.table, threads)
 
     def parse(self, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
         """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
-        return self.greedy_parser(threads).parse(self.encoder.encode(sentences), single_root=single_root)
+        return self.greedy_parser(threads).parse(self.vocabularies.encode(sentences), single_root=single_root)
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
@@ -181,13 +140,15 @@ class Model:
         if not folder.is_dir():
             raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
         settings = _read_json(folder, SETTINGS)
-        if settings.get("format") != FORMAT:
+        if settings.get("format") not in FORMATS:
             raise ModelError(
-                f"{folder / SETTINGS}: the model has format {settings.get('format')!r}, this version reads format {FORMAT}; "
-                "train it again, or use the version that wrote it"
+                f"{folder / SETTINGS}: the model has format {settings.get('format')!r}, this version reads formats "
+                f"{' and '.join(map(str, FORMATS))}; train it again, or use the version that wrote it"
             )
         vocabularies = _read_json(folder, VOCABULARIES)
-        shape = _fields(folder / SETTINGS, lambda: _shape(settings["classifier"]))
+        tensors = _read_tensors(folder)
+        settings, tensors = _fields(folder / SETTINGS, lambda: upgrade(settings, tensors))
+        shape = _fields(folder / SETTINGS, lambda: ClassifierShape.of_fields(settings["classifier"]))
         slots = _fields(folder / SETTINGS, lambda: [Slot.parse(text) for text in settings["slots"]])
         attributes, relations = _fields(
             folder / VOCABULARIES,
@@ -196,14 +157,11 @@ class Model:
                 Vocabulary(vocabularies["relations"]),
             ),
         )
-        model = _fields(folder / SETTINGS, lambda: cls.new(_encoder(attributes, shape), relations, slots, shape))
-        path = folder / TENSORS
-        if not path.is_file():
-            raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
+        model = _fields(folder / SETTINGS, lambda: cls.new(Vocabularies(attributes), relations, slots, shape))
         try:
-            model.classifier.load_state_dict(load_file(path))
-        except (SafetensorError, RuntimeError) as error:
-            raise ModelError(f"{path}: the tensors are damaged or belong to another model ({error})") from error
+            model.classifier.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise ModelError(f"{folder / TENSORS}: the tensors belong to another model ({error})") from error
         model.classifier.to(device)
         return model
 
@@ -221,20 +179,19 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
     return value
 
 
+def _read_tensors(folder: Path) -> dict[str, torch.Tensor]:
+    path = folder / TENSORS
+    if not path.is_file():
+        raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise ModelError(f"{path}: this part of the model is damaged ({error}); copy the folder again") from error
+
+
 def _fields(path: Path, read: Callable[[], _T]) -> _T:
     """What ``read`` makes of a part of the model; a missing or impossible field is an error that names the part."""
     try:
         return read()
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{path}: a field is missing or impossible ({error!r}); copy the folder again") from error
-
-
-def _encoder(vocabularies: dict[str, Vocabulary], shape: ClassifierShape) -> Encoder:
-    return Encoder(vocabularies) if shape.encoder is None else ContextEncoder(vocabularies)
-
-
-def _shape(fields: dict[str, Any]) -> ClassifierShape:
-    embeddings = {name: Embedding(**embedding) for name, embedding in fields["embeddings"].items()}
-    encoder = fields.get("encoder")
-    encoder = encoder if encoder is None else EncoderShape(**encoder)
-    return ClassifierShape(**(fields | {"embeddings": embeddings, "encoder": encoder}))

@@ -112,25 +112,30 @@ class Sentences:
         start, end = self.offsets[first], self.offsets[last]
         return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
 
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence behind the other."""
+        lengths = np.diff(self.offsets)[numbers]
+        return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)
 
-class Encoder:
-    """The vocabularies of all attributes, in a fixed order."""
 
-    def __init__(self, vocabularies: dict[str, Vocabulary]) -> None:
-        self.vocabularies = vocabularies
+class Vocabularies:
+    """The vocabularies of all attributes, ``by_attribute`` in a fixed order."""
+
+    def __init__(self, by_attribute: dict[str, Vocabulary]) -> None:
+        self.by_attribute = by_attribute
 
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes, in the order of ``Sentences.values``."""
-        return list(self.vocabularies)
+        return list(self.by_attribute)
 
     def encode(self, sentences: Sequence[Columns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         lengths = [len(sentence.forms) for sentence in sentences]
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum(np.array(lengths, np.int64) + 1, out=offsets[1:])
-        values = np.empty((len(self.vocabularies), offsets[-1]), np.int32)
-        for row, (attribute, vocabulary) in zip(values, self.vocabularies.items(), strict=True):
+        values = np.empty((len(self.by_attribute), offsets[-1]), np.int32)
+        for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=True):
             numbers: list[int] = []
             for column in attribute_values(sentences, attribute):
                 numbers.append(ROOT)
@@ -141,4 +146,4 @@ class Encoder:
     def unknown_counts(self, sentences: Sentences) -> dict[str, int]:
         """By attribute: how many tokens have a value that training never saw."""
         unknown = (sentences.values == UNKNOWN).sum(axis=1)
-        return {name: int(count) for name, count in zip(self.vocabularies, unknown, strict=True)}
+        return {name: int(count) for name, count in zip(self.by_attribute, unknown, strict=True)}

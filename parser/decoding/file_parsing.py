@@ -85,7 +85,7 @@ def parse_file(
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
     """
     parser = ChunkParser(model, single_root)
-    parsed = Parsed(0, 0, 0, dict.fromkeys(model.encoder.vocabularies, 0))
+    parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
     for chunk, result in map_in_order(parser.parse, read_chunks(source, chunk_bytes), threads):
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
@@ -104,7 +104,7 @@ class ChunkParser:
     def __init__(self, model: Model, single_root: bool = True) -> None:
         self._model = model
         self._single_root = single_root
-        self._lexicon = Lexicon(model.encoder)
+        self._lexicon = Lexicon(model.vocabularies)
         self._parser = model.greedy_parser()
         self._writer = TreeWriter(model.relations.symbols)
 
@@ -117,7 +117,7 @@ class ChunkParser:
         parses = self._parser.parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
-        unknown = self._model.encoder.unknown_counts(encoded)
+        unknown = self._model.vocabularies.unknown_counts(encoded)
         return text, Parsed(words.n_lines, len(encoded), len(words.forms), unknown)
 
     def parse_slowly(self, chunk: Chunk, name: str, before: Parsed) -> tuple[bytes | memoryview, Parsed]:
@@ -144,6 +144,6 @@ class ChunkParser:
             lines=sum(len(sentence.lines) for sentence in sentences),
             sentences=sum(len(sentence) > 0 for sentence in sentences),
             words=sum(map(len, sentences)),
-            unknown=self._model.encoder.unknown_counts(encoded),
+            unknown=self._model.vocabularies.unknown_counts(encoded),
         )
         return text.encode("utf-8", "surrogateescape"), part

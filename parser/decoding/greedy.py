@@ -1,9 +1,10 @@
-"""Greedy parsing in one compiled loop: the classifier is evaluated configuration by configuration, from rows made in advance.
+"""Greedy parsing in one compiled loop: the classifier is evaluated configuration by configuration, from precomputed
+contributions to its hidden layer.
 
-A step adds up a row for every address (type_rows.py), and multiplies the units that are on by the output weights. What the
-addresses in the buffer add is kept until the next shift; where only one action is possible, nothing is computed. Nothing of it
-depends on which other sentences are parsed along, so the result is the same for any batching and any number of threads.
-decoding.parse_in_lockstep is the slow, obvious twin.
+A step adds up a row for every address (type_contributions.py), and multiplies the active units by the output weights. What the
+addresses in the buffer add is kept until the next shift; where only one action is possible, nothing is computed. The result is
+the same for any number of threads, and with a static token representation also for any batching.
+lockstep.parse_in_lockstep is the reference implementation.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ import numpy as np
 from numba import njit
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.hidden_contributions import TableMaker
 from parser.data.vocabulary import Sentences
 from parser.decoding.lockstep import Parses
-from parser.decoding.type_contributions import TypedSentences, TypeRows
+from parser.decoding.type_contributions import TypedSentences, address_contributions
 from parser.transitions.arc_standard import NO_NODE, ArcStandard, best_action, forced_action, take_step
 from parser.transitions.features import FeatureTable, find_nodes
 
@@ -55,7 +55,6 @@ class GreedyParser:
         activation: its activation.
         system: the transition system.
         table: the features.
-        attributes: the attributes of the sentences to come.
         threads: how many sentences are parsed side by side.
     """
 
@@ -65,10 +64,9 @@ class GreedyParser:
         activation: str,
         system: ArcStandard,
         table: FeatureTable,
-        attributes: list[str],
         threads: int = 1,
     ) -> None:
-        self._rows = TypeRows(TableMaker(classifier, table, attributes), table, len(attributes), system.n_relations)
+        self._rows = address_contributions(classifier, table, system.n_relations)
         self._activation = _ACTIVATIONS.index(activation)
         weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
         self._output = _Output.padded(weights, bias)

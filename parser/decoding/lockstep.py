@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parser.classifier.scorer import Scorer
 from parser.data.vocabulary import Sentences
-from parser.training.exploration import Scorer
 from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
 from parser.transitions.features import FeatureTable
 

@@ -7,22 +7,20 @@ second pass. All sentences advance in lockstep, so that classifier and oracle al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Trees
+from parser.classifier.scorer import Scorer
 from parser.data.vocabulary import Sentences
 from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
 from parser.transitions.features import FeatureTable
 
 # Sentences that advance together; bounds the memory of a walk, and is far above what fills a matrix product.
 _LOCKSTEP = 4096
-
-Scorer = Callable[[np.ndarray], np.ndarray]
-"""From features, int32[m, slots], to scores of actions, float32[m, actions]."""
 
 
 class Target(StrEnum):
@@ -84,22 +82,25 @@ class Examples:
     Attributes:
         features: int32[examples, slots].
         targets: int32[examples, targets]: the right actions; NO_NODE fills up rows that have fewer.
+        sentences: int32[examples], the number of the sentence that each is from.
     """
 
     features: np.ndarray
     targets: np.ndarray
+    sentences: np.ndarray
 
     def __len__(self) -> int:
         return len(self.features)
 
     def join(self, other: Examples) -> Examples:
-        """These examples and the others."""
+        """These examples and the others, of the same sentences."""
         width = max(self.targets.shape[1], other.targets.shape[1])
         padded = [
             np.pad(targets, ((0, 0), (0, width - targets.shape[1])), constant_values=NO_NODE)
             for targets in (self.targets, other.targets)
         ]
-        return Examples(np.concatenate([self.features, other.features]), np.concatenate(padded))
+        features = np.concatenate([self.features, other.features])
+        return Examples(features, np.concatenate(padded), np.concatenate([self.sentences, other.sentences]))
 
 
 @dataclass(frozen=True)
@@ -123,15 +124,16 @@ class ExplorationReport:
 
 def gold_examples(data: TrainingSentences, oracle: BoundOracle, system: ArcStandard, table: FeatureTable) -> Examples:
     """The configurations of the gold computations and their actions; ``oracle`` is static and bound to ``data.trees``."""
-    features, targets = [], []
+    features, targets, sentences = [], [], []
     for batch in _lockstep(data):
         for rows in batch:
             optimal = _optimal_steps(batch.score(oracle, rows))
             actions = _first_in_fixed_order(system.optimal_actions(optimal, batch.configurations, rows, batch.gold_relations))
             features.append(table.extract(batch.configurations, rows, data.sentences, batch.numbers))
             targets.append(actions)
+            sentences.append(batch.numbers[rows])
             system.apply(batch.configurations, rows, actions)
-    return Examples(np.concatenate(features), np.concatenate(targets)[:, None])
+    return Examples(np.concatenate(features), np.concatenate(targets)[:, None], np.concatenate(sentences))
 
 
 def explore(
@@ -159,7 +161,7 @@ def explore(
     Returns:
         An example for each configuration met, and what happened.
     """
-    features, targets = [], []
+    features, targets, sentences = [], [], []
     steps = left_optimum = optimal_steps = reached_gold = lost_edges = 0
     for batch in _lockstep(data):
         for rows in batch:
@@ -170,6 +172,7 @@ def explore(
             right = system.optimal_actions(optimal, batch.configurations, rows, batch.gold_relations)
             features.append(values)
             targets.append(_choose(right, scores, target))
+            sentences.append(batch.numbers[rows])
 
             own = system.best_actions(scores, batch.configurations, rows)
             if walk.policy is Policy.SAMPLE:
@@ -198,7 +201,7 @@ def explore(
         reached_gold_percent=100.0 * reached_gold / max(1, len(data)),
         lost_edges=lost_edges,
     )
-    return Examples(np.concatenate(features), np.concatenate(targets)), report
+    return Examples(np.concatenate(features), np.concatenate(targets), np.concatenate(sentences)), report
 
 
 class _Batch:

@@ -19,7 +19,7 @@ from torch import Tensor
 import oracles
 from oracles import BoundOracle
 from parser.atomic import write_json
-from parser.classifier.precomputed_scorer import table_scorer
+from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.data.background_vectors import VectorsAhead
 from parser.evaluation.held_out import HeldOut
 from parser.model import Model
@@ -30,7 +30,6 @@ from parser.training.checkpoint import CheckpointError, Progress, restore_weight
 from parser.training.corpus import prepare
 from parser.training.exploration import Examples, Policy, Target, TrainingSentences, Walk, explore, gold_examples
 from parser.training.fitter import Fitter
-from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check
 from parser.training.tensorboard import Figures, Tracker
 from parser.versions import versions
@@ -197,8 +196,7 @@ class _Run:
         generator = np.random.default_rng([self.settings.seed, epoch])
         data, oracle = self._second_pass_data
         with self._timed("second_pass_walk"):
-            reader, attributes = self.model.reader(data.sentences), self.model.encoder.attributes
-            scorer = table_scorer(reader, self.model.table, attributes, data.sentences)
+            scorer = precomputed_scorer(self.model.classifier, self.model.table, data.sentences)
             examples, report = explore(
                 data, oracle, self.model.system, self.model.table, scorer, Target(second.target), walk, generator
             )
@@ -243,7 +241,7 @@ class _Run:
         log.info("going on from %s, pass %d, epoch %d", self.checkpoint_path, progress.pass_number + 1, progress.epochs_done)
         return progress, tensors
 
-    def _save(self, fitter: Fitter | SentenceFitter) -> None:
+    def _save(self, fitter: Fitter) -> None:
         generators = {"order": self.order.get_state(), "global": torch.get_rng_state()}
         checkpoint.save(
             self.checkpoint_path,
@@ -252,12 +250,12 @@ class _Run:
                 "weights": trained_weights(self.model.classifier),
                 "walk_weights": self.walk_weights,
                 "best": self.best,
-                "optimizer": fitter.updates.state(),
+                "optimizer": fitter.state(),
                 "generators": generators,
             },
         )
 
-    def _restore(self, number: int, fitter: Fitter | SentenceFitter) -> Examples | None:
+    def _restore(self, number: int, fitter: Fitter) -> Examples | None:
         """Puts a killed run's state back; returns the examples that it was learning from."""
         tensors, self._tensors = self._tensors, {}
         self.best = tensors.get("best", {})
@@ -268,7 +266,7 @@ class _Run:
             last_walk = max(epoch for epoch in range(self.progress.epochs_done) if self._walks_before(epoch))
             examples = self._walk(last_walk, tracker=None)
         restore_weights(self.model.classifier, tensors["weights"])
-        fitter.updates.restore(tensors.get("optimizer", {}))
+        fitter.restore(tensors.get("optimizer", {}))
         self.order.set_state(tensors["generators"]["order"])
         torch.set_rng_state(tensors["generators"]["global"])
         return examples

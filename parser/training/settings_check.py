@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import oracles
-from parser.classifier.classifier import ACTIVATIONS
-from parser.classifier.context import CONTEXT
+from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
 from parser.training.exploration import Policy, Target
+from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
-MODELS = ("mlp", "bilstm")
 
 
 def check(settings: Settings) -> None:
@@ -34,7 +33,7 @@ def check(settings: Settings) -> None:
         ("strategy", settings.strategy, list(oracles.Strategy)),
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("keep", settings.keep, KEEP),
-        ("model", settings.model, MODELS),
+        ("model", settings.model, list(MODELS)),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
         ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
@@ -72,7 +71,7 @@ def check(settings: Settings) -> None:
     if not 0 <= settings.second_pass.follow <= 1:
         raise SettingsError(f"second_pass.follow={settings.second_pass.follow} is not a probability; it must be from 0 to 1")
     _check_embeddings(settings)
-    _check_encoder(settings)
+    MODELS[settings.model].check(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     check_device(settings.device)
@@ -92,36 +91,3 @@ def _check_embeddings(settings: Settings) -> None:
     for attribute, addresses in settings.features.items():
         if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
             raise SettingsError(f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}")
-
-
-def _check_encoder(settings: Settings) -> None:
-    encoder = settings.encoder
-    if (encoder is None) != (settings.model == "mlp"):
-        verb = "needs" if encoder is None else "has no"
-        raise SettingsError(f"model={settings.model} {verb} encoder.*; choose the group, model=bilstm or model=mlp")
-    if encoder is None:
-        return
-    for key in ("layers", "hidden"):
-        if getattr(encoder, key) < 1:
-            raise SettingsError(f"encoder.{key}={getattr(encoder, key)} is too small; it must be at least 1")
-    for key in ("dropout", "attribute_dropout"):
-        if not 0 <= getattr(encoder, key) < 1:
-            raise SettingsError(f"encoder.{key}={getattr(encoder, key)} is not a share; it must be at least 0 and below 1")
-    if not encoder.longest_gradient > 0:
-        raise SettingsError(f"encoder.longest_gradient={encoder.longest_gradient} is too small; it must be above 0")
-    for attribute in encoder.slots:
-        if attribute not in (CONTEXT, RELATION):
-            raise SettingsError(f"encoder.slots.{attribute}: behind an encoder, slots read {CONTEXT} or {RELATION} alone")
-    if "s0" not in encoder.slots.get(CONTEXT, []):
-        raise SettingsError(f"encoder.slots.{CONTEXT} lacks s0, the address at which there is always a node; add it")
-    if settings.classifier.slot_dropout:
-        raise SettingsError("classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its like")
-    embedded = [*settings.embeddings, settings.vectors.attribute]
-    for attribute, addresses in settings.features.items():
-        if addresses and attribute != RELATION and attribute not in embedded:
-            raise SettingsError(f"features.{attribute}: an encoder reads embedded attributes; give embeddings.{attribute}")
-    joined = settings.second_pass.examples == ExampleUse.JOIN
-    if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
-        raise SettingsError(
-            "second_pass.examples=join with an encoder needs the same sentences in both passes; choose column=4 or 5"
-        )

@@ -17,7 +17,7 @@ _SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 def _exit_after_first_update() -> None:
-    from parser.training import fitter
+    from parser.training import example_fitter
     from parser.training.updates import updates_of
 
     def updates_once(*arguments) -> object:
@@ -31,7 +31,7 @@ def _exit_after_first_update() -> None:
         updates.update = once
         return updates
 
-    fitter.updates_of = updates_once
+    example_fitter.updates_of = updates_once
 
 
 def _exit_once_trained_for_an_update() -> None:

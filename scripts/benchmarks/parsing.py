@@ -65,7 +65,7 @@ def run(arguments: list[str]) -> dict[str, Any]:
     model = Model.load(given.model)
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     jobs: dict[str, Callable[[], object]] = {}
     numbers = list(dict.fromkeys([1, given.threads]))
     for threads in numbers:

@@ -36,7 +36,7 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.matrix_products import product
 from parser.settings import Settings, register
 from parser.training import build, passes
-from parser.training.fitter import Fitter
+from parser.training.example_fitter import ExampleFitter
 from parser.versions import versions
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
     settings = settings_of([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "walk": []}
 
-    class MeasuringFitter(Fitter):
+    class MeasuringFitter(ExampleFitter):
         def __init__(self, classifier: Classifier, *more: Any) -> None:
             super().__init__(classifier, *more)
             self._classifier = classifier
@@ -116,7 +116,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.object(build, "Fitter", MeasuringFitter),
+        patch.object(build, "ExampleFitter", MeasuringFitter),
         patch.object(passes._Run, "_walk", timed_walk),
     ):
         passes.train(settings, Path(folder))
@@ -128,7 +128,7 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
     """The time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
     output, embedded = classifier.output.weight, classifier.embedded
     weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
-    trained = any(matrix.requires_grad for matrix in classifier.vectors.values())
+    trained = any(matrix.requires_grad for matrix in classifier.tokens.embeddings.vectors.values())
     whole, rest = divmod(examples, batch_size)
     start = time.perf_counter()
     for size, batches in ((batch_size, whole), (rest, int(rest > 0))):

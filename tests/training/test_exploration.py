@@ -9,7 +9,7 @@ import pytest
 
 import oracles
 from oracles import Trees
-from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary
+from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.training.exploration import Examples, Policy, Target, TrainingSentences, Walk, _choose, explore, gold_examples
 from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
@@ -26,15 +26,15 @@ class Toy:
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
         self.sentences = [sentence(heads, rng) for heads in trees]
-        self.encoder = Encoder({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
+        self.vocabularies = Vocabularies({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
         packed = Trees.from_heads(trees)
         numbers = np.full(len(packed.heads), NO_NODE, np.int32)
         deprels = [deprel for s in self.sentences for deprel in s.deprels]
         numbers[packed.heads >= 0] = np.array(self.relations.encode(deprels)) - N_RESERVED
-        self.data = TrainingSentences(self.encoder.encode(self.sentences), packed, numbers)
+        self.data = TrainingSentences(self.vocabularies.encode(self.sentences), packed, numbers)
         self.system = ArcStandard(len(self.relations.symbols), self.relations.symbols.index("root"))
-        self.table = FeatureTable(slots_of(TEMPLATES), self.encoder.attributes)
+        self.table = FeatureTable(slots_of(TEMPLATES), self.vocabularies.attributes)
 
 
 def replay(toy: Toy, examples: Examples) -> Configurations:
@@ -216,8 +216,8 @@ def test_choices_among_optimal_actions():
 
 
 def test_joining_examples_pads_the_narrower_targets():
-    a = Examples(np.zeros((2, 3), np.int32), np.array([[1], [2]], np.int32))
-    b = Examples(np.ones((1, 3), np.int32), np.array([[4, NO_NODE, 5]], np.int32))
+    a = Examples(np.zeros((2, 3), np.int32), np.array([[1], [2]], np.int32), np.array([7, 8], np.int32))
+    b = Examples(np.ones((1, 3), np.int32), np.array([[4, NO_NODE, 5]], np.int32), np.array([8], np.int32))
     joined = a.join(b)
     assert joined.features.tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
     assert joined.targets.tolist() == [[1, NO_NODE, NO_NODE], [2, NO_NODE, NO_NODE], [4, NO_NODE, 5]]
