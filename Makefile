@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 help:
 	@echo "make train    train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
 	@echo "make test     run the tests; ARGS='-k name' for some of them"
-	@echo "make lint     ruff and mypy"
+	@echo "make lint     ruff, mypy, and the layers of the code (import-linter)"
 	@echo "make format   let ruff put the code in order"
 	@echo "make clean    remove the virtual environment and the caches"
 	@echo
@@ -27,6 +27,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -17,7 +17,8 @@ from omegaconf import OmegaConf
 
 from parser.atomic import write_json
 from parser.data.treebank import read_treebank
-from parser.evaluation.held_out import HeldOut
+from parser.decoding.parsers import parser_of
+from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, register
 from parser.training.checkpoint import CheckpointError
@@ -95,6 +96,8 @@ class Training:
         plain: Any = OmegaConf.to_container(self.settings(), resolve=True)
         for key in ("seed", "paths", "treebank", "resume", "table7"):
             del plain[key]
+        if plain["ties"] is None:  # rows are older than this setting
+            del plain["ties"]
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
 
     def made(self, row: Made | None) -> bool:
@@ -150,11 +153,11 @@ def _row(training: Training, metrics: dict[str, Any]) -> Row:
 def _write_counts(folder: Path, test: str, single_root: bool) -> None:
     """Words, and words with the right head and with the right head and relation too, by sentence of the test part."""
     model = Model.load(folder / "model")
-    held_out = HeldOut.of(read_treebank(test).sentences, model.vocabularies, model.relations)
-    attached, labelled = held_out.correct(model, single_root)
-    starts = np.concatenate([[0], np.cumsum(held_out.sentences.lengths)[:-1]])
+    gold = GoldPart.of(read_treebank(test).sentences, model.vocabularies, model.relations)
+    attached, labelled = gold.correct(parser_of(model).parse(gold.sentences, single_root=single_root))
+    starts = np.concatenate([[0], np.cumsum(gold.sentences.lengths)[:-1]])
     counts = {
-        "words": held_out.sentences.lengths,
+        "words": gold.sentences.lengths,
         "uas": np.add.reduceat(attached, starts),
         "las": np.add.reduceat(labelled, starts),
     }

@@ -24,7 +24,8 @@ import treebanks
 from figures import BLUE, GREY, HERE, Paths, describe, panels, provenance, run, save, write_csv
 from measuring import Batch, walk
 from oracles import Trees
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
+from oracles.arc_standard.critical_nodes import critical_nodes
+from oracles.gold_children import gold_children
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")
@@ -52,7 +53,7 @@ def critical_counts(trees: Trees, batches: list[Batch]) -> np.ndarray:
         trees: projective ones.
         batches: configurations of these trees.
     """
-    facts = children_and_internal_edges(trees.heads, trees.offsets)
+    facts = gold_children(trees.heads, trees.offsets)
     counted = [_count(trees.heads, trees.offsets, facts, *batch.arguments) for batch in batches]
     return np.concatenate(counted) if counted else np.zeros((0, 5), np.int32)
 

@@ -24,8 +24,9 @@ from jobs import make_rows, run_jobs
 from measuring import udpipe
 from parser.atomic import replacing
 from parser.data.treebank import read_treebank
+from parser.decoding.parsers import parser_of
 from parser.evaluation import evaluate_files
-from parser.evaluation.held_out import HeldOut
+from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Paths
 from rows import read_rows
@@ -140,8 +141,8 @@ def measure(training: Training, folder: Path) -> list[Row]:
             run_training(of_tags, run_folder)
         model = Model.load(run_folder / "model")
         for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
-            held_out = HeldOut.of(read_treebank(path).sentences, model.vocabularies, model.relations)
-            scores = held_out.measure(model, single_root=True)
+            gold = GoldPart.of(read_treebank(path).sentences, model.vocabularies, model.relations)
+            scores = gold.scores(parser_of(model).parse(gold.sentences))
             figures = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
             key = training.treebank, str(training.seed), training_tags, test_tags
             rows.append(Row(*key, *figures, training.fingerprint()))

@@ -8,11 +8,12 @@ scores = oracle.bind(oracles.Trees.from_heads(many_heads)).score_batch(...)   # 
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
+from oracles.edge_weights import TIES
 from oracles.interface import (
     N_STEPS,
+    NO_NODE,
     NOT_APPLICABLE,
     REDUCE_LEFT,
     REDUCE_RIGHT,
@@ -20,23 +21,28 @@ from oracles.interface import (
     BoundOracle,
     NonProjectiveGoldError,
     Oracle,
+    StepScores,
     Strategy,
 )
 from oracles.kernel_cache import forget_stale_kernels
 from oracles.projectivization.lifting import lift, lift_trees
 from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
+from oracles.registry import create, names, oracle_class, register
 from oracles.trees import Trees
 
 __all__ = [
     "NOT_APPLICABLE",
+    "NO_NODE",
     "N_STEPS",
     "PROJECTIVIZATIONS",
     "REDUCE_LEFT",
     "REDUCE_RIGHT",
     "SHIFT",
+    "TIES",
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",
+    "StepScores",
     "Strategy",
     "Trees",
     "count_projectivizations",
@@ -44,39 +50,10 @@ __all__ = [
     "lift",
     "lift_trees",
     "names",
+    "oracle_class",
     "projectivize",
     "projectivize_trees",
+    "register",
 ]
 
 forget_stale_kernels(Path(__file__).parent)
-
-# A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost seconds.
-_REGISTRY = {
-    "static": ("oracles.arc_standard.static", "Static"),
-    "goldberg_tabular": ("oracles.arc_standard.goldberg_tabular", "GoldbergTabular"),
-    "nederhof_cubic": ("oracles.arc_standard.nederhof_cubic", "NederhofCubic"),
-    "nederhof_quadratic": ("oracles.arc_standard.nederhof_quadratic", "NederhofQuadratic"),
-    "nederhof_linear": ("oracles.arc_standard.nederhof_linear", "NederhofLinear"),
-    "context_rows": ("oracles.arc_standard.context_rows", "ContextRows"),
-}
-
-
-def _load(name: str) -> type[Oracle]:
-    if name not in _REGISTRY:
-        raise ValueError(f"unknown oracle {name!r}; known: {', '.join(_REGISTRY)}")
-    module, cls = _REGISTRY[name]
-    return getattr(import_module(module), cls)
-
-
-def names(any_gold: bool = False) -> list[str]:
-    """The names that create() knows; with ``any_gold`` only those that do not need projective gold trees."""
-    return [name for name in _REGISTRY if not (any_gold and _load(name).needs_projective_gold)]
-
-
-def create(name: str, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> Oracle:
-    """The oracle of that name under that strategy.
-
-    Raises:
-        ValueError: unknown name, or a strategy that this oracle does not know; the message lists the known ones.
-    """
-    return _load(name)(strategy)

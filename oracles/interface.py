@@ -26,6 +26,13 @@ from oracles.trees import Trees
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
 N_STEPS = 3
 
+# What step_scores answers: for arc_standard shift, reduce_left, reduce_right, None where a step is not applicable; for the
+# other systems {move: score} of the applicable moves.
+StepScores = tuple[int | None, int | None, int | None] | dict[str, int]
+
+# No such node, in arrays of nodes.
+NO_NODE = -1
+
 # The score of a step that is not applicable. Far below any real score, and two of them still fit in 16 bits.
 NOT_APPLICABLE = -10000
 
@@ -50,22 +57,42 @@ class NonProjectiveGoldError(ValueError):
 
 
 class BoundOracle(ABC):
-    """An oracle with everything computed that depends on the gold trees alone."""
+    """An oracle with everything computed that depends on the gold trees alone.
+
+    Attributes:
+        gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
+            own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+    """
+
+    gold_weight: int = 1
+
+    needs_children: ClassVar[bool] = False  # whether the scores depend on the arcs made so far
 
     @abstractmethod
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Scores the steps of a batch of configurations; several may belong to one sentence.
+        """Scores the moves of a batch of configurations; several may belong to one sentence.
 
         Args:
             sentences: int32[batch], numbers of the bound trees.
             stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
             stack_sizes: int32[batch], k + 1.
             buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
+            children: int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there
+                is none; only if ``needs_children``.
+            buffers: int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its
+                entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
 
         Returns:
-            int16[batch, 3]: scores of shift, reduce_left, reduce_right; NOT_APPLICABLE where a step is not applicable.
+            int16[batch, moves], int32 under ``ties``: a column for each move of the system (arc-standard: shift, reduce_left,
+            reduce_right); NOT_APPLICABLE where a move is not applicable.
         """
 
 
@@ -73,12 +100,17 @@ class Oracle(ABC):
     """A way to calculate optimal steps. Subclasses say of themselves what they need and cost."""
 
     name: ClassVar[str]
+    system: ClassVar[str] = "arc_standard"  # the transition system whose moves it scores
+    move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
+    alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
-    strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)
+    strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)  # the first is the default
     complexity: ClassVar[str]  # of one configuration, n = k + m
     source: ClassVar[str]  # paper and section
 
-    def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT) -> None:
+    def __init__(self, strategy: Strategy | str | None = None) -> None:
+        if strategy is None:
+            strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
             raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
@@ -91,10 +123,8 @@ class Oracle(ABC):
             NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.
         """
         if self.needs_projective_gold and not trees.projective.all():
-            from oracles import names  # the registry imports this module
-
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = ", ".join(names(any_gold=True))
+            able = ", ".join(self.alternatives) or f"none of {self.system} is exact then"
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"
@@ -104,9 +134,7 @@ class Oracle(ABC):
     @abstractmethod
     def _bind(self, trees: Trees) -> BoundOracle: ...
 
-    def step_scores(
-        self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]
-    ) -> tuple[int | None, int | None, int | None]:
+    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> StepScores:
         """Scores the steps of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
@@ -115,7 +143,8 @@ class Oracle(ABC):
             buffer: the tokens b..n.
 
         Returns:
-            The scores of (shift, reduce_left, reduce_right); None where the step is not applicable.
+            arc_standard: the scores of (shift, reduce_left, reduce_right); None where the step is not applicable. The
+            other systems: {move: score} of the applicable moves.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
@@ -133,5 +162,7 @@ class Oracle(ABC):
             np.asarray([len(stack)], np.int32),
             np.asarray([front], np.int32),
         )[0]
+        if self.move_names:
+            return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
         return shift, left, right

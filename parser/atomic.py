@@ -1,20 +1,29 @@
-"""Writing so that a reader, or a run that was killed, never meets half a file: first a temporary name, then a rename."""
+"""Writing so that a reader, or a run that was killed, never meets half a file: first a temporary name, then a rename.
+
+Temporary names are ``.NAME.TOKEN.tmp`` and ``.NAME.TOKEN.old``. The token is random: two processes never meet in one name, even
+where process ids repeat. What a killed process leaves behind, remove_leftovers() removes.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+_TOKEN_BYTES = 8
+_LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path beside ``path`` to write a file to; renames it at the end, removes it upon an error."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _beside(path, "tmp")
     try:
         yield temporary
         os.replace(temporary, path)
@@ -25,8 +34,7 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """The same for a folder. An older one at ``path`` stays in place until the new one is whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    older = path.with_name(f".{path.name}.{os.getpid()}.old")
+    temporary, older = _beside(path, "tmp"), _beside(path, "old")
     temporary.mkdir(parents=True)
     try:
         yield temporary
@@ -38,7 +46,28 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(older, ignore_errors=True)
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Removes the temporary files and folders of dead processes. To be called by the one process that writes to the folder.
+
+    An older folder comes back if its process died between moving it away and moving the new one in.
+    """
+    for path in list(folder.iterdir()):
+        found = _LEFTOVER.fullmatch(path.name)
+        if found is None:
+            continue
+        if found[2] == "old" and not (folder / found[1]).exists():
+            os.replace(path, folder / found[1])
+        elif path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Writes a value as indented JSON, one line at the end, atomically."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(_TOKEN_BYTES)}.{ending}")

@@ -8,7 +8,7 @@ parsing needs: no training data, no gensim, and nothing that is unpickled or tha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,17 +18,16 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from parser import transitions
 from parser.atomic import replacing_folder, write_json
 from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape, new_classifier
 from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabulary import Columns, Sentences, Vocabularies, Vocabulary
-from parser.decoding.greedy import GreedyParser
-from parser.decoding.lockstep import Parses
+from parser.data.vocabulary import Sentences, Vocabularies, Vocabulary
 from parser.model_formats import FORMAT, FORMATS, upgrade
-from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.features import FeatureTable, Slot
+from parser.transitions.system import TransitionSystem
 from parser.versions import versions
 
 _T = TypeVar("_T")
@@ -53,6 +52,7 @@ class Model:
         slots: the feature slots.
         shape: how the classifier is built.
         classifier: its weights.
+        system: the transition system over these relations.
     """
 
     vocabularies: Vocabularies
@@ -60,10 +60,9 @@ class Model:
     slots: list[Slot]
     shape: ClassifierShape
     classifier: Classifier
+    system: TransitionSystem
 
     def __post_init__(self) -> None:
-        symbols = self.relations.symbols
-        self.system = ArcStandard(len(symbols), symbols.index(UD_ROOT) if UD_ROOT in symbols else None)
         self.table = FeatureTable(self.slots, self.classifier.tokens.attributes)
 
     @classmethod
@@ -73,11 +72,20 @@ class Model:
         relations: Vocabulary,
         slots: list[Slot],
         shape: ClassifierShape,
+        system: str = "arc_standard",
+        options: Mapping[str, int] | None = None,
     ) -> Model:
-        """A model with fresh weights, drawn from torch's global generator."""
-        n_actions = ArcStandard(len(relations.symbols)).n_actions
-        classifier = new_classifier(shape, slots, vocabularies, relations, n_actions)
-        return cls(vocabularies, relations, slots, shape, classifier)
+        """A model with fresh weights, drawn from torch's global generator.
+
+        Args:
+            vocabularies, relations, slots, shape: see the class.
+            system: the name of the transition system.
+            options: of the transition system, such as its degree.
+        """
+        root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
+        parses_with = transitions.create(system, len(relations.symbols), root_relation, **(options or {}))
+        classifier = new_classifier(shape, slots, vocabularies, relations, parses_with.n_outputs)
+        return cls(vocabularies, relations, slots, shape, classifier, parses_with)
 
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
@@ -88,6 +96,7 @@ class Model:
         settings = {
             "format": FORMAT,
             "transition_system": self.system.name,
+            **({"transition_options": self.system.options} if self.system.options else {}),
             "slots": [str(slot) for slot in self.slots],
             "classifier": asdict(self.shape),
         }
@@ -112,14 +121,6 @@ class Model:
                 return self.classifier(torch.from_numpy(features).to(device), vectors).cpu().numpy()
 
         return score
-
-    def greedy_parser(self, threads: int = 1) -> GreedyParser:
-        """A parser with the weights as they are now."""
-        return GreedyParser(self.classifier, self.shape.activation, self.system, self.table, threads)
-
-    def parse(self, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
-        """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
-        return self.greedy_parser(threads).parse(self.vocabularies.encode(sentences), single_root=single_root)
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
@@ -157,7 +158,8 @@ class Model:
                 Vocabulary(vocabularies["relations"]),
             ),
         )
-        model = _fields(folder / SETTINGS, lambda: cls.new(Vocabularies(attributes), relations, slots, shape))
+        system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
+        model = _fields(folder / SETTINGS, lambda: cls.new(Vocabularies(attributes), relations, slots, shape, system, options))
         try:
             model.classifier.load_state_dict(tensors)
         except RuntimeError as error:

@@ -117,18 +117,19 @@ class SecondPass:
     target: str = MISSING
     start_from_first_pass: bool = MISSING
     examples: str = MISSING
-    walk_every: int = MISSING
+    explore_every: int = MISSING
     policy: str = MISSING
     follow: float = MISSING
 
 
 @dataclass
 class Column:
-    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second."""
+    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
 
     first_pass: str = MISSING
     second_pass: str | None = MISSING
     oracle: str = MISSING
+    ties: str | None = None
 
 
 @dataclass
@@ -137,11 +138,14 @@ class Settings:
 
     treebank: TreebankFiles = field(default_factory=TreebankFiles)
     table7: dict[str, Column] = field(default_factory=dict)
-    column: int = MISSING
+    column: int | None = MISSING
     recipe: str = MISSING
+    system: str = MISSING
+    degree: int | None = None
     model: str = MISSING
     oracle: str = MISSING
     strategy: str = MISSING
+    ties: str | None = None
     projectivization: str = MISSING
     seed: int = MISSING
     device: str = MISSING
@@ -158,6 +162,11 @@ class Settings:
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+
+
+def system_options(settings: Settings) -> dict[str, int]:
+    """What the transition system and its oracles are made with besides the relations."""
+    return {} if settings.degree is None else {"degree": settings.degree}
 
 
 def register() -> None:

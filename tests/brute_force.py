@@ -6,7 +6,7 @@ about 8 tokens. A configuration is ``(stack, front)``: the stack as a tuple, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
 
@@ -20,10 +20,13 @@ Scores = tuple[int | None, int | None, int | None]
 
 
 class StepScores:
-    """Scores of steps for one gold tree under one strategy; remembers what it has searched."""
+    """Scores of steps for one gold tree under one strategy; remembers what it has searched.
 
-    def __init__(self, heads: Sequence[int], strategy: str) -> None:
-        self.heads = [-1, *heads]
+    ``weight`` says what the edge from a head to a child counts; 1 if it is gold, unless told otherwise.
+    """
+
+    def __init__(self, heads: Sequence[int], strategy: str, weight: Callable[[int, int], int] | None = None) -> None:
+        self.weight = weight or (lambda head, child: int(heads[child - 1] == head))
         self.n = len(heads)
         self.strategy = strategy
         self.best_of: dict[tuple, int] = {}
@@ -38,7 +41,7 @@ class StepScores:
         return scores[0], scores[1], scores[2]
 
     def _best(self, stack: tuple, states: tuple, front: int) -> int:
-        """Most gold edges that can still be made from here on."""
+        """The most that can still be made from here on."""
         key = (stack, states, front)
         if key not in self.best_of:
             values = [edge + self._best(*after) for _, edge, after in self._steps(stack, states, front)]
@@ -46,17 +49,17 @@ class StepScores:
             self.best_of[key] = 0 if final else max(values)
         return self.best_of[key]
 
-    def _steps(self, stack: tuple, states: tuple, front: int) -> Iterator[tuple[int, bool, tuple]]:
-        """All allowed steps: (number of the step, whether its edge is gold, configuration after it)."""
+    def _steps(self, stack: tuple, states: tuple, front: int) -> Iterator[tuple[int, int, tuple]]:
+        """All allowed steps: (number of the step, what its edge counts, configuration after it)."""
         if front <= self.n:
-            yield 0, False, ((*stack, front), (*states, RESTRICTED), front + 1)
+            yield 0, 0, ((*stack, front), (*states, RESTRICTED), front + 1)
         if len(stack) >= 2 and states[-2] != NO_RIGHT_CHILD:
             head, child = stack[-2:]
-            yield 1, self.heads[child] == head, (stack[:-1], (*states[:-2], self._takes_right(states[-2])), front)
+            yield 1, self.weight(head, child), (stack[:-1], (*states[:-2], self._takes_right(states[-2])), front)
         if len(stack) >= 3 and states[-1] != NO_LEFT_CHILD:
             child, head = stack[-2:]
             after = ((*stack[:-2], head), (*states[:-2], self._takes_left(states[-1])), front)
-            yield 2, self.heads[child] == head, after
+            yield 2, self.weight(head, child), after
 
     def _takes_right(self, state: int) -> int:
         return NO_LEFT_CHILD if state == RESTRICTED and self.strategy.endswith("left_before_right") else state

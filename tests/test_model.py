@@ -15,6 +15,7 @@ import torch
 from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
 from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.decoding.parsers import parse
 from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from parser.transitions.features import slots_of
 from tests.toy import ROOT, sentence, write_conllu
@@ -43,7 +44,7 @@ def model(sentences) -> Model:
 def test_a_saved_model_parses_as_before(model, sentences, tmp_path):
     model.save(tmp_path / "model")
     again = Model.load(tmp_path / "model")
-    before, after = model.parse(sentences), again.parse(sentences)
+    before, after = parse(model, sentences), parse(again, sentences)
     np.testing.assert_array_equal(before.heads, after.heads)
     np.testing.assert_array_equal(before.relations, after.relations)
     assert again.shape == model.shape
@@ -62,7 +63,7 @@ def test_saving_replaces_an_older_model_and_leaves_nothing_behind(model, tmp_pat
 
 
 def test_the_result_is_a_valid_tree_with_one_root(model, sentences):
-    parses = model.parse(sentences)
+    parses = parse(model, sentences)
     root = model.relations.symbols.index("root")
     for start, end in zip(parses.offsets, parses.offsets[1:], strict=False):
         heads, relations = parses.heads[start + 1 : end], parses.relations[start + 1 : end]

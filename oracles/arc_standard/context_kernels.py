@@ -1,9 +1,12 @@
 """The compiled part of context_rows: see there for what the rows mean.
 
-A sentence of n tokens takes entries_of_sentence(n) entries of the arena: its chart (R, L and IL, see context_chart.py),
-and for each depth d of the stack a slot of _SLOT rows of n + 1 columns: OR_d, OL_{d+1} and the maxima of these over all
-depths up to this one. With the maxima a new row looks at the gold children on the stack alone, not at all elements of the
-stack: between two gold children LS is constant, and below them it is larger.
+A sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see vector_chart.py),
+for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1} and the maxima of these over all depths up
+to this one), and under ``ties`` the weights of its edges. With the maxima a new row looks at the elements of the stack alone
+that are worth an edge from s_d, not at all of them: between two of these LS is constant, and below them it is larger.
+
+The kernels are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of int32, where
+``edges`` are a table of weights (edge_weights.py). Arrays below are of the arena's type where none is named.
 """
 
 from __future__ import annotations
@@ -11,76 +14,77 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_chart import block_start, fill_chart, row_start, row_width, triangle_size
-from oracles.arc_standard.context_memory import place
+from oracles.arc_standard.steps import ANY, RIGHT_BEFORE_LEFT, STRICT
+from oracles.charts.arena import place
+from oracles.charts.vector_chart import block_start, fill_chart, row_start, row_width, triangle_size
+from oracles.edge_weights import edges_of, negative_infinity, weight
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT
-from oracles.projectivization.sentence_chart import NEGATIVE_INFINITY
-
-LEFT_BEFORE_RIGHT, STRICT, RIGHT_BEFORE_LEFT, ANY = range(4)
 
 _OR, _OL, _BEST_OR, _BEST_OL = range(4)
 _SLOT = 4
 
 
 @njit(cache=True, nogil=True)
-def entries_of_sentence(n):
-    """int16 entries that a sentence of n tokens takes in the arena; also for int64[sentences]."""
-    return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n)
+def entries_of_sentence(n, ties=False):
+    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights; also for int64[sentences]."""
+    return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
 
 
 @njit(cache=True, nogil=True)
 def _raise_to(target, source, gain):
     """target = max(target, source + gain), entry by entry."""
     for x in range(len(target)):
-        target[x] = max(target[x], np.int16(source[x] + gain))
+        target[x] = max(target[x], target.dtype.type(source[x] + gain))
 
 
 @njit(cache=True, nogil=True)
-def _begin_row(heads, stack, d, first, takes_left, slots, below, outside, half):
+def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
     """What the row of s_d takes from the rows of s_0..s_{d-1}: H_d, and the part of OR_d where s_d is reduced at once.
 
     Args:
-        heads: int32[n + 1].
+        edges: what ``weight`` reads.
         stack: int32[> d].
         d: the depth, from 0.
         first: the first column, front - 1.
         takes_left: whether s_d may take left children.
-        slots: int16[_SLOT * depths, width], the kept rows; those of depths below d - 1 are read.
-        below: int16[_SLOT, width], the rows of depth d - 1; not read if d = 0.
-        outside, half: int16[>= width], the results.
+        slots: [_SLOT * depths, width], the kept rows; those of depths below d - 1 are read.
+        below: [_SLOT, width], the rows of depth d - 1; not read if d = 0.
+        outside, half: [>= width], the results.
     """
-    n = len(heads) - 1
+    n = len(edges) - 1
     width = row_width(n)
     begin = block_start(first)
     if d == 0:
-        outside[begin:width] = NEGATIVE_INFINITY
-        half[begin:width] = NEGATIVE_INFINITY
+        outside[begin:width] = negative_infinity(outside)
+        half[begin:width] = negative_infinity(half)
         outside[n] = 0
         return
+    kind = outside.dtype.type
     node = stack[d]
-    head = heads[node]
-    gain = np.int16(head == stack[d - 1])
+    gain = weight(edges, stack[d - 1], node)
     if not takes_left:
         for y in range(begin, width):
-            outside[y] = np.int16(below[_OR, y] + gain)
+            outside[y] = kind(below[_OR, y] + gain)
             half[y] = below[_OL, y]
         return
     for y in range(begin, width):
-        outside[y] = max(below[_BEST_OR, y], np.int16(below[_OR, y] + gain))
+        outside[y] = max(below[_BEST_OR, y], kind(below[_OR, y] + gain))
         half[y] = below[_BEST_OL, y]
-    gain = np.int16(0)
+    gain = kind(0)
     for i in range(d - 1, -1, -1):
-        if i < d - 1 and stack[i] == head:
-            _raise_to(outside[begin:width], slots[_SLOT * i + _OR, begin:width], np.int16(gain + 1))
-        if heads[stack[i]] == node:
-            gain += np.int16(1)
+        as_child = weight(edges, stack[i], node)
+        if i < d - 1 and as_child > 0:
+            _raise_to(outside[begin:width], slots[_SLOT * i + _OR, begin:width], kind(gain + as_child))
+        as_head = weight(edges, node, stack[i])
+        if as_head > 0:
+            gain = kind(gain + as_head)
             # s_i is a left child now, so i >= 1 and there is a row below it.
             _raise_to(outside[begin:width], slots[_SLOT * (i - 1) + _BEST_OR, begin:width], gain)
             _raise_to(half[begin:width], slots[_SLOT * (i - 1) + _BEST_OL, begin:width], gain)
 
 
 @njit(cache=True, nogil=True)
-def _finish_two_rows(heads, node, first, takes_right, right, left, outside, half, whole, buffer):
+def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
     """The rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
 
     The inner loops stand here in full, over both rows at once: slices and array arguments are counted references, which
@@ -89,23 +93,24 @@ def _finish_two_rows(heads, node, first, takes_right, right, left, outside, half
     token are 0, so nothing is added to it.
 
     Args:
-        heads: int32[n + 1].
+        edges: what ``weight`` reads.
         node: the stack element.
         first: the first column.
         takes_right: whether it may take right children in the second row.
         right, left: R and L.
-        outside: int16[2, >= width], what _begin_row found, and the result OR.
-        half: int16[2, >= width], H.
-        whole: int16[2, >= width], the result Z, from column first + 1 on.
-        buffer: int16[2, >= width], working space for B.
+        outside: [2, >= width], what _begin_row found, and the result OR.
+        half: [2, >= width], H.
+        whole: [2, >= width], the result Z, from column first + 1 on.
+        buffer: [2, >= width], working space for B.
     """
-    n = len(heads) - 1
+    n = len(edges) - 1
     width = row_width(n)
     end = np.uintp(width)
-    head = heads[node]
+    kind = outside.dtype.type
+    lowest = negative_infinity(outside)
     for x in range(block_start(first), width):
-        buffer[0, x] = buffer[1, x] = NEGATIVE_INFINITY
-    last_0 = last_1 = np.int16(NEGATIVE_INFINITY)
+        buffer[0, x] = buffer[1, x] = lowest
+    last_0 = last_1 = lowest
     row_after = after = np.uintp(0)  # of column y + 1
     for y in range(n, first - 1, -1):
         here_0 = max(outside[0, y], last_0)
@@ -113,8 +118,8 @@ def _finish_two_rows(heads, node, first, takes_right, right, left, outside, half
         if y < n:
             for x in range(after, end):
                 part = left[row_after + x]
-                here_0 = max(here_0, np.int16(part + buffer[0, x]))
-                here_1 = max(here_1, np.int16(part + buffer[1, x]))
+                here_0 = max(here_0, kind(part + buffer[0, x]))
+                here_1 = max(here_1, kind(part + buffer[1, x]))
             buffer[0, y + 1] = last_0
             buffer[1, y + 1] = last_1
         if y > first:
@@ -124,14 +129,14 @@ def _finish_two_rows(heads, node, first, takes_right, right, left, outside, half
             z_1 = here_1
             for x in range(begin, end):
                 part = right[row + x]
-                z_0 = max(z_0, np.int16(part + outside[0, x]))
-                z_1 = max(z_1, np.int16(part + outside[1, x]))
-            gold = np.int16(heads[y] == node)
+                z_0 = max(z_0, kind(part + outside[0, x]))
+                z_1 = max(z_1, kind(part + outside[1, x]))
+            gold = weight(edges, node, y)
             whole[0, y] = z_0 + gold
-            whole[1, y] = z_1 + gold if takes_right else NEGATIVE_INFINITY
-            gold = np.int16(head == y)
-            last_0 = max(whole[0, y], np.int16(half[0, y] + gold))
-            last_1 = max(whole[1, y], np.int16(half[1, y] + gold))
+            whole[1, y] = z_1 + gold if takes_right else lowest
+            gold = weight(edges, y, node)
+            last_0 = max(whole[0, y], kind(half[0, y] + gold))
+            last_1 = max(whole[1, y], kind(half[1, y] + gold))
             row_after = row
             after = begin
         outside[0, y] = here_0
@@ -139,50 +144,51 @@ def _finish_two_rows(heads, node, first, takes_right, right, left, outside, half
 
 
 @njit(cache=True, nogil=True)
-def _finish_slot(heads, node, first, right, left, left_arc, half, buffer, below, slot):
+def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below, slot):
     """Fills a kept slot, of which _begin_row has begun OR; O(n^2). As _finish_two_rows, but one row, and OL too.
 
     Args:
-        heads: int32[n + 1].
+        edges: what ``weight`` reads.
         node: the stack element s_d that the slot belongs to.
         first: the first column.
         right, left, left_arc: R, L and IL.
-        half: int16[>= width], H.
-        buffer: int16[>= width], working space for B.
-        below: int16[_SLOT, width], the slot below; ``slot`` itself if there is none.
-        slot: int16[_SLOT, width], the result.
+        half: [>= width], H.
+        buffer: [>= width], working space for B.
+        below: [_SLOT, width], the slot below; ``slot`` itself if there is none.
+        slot: [_SLOT, width], the result.
     """
-    n = len(heads) - 1
+    n = len(edges) - 1
     width = row_width(n)
     end = np.uintp(width)
-    head = heads[node]
+    kind = slot.dtype.type
+    lowest = negative_infinity(slot)
     is_lowest = node == 0
     for x in range(block_start(first), width):
-        buffer[x] = slot[_OL, x] = NEGATIVE_INFINITY
-    last = last_left = np.int16(NEGATIVE_INFINITY)
+        buffer[x] = slot[_OL, x] = lowest
+    last = last_left = lowest
     row_after = after = np.uintp(0)
     for y in range(n, first - 1, -1):
         here = max(slot[_OR, y], last)
         if y < n:
             for x in range(after, end):
-                here = max(here, np.int16(left[row_after + x] + buffer[x]))
+                here = max(here, kind(left[row_after + x] + buffer[x]))
             buffer[y + 1] = last
         if y > first:
             row = np.uintp(row_start(y, width))
             begin = np.uintp(block_start(y))
             z = here
-            outer = np.int16(NEGATIVE_INFINITY)
+            outer = lowest
             for x in range(begin, end):
-                z = max(z, np.int16(right[row + x] + slot[_OR, x]))
-                outer = max(outer, np.int16(left_arc[row + x] + slot[_OL, x]))
-            z = np.int16(z + (heads[y] == node))
-            gold = np.int16(head == y)
-            last = max(z, np.int16(half[y] + gold))
+                z = max(z, kind(right[row + x] + slot[_OR, x]))
+                outer = max(outer, kind(left_arc[row + x] + slot[_OL, x]))
+            z = kind(z + weight(edges, node, y))
+            gold = weight(edges, y, node)
+            last = max(z, kind(half[y] + gold))
             outer = max(outer, z)
             if not is_lowest:
-                outer = max(outer, np.int16(below[_OL, y] + gold))
+                outer = max(outer, kind(below[_OL, y] + gold))
             if y < n:
-                outer = max(outer, np.int16(left_arc[row + np.uintp(y + 1)] + last_left))
+                outer = max(outer, kind(left_arc[row + np.uintp(y + 1)] + last_left))
                 slot[_OL, y + 1] = last_left
             last_left = outer
             row_after = row
@@ -200,23 +206,23 @@ def _finish_slot(heads, node, first, right, left, left_arc, half, buffer, below,
 
 
 @njit(cache=True, nogil=True)
-def _value_of_shift(heads, node, front, left, outside_left, whole):
+def _value_of_shift(edges, node, front, left, outside_left, whole):
     """The second term of OR of the stack top, without the left children that it would have taken before the shift.
 
     Args:
-        heads: int32[n + 1].
+        edges: what ``weight`` reads.
         node: the stack top s_k.
         front: the first node of the buffer, which is not empty.
         left: L.
-        outside_left, whole: int16[>= n + 1], OL_k and Z_k.
+        outside_left, whole: [>= n + 1], OL_k and Z_k.
     """
-    n = len(heads) - 1
+    n = len(edges) - 1
     row = row_start(front, row_width(n))
-    head = heads[node]
-    best = np.int16(NEGATIVE_INFINITY)
+    kind = whole.dtype.type
+    best = negative_infinity(whole)
     for y in range(front, n + 1):
-        outer = max(whole[y], np.int16(outside_left[y] + (head == y)))
-        best = max(best, np.int16(left[row + y] + outer))
+        outer = max(whole[y], kind(outside_left[y] + weight(edges, y, node)))
+        best = max(best, kind(left[row + y] + outer))
     return best
 
 
@@ -226,25 +232,27 @@ def _slot(slots, d):
 
 
 @njit(cache=True, nogil=True)
-def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_sizes, buffer_fronts):
+def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores a batch of configurations; see BoundOracle.score_batch.
 
     Args:
         all_heads, offsets: the trees, see Trees.
         memory: what _BoundContextRows keeps: arena, places, queue, ring, nodes, columns, depths.
-        strategy: one of the codes above.
+        strategy: one of the codes of steps.py.
+        levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
 
     Returns:
-        int16[batch, 3].
+        [batch, 3].
     """
     arena, places, queue, ring, all_nodes, all_columns, depths = memory
-    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
+    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, arena.dtype)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
     # Row 0 is the top above all others, for shift; row 1 is the top without its neighbour, for reduce_right.
-    outside = np.full((2, row_width(longest)), NEGATIVE_INFINITY, np.int16)
+    lowest = negative_infinity(arena)
+    outside = np.full((2, row_width(longest)), lowest, arena.dtype)
     half = outside.copy()
     whole = outside.copy()
     buffer = outside.copy()
@@ -261,14 +269,16 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
         front = buffer_fronts[row]
         stack[: k + 1] = stacks[row, : k + 1]
 
-        begin, new = place(s, entries_of_sentence(n), arena, places, queue, ring, depths)
+        entries = entries_of_sentence(n, len(levels) > 0)
+        begin, new = place(s, entries, arena, places, queue, ring, depths)
         size = triangle_size(n)
         right = arena[begin : begin + size]
         left = arena[begin + size : begin + 2 * size]
         left_arc = arena[begin + 2 * size : begin + 3 * size]
-        rows = arena[begin + 3 * size : begin + entries_of_sentence(n)]
+        rows = arena[begin + 3 * size : begin + 3 * size + _SLOT * (n + 1) * width]
+        edges = edges_of(heads, levels, arena[begin + 3 * size + len(rows) : begin + entries], new)
         if new:
-            fill_chart(heads, right, left, left_arc, rows)
+            fill_chart(edges, right, left, left_arc, rows)
         slots = rows.reshape((_SLOT * (n + 1), width))
 
         # Kept rows are those of the elements below the top.
@@ -280,8 +290,8 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
         while d < k:
             slot = _slot(slots, d)
             below = _slot(slots, max(d - 1, 0))
-            _begin_row(heads, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0])
-            _finish_slot(heads, stack[d], front - 1, right, left, left_arc, half[0], buffer[0], below, slot)
+            _begin_row(edges, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0])
+            _finish_slot(edges, stack[d], front - 1, right, left, left_arc, half[0], buffer[0], below, slot)
             nodes[d] = stack[d]
             columns[d] = front - 1
             d += 1
@@ -290,20 +300,20 @@ def score_batch(all_heads, offsets, memory, strategy, sentences, stacks, stack_s
         top = stack[k]
         below = _slot(slots, max(k - 1, 0))
         takes_left = strategy in (RIGHT_BEFORE_LEFT, ANY)
-        _begin_row(heads, stack, k, front - 1, takes_left, slots, below, outside[0], half[0])
+        _begin_row(edges, stack, k, front - 1, takes_left, slots, below, outside[0], half[0])
         if k >= 1:
-            scores[row, REDUCE_LEFT] = below[_OR, front - 1] + (heads[top] == stack[k - 1])
+            scores[row, REDUCE_LEFT] = below[_OR, front - 1] + weight(edges, stack[k - 1], top)
         if k >= 2:
-            gold = heads[stack[k - 1]] == top
+            gold = weight(edges, top, stack[k - 1])
             stack[k - 1] = top
-            _begin_row(heads, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
+            _begin_row(edges, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
         else:
-            outside[1, :width] = NEGATIVE_INFINITY
-            half[1, :width] = NEGATIVE_INFINITY
-        _finish_two_rows(heads, top, front - 1, takes_right, right, left, outside, half, whole, buffer)
+            outside[1, :width] = lowest
+            half[1, :width] = lowest
+        _finish_two_rows(edges, top, front - 1, takes_right, right, left, outside, half, whole, buffer)
         if k >= 2:
             scores[row, REDUCE_RIGHT] = outside[1, front - 1] + gold
         if front <= n:
             outside_left = below[_OL] if k > 0 else nothing
-            scores[row, SHIFT] = _value_of_shift(heads, top, front, left, outside_left, whole[0])
+            scores[row, SHIFT] = _value_of_shift(edges, top, front, left, outside_left, whole[0])
     return scores

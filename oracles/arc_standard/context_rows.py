@@ -12,7 +12,8 @@ stack is a prefix s_0..s_d, and what remains to be seen of the buffer is given b
 to the constituent that is still open. The values for prefix s_0..s_d, one for each y, are a row. When the parser shifts
 or reduces, only rows at the top of the stack change; all others are kept from step to step.
 
-Once per sentence, the chart (w(i,j) = 1 if token i is the gold head of j; i <= j):
+Once per sentence, the chart (w(i,j) = 1 if token i is the gold head of j, else 0; what else it may be under ``ties``, see
+edge_weights.py; "most gold edges" are then the greatest weight; i <= j):
 
     R[i,j]   most gold edges in a part of a tree headed by i that covers i..j
     L[i,j]   the same, headed by j
@@ -42,10 +43,10 @@ Only rows of elements below the top are kept, so a step of a walk makes at most 
 Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a walk needs three at most. A configuration
 unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
-Memory: 11 n^2 bytes per sentence, rows rounded up to blocks of 8. It is reserved when bound and taken when a sentence is
-first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the longest ago are
-forgotten, and computed anew when they return. So walk at most as many sentences at a time as fit (a gigabyte holds 150,000
-sentences of 20 tokens). A sentence that does not fit on its own is refused.
+Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, rows rounded up to blocks of 8. It is reserved when bound and taken
+when a sentence is first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the
+longest ago are forgotten, and computed anew when they return. So walk at most as many sentences at a time as fit (a gigabyte
+holds 150,000 sentences of 20 tokens). A sentence that does not fit on its own is refused.
 """
 
 from __future__ import annotations
@@ -55,25 +56,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.arc_standard.context_kernels import (
-    ANY,
-    LEFT_BEFORE_RIGHT,
-    RIGHT_BEFORE_LEFT,
-    STRICT,
-    entries_of_sentence,
-    score_batch,
-)
+from oracles.arc_standard.context_kernels import entries_of_sentence, score_batch
+from oracles.arc_standard.steps import CODES
+from oracles.edge_weights import GOLD_WEIGHT, levels_of
 from oracles.interface import BoundOracle, Oracle, Strategy
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
-
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: RIGHT_BEFORE_LEFT,
-    Strategy.ANY: ANY,
-}
 
 
 class ContextRows(Oracle):
@@ -81,6 +70,7 @@ class ContextRows(Oracle):
 
     Args:
         strategy: any of the four.
+        ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
         max_bytes: how much memory the rows and charts of all bound sentences may take.
     """
 
@@ -89,30 +79,35 @@ class ContextRows(Oracle):
     complexity: ClassVar[str] = "O(n^2), amortised along a walk"
     source: ClassVar[str] = "this project, from Nederhof 2019, Section 4"
 
-    def __init__(self, strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, strategy: Strategy | str | None = None, ties: str | None = None, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(strategy)
+        self.levels = levels_of(ties)
         self.max_bytes = max_bytes
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundContextRows(trees, self.strategy, self.max_bytes)
+        return _BoundContextRows(trees, self.strategy, self.levels, self.max_bytes)
 
 
 class _BoundContextRows(BoundOracle):
     """Remembers rows, so it answers one call at a time (threads wait for each other)."""
 
-    def __init__(self, trees: Trees, strategy: Strategy, max_bytes: int) -> None:
+    def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
         self.trees = trees
-        self.strategy = _CODES[strategy]
-        sizes = entries_of_sentence(trees.lengths.astype(np.int64))
-        room = max_bytes // np.dtype(np.int16).itemsize
+        self.strategy = CODES[strategy]
+        self.levels = levels
+        self.gold_weight = GOLD_WEIGHT if levels else 1
+        kind = np.dtype(np.int32 if levels else np.int16)
+        sizes = entries_of_sentence(trees.lengths.astype(np.int64), bool(levels))
+        room = max_bytes // kind.itemsize
         if len(sizes) and sizes.max() > room:
             s = int(sizes.argmax())
+            needed = kind.itemsize * sizes[s]
             raise ValueError(
-                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its rows take {2 * sizes[s]} bytes, and "
+                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its rows take {needed} bytes, and "
                 f"{max_bytes} are allowed; raise max_bytes, leave the sentence out, or use nederhof_cubic for it"
             )
         # Not touched here: the system hands out pages when they are first written to.
-        self.arena = np.empty(min(int(sizes.sum()), room), np.int16)
+        self.arena = np.empty(min(int(sizes.sum()), room), kind)
         self.places = np.full(len(trees), -1, np.int64)  # where in the arena a sentence is; -1 = nowhere
         self.queue = np.empty(len(trees), np.int32)  # the sentences in the arena in order of arrival, a ring
         self.ring = np.zeros(3, np.int64)  # first of the queue, its length, the next free entry of the arena
@@ -122,7 +117,13 @@ class _BoundContextRows(BoundOracle):
         self.lock = Lock()
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         with self.lock:
             return score_batch(
@@ -130,6 +131,7 @@ class _BoundContextRows(BoundOracle):
                 self.trees.offsets,
                 (self.arena, self.places, self.queue, self.ring, self.nodes, self.columns, self.depths),
                 self.strategy,
+                self.levels,
                 sentences,
                 stacks,
                 stack_sizes,

@@ -17,52 +17,26 @@ from numba import njit
 FOUND = -2
 
 
-@njit(cache=True)
-def children_and_internal_edges(all_heads, offsets):
-    """Facts of the sentences that ``critical_nodes`` wants, each packed like the heads.
-
-    Returns:
-        last_child: int32[total], the last gold child of a node, 0 if none.
-        previous: int32[total], the sibling before a node, 0 if none.
-        internal: int32[total], at b the number of gold edges inside the buffer b..n.
-    """
-    last_child = np.zeros(len(all_heads), np.int32)
-    previous = np.zeros(len(all_heads), np.int32)
-    internal = np.zeros(len(all_heads), np.int32)
-    for s in range(len(offsets) - 1):
-        start = offsets[s]
-        n = offsets[s + 1] - start - 1
-        for i in range(1, n + 1):
-            head = all_heads[start + i]
-            previous[start + i] = last_child[start + head]
-            last_child[start + head] = i
-            internal[start + min(i, head)] += 1
-        for b in range(n - 1, -1, -1):
-            internal[start + b] += internal[start + b + 1]
-    return last_child, previous, internal
-
-
 @njit(cache=True, nogil=True)
-def critical_nodes(heads, start, stack, k, front, facts, position):
+def critical_nodes(heads, start, stack, k, front, children, position):
     """int32[count]: the critical nodes of the buffer front..n, ascending.
 
     Args:
         heads: int32[n + 1] of a projective tree.
-        start: where the sentence begins in the facts.
+        start: where the sentence begins in ``children``.
         stack: int32[> k].
-        facts: see ``children_and_internal_edges``.
+        children: the GoldChildren.
         position: int32[> n], on entry -1 but for stack elements; on return FOUND for the nodes found.
     """
-    last_child, previous, _ = facts
     found = np.empty(len(heads) + 1 - front, np.int32)
     count = 0
     for p in range(k + 1):
-        child = last_child[start + stack[p]]
+        child = children.last[start + stack[p]]
         while child >= front:
             found[count] = child
             count += 1
             position[child] = FOUND
-            child = previous[start + child]
+            child = children.previous[start + child]
     for p in range(1, k + 1):
         node = heads[stack[p]]
         while node >= front and position[node] != FOUND:

@@ -36,20 +36,14 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Strategy
+from oracles.arc_standard.critical_nodes import critical_nodes
+from oracles.arc_standard.steps import CODES, after_step
+from oracles.gold_children import gold_children
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle
 from oracles.trees import Trees
 
 # No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
 _IMPOSSIBLE = 20000
-
-_LEFT_BEFORE_RIGHT, _STRICT, _RIGHT_BEFORE_LEFT, _ANY = range(4)
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: _LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: _STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: _RIGHT_BEFORE_LEFT,
-    Strategy.ANY: _ANY,
-}
 
 
 class GoldbergTabular(Oracle):
@@ -61,22 +55,28 @@ class GoldbergTabular(Oracle):
     source: ClassVar[str] = "Goldberg, Sartorio and Satta 2014, Section 4, Algorithm 1"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundGoldberg(trees, _CODES[self.strategy])
+        return _BoundGoldberg(trees, CODES[self.strategy])
 
 
 class _BoundGoldberg(BoundOracle):
     def __init__(self, trees: Trees, strategy: int) -> None:
         self.trees = trees
         self.strategy = strategy
-        self.facts = children_and_internal_edges(trees.heads, trees.offsets)
+        self.children = gold_children(trees.heads, trees.offsets)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         return _score_batch(
             self.trees.heads,
             self.trees.offsets,
-            self.facts,
+            self.children,
             self.strategy,
             sentences,
             stacks,
@@ -86,7 +86,7 @@ class _BoundGoldberg(BoundOracle):
 
 
 @njit(cache=True, nogil=True)
-def _score_batch(all_heads, offsets, facts, strategy, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stack_sizes, buffer_fronts):
     """Applies each applicable step and asks for the value of the configuration after it."""
     scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
     longest = 0
@@ -101,44 +101,32 @@ def _score_batch(all_heads, offsets, facts, strategy, sentences, stacks, stack_s
         front = buffer_fronts[row]
         for i in range(k + 1):
             stack[i] = stacks[row, i]
-        top = stack[k]
-
-        if front < end - start:
-            # The elements closed_from..closed_to take no left child; none if the second is -1.
-            closed_from = k if strategy == _LEFT_BEFORE_RIGHT else 0
-            closed_to = k if strategy in (_LEFT_BEFORE_RIGHT, _STRICT) else -1
-            stack[k + 1] = front
-            scores[row, SHIFT] = _value(heads, start, facts, stack, k + 1, front + 1, closed_from, closed_to, position)
-        if k >= 1:
-            gold = heads[top] == stack[k - 1]
-            closed_to = k - 1 if strategy == _STRICT else -1
-            scores[row, REDUCE_LEFT] = gold + _value(heads, start, facts, stack, k - 1, front, 0, closed_to, position)
-        if k >= 2:
-            gold = heads[stack[k - 1]] == top
-            stack[k - 1] = top
-            closed_to = k - 2 if strategy == _STRICT else -1
-            value = _value(heads, start, facts, stack, k - 1, front, 0, closed_to, position)
-            if strategy == _RIGHT_BEFORE_LEFT:
-                child = facts[0][start + top]
+        for step in range(N_STEPS):
+            new = after_step(step, strategy, stack, k, front, end - start - 1)
+            if not new.applicable:
+                continue
+            value = _value(heads, start, children, stack, new.k, new.front, new.closed_from, new.closed_to, position)
+            if not new.top_takes_right:
+                child = children.last[start + new.head]
                 while child >= front:
                     value -= 1
-                    child = facts[1][start + child]
-            scores[row, REDUCE_RIGHT] = gold + value
+                    child = children.previous[start + child]
+            scores[row, step] = value if step == SHIFT else value + (heads[new.child] == new.head)
     return scores
 
 
 @njit(cache=True, nogil=True)
-def _value(heads, start, facts, stack, k, front, closed_from, closed_to, position):
+def _value(heads, start, children, stack, k, front, closed_from, closed_to, position):
     """The most gold edges that can still be made from the stack[0..k] and the buffer front..n.
 
     ``position`` (int32[> n], all -1) maps a token to its place among the nodes while the call lasts.
     """
     for p in range(k + 1):
         position[stack[p]] = p
-    right_stack = critical_nodes(heads, start, stack, k, front, facts, position)
+    right_stack = critical_nodes(heads, start, stack, k, front, children, position)
     size = k + 1 + len(right_stack)
     head_at = np.empty(size, np.int32)
-    value = facts[2][start + front] if front < len(heads) else 0
+    value = children.edges_from[start + front] if front < len(heads) else 0
     for x in range(len(right_stack)):
         position[right_stack[x]] = k + 1 + x
     for x in range(len(right_stack)):

@@ -6,12 +6,12 @@ below the top, s = the top or a buffer node. A node that is still a bare p has n
 from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow twin of this
 module, a grammar written as in the paper, is oracles.tabular.
 
-Three ways to the same numbers, tried in this order:
+Three ways to the same numbers, tried in this order (under ``ties`` the last one alone, see edge_weights.py):
 
 1. Projective gold tree, ``drop_non_critical``: only the critical buffer nodes enter the chart. Section 4 shows that,
    for projective trees, the gold edges of the others to buffer nodes never have to be given up. O(n^3) in the critical nodes.
 2. ``share_chart``: constituents inside the buffer come from a chart of the sentence, filled once by bind();
-   oracles.projectivization.sentence_chart. O(k m^2) per configuration.
+   oracles.charts.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).
 
 The strategies, as restrictions on the configuration after the step:
@@ -37,21 +37,16 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges, critical_nodes
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, SHIFT, BoundOracle, Oracle, Strategy
-from oracles.projectivization.sentence_chart import NEGATIVE_INFINITY, best_sum, pack_sentence_charts, value_with_chart
+from oracles.arc_standard.critical_nodes import critical_nodes
+from oracles.arc_standard.steps import CODES, after_step
+from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
+from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
+from oracles.gold_children import gold_children
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Strategy
 from oracles.trees import Trees
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
 MAX_CHART_BYTES = 256 * 2**20
-
-_LEFT_BEFORE_RIGHT, _STRICT, _RIGHT_BEFORE_LEFT, _ANY = range(4)
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: _LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: _STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: _RIGHT_BEFORE_LEFT,
-    Strategy.ANY: _ANY,
-}
 
 
 class NederhofCubic(Oracle):
@@ -59,6 +54,7 @@ class NederhofCubic(Oracle):
 
     Args:
         strategy: which computations count.
+        ties: "nearest_ancestor", or None (the same as "none"); see edge_weights.py.
         drop_non_critical: leave non-critical buffer nodes out where the gold tree is projective.
         share_chart: elsewhere, compute the constituents inside the buffer once per sentence. Both off = from nothing.
     """
@@ -71,52 +67,83 @@ class NederhofCubic(Oracle):
     def __init__(
         self,
         strategy: Strategy | str = Strategy.LEFT_BEFORE_RIGHT,
+        ties: str | None = None,
         drop_non_critical: bool = True,
         share_chart: bool = True,
     ) -> None:
         super().__init__(strategy)
+        self.levels = levels_of(ties)
         self.drop_non_critical = drop_non_critical
         self.share_chart = share_chart
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundCubic(trees, _CODES[self.strategy], self.drop_non_critical, self.share_chart)
+        return _BoundCubic(trees, CODES[self.strategy], self.levels, self.drop_non_critical, self.share_chart)
 
 
 class _BoundCubic(BoundOracle):
-    def __init__(self, trees: Trees, strategy: int, drop_non_critical: bool, share_chart: bool) -> None:
+    def __init__(
+        self, trees: Trees, strategy: int, levels: tuple[int, ...], drop_non_critical: bool, share_chart: bool
+    ) -> None:
         self.trees = trees
         self.strategy = strategy
+        self.levels = levels
+        self.gold_weight = GOLD_WEIGHT if levels else 1
+        if levels:
+            # Both rely on edges that are not gold weighing nothing.
+            drop_non_critical = share_chart = False
         self.drops = trees.projective if drop_non_critical else np.zeros(len(trees), np.bool_)
-        self.sentence_facts = children_and_internal_edges(trees.heads, trees.offsets)
+        self.children = gold_children(trees.heads, trees.offsets)
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
-        return _score_batch(
+        scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
+        _score_batch(
             self.trees.heads,
             self.trees.offsets,
             self.drops,
-            self.sentence_facts,
+            self.children,
             self.charts,
             self.chart_offsets,
             self.strategy,
+            self.levels,
             sentences,
             stacks,
             stack_sizes,
             buffer_fronts,
+            scores,
         )
+        return scores
 
 
 @njit(cache=True, nogil=True)
 def _score_batch(
-    all_heads, offsets, drops, facts, charts, chart_offsets, strategy, sentences, stacks, stack_sizes, buffer_fronts
+    all_heads,
+    offsets,
+    drops,
+    children,
+    charts,
+    chart_offsets,
+    strategy,
+    levels,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
+    scores,
 ):
     """Applies each applicable step and asks for the value of the configuration after it."""
-    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
-    space = np.empty((3, 32, 32), np.int16)
+    space = np.empty((3, 32, 32), scores.dtype)
     work = np.empty((5, 32), np.int16)
+    table = np.empty(0, np.int32)
     position = np.full(32, -1, np.int32)
     after = np.empty(32, np.int32)  # the stack after the step
     takes_left = np.ones(32, np.bool_)
@@ -125,79 +152,61 @@ def _score_batch(
         start = offsets[sentence]
         heads = all_heads[start : offsets[sentence + 1]]
         n = len(heads) - 1
+        if len(levels) > 0 and len(heads) ** 2 > len(table):
+            table = np.empty(len(heads) ** 2, np.int32)
         if n + 2 > len(after):
             size = max(n + 2, min(2 * len(after), 10000))
-            space = np.empty((3, size, size), np.int16)
+            space = np.empty((3, size, size), scores.dtype)
             work = np.empty((5, size), np.int16)
             position = np.full(size, -1, np.int32)
             after = np.empty(size, np.int32)
             takes_left = np.ones(size, np.bool_)
+        edges = edges_of(heads, levels, table, True)
         chart = charts[chart_offsets[sentence] : chart_offsets[sentence + 1]]
         stack = stacks[row]
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
-        top = stack[k]
+        after[: k + 1] = stack[: k + 1]
         for step in range(N_STEPS):
-            after[: k + 1] = stack[: k + 1]
-            takes_left[: k + 1] = strategy != _STRICT
-            top_takes_right = True
-            edge = 0
-            if step == SHIFT:
-                if front > n:
-                    continue
-                new_k, new_front = k + 1, front + 1
-                after[new_k] = front
-                takes_left[new_k] = True
-                takes_left[k] = strategy in (_RIGHT_BEFORE_LEFT, _ANY)
-            elif step == REDUCE_LEFT:
-                if k < 1:
-                    continue
-                new_k, new_front = k - 1, front
-                edge = heads[top] == stack[k - 1]
-            else:
-                if k < 2:
-                    continue
-                new_k, new_front = k - 1, front
-                after[new_k] = top
-                takes_left[new_k] = True
-                edge = heads[stack[k - 1]] == top
-                top_takes_right = strategy != _RIGHT_BEFORE_LEFT
+            new = after_step(step, strategy, after, k, front, n)
+            if not new.applicable:
+                continue
+            takes_left[: new.k + 1] = True
+            takes_left[new.closed_from : new.closed_to + 1] = False
+            right = new.top_takes_right
             if len(chart):
-                value = value_with_chart(heads, after, new_k, new_front, chart, takes_left, top_takes_right, space[0], work)
+                value = value_with_chart(heads, after, new.k, new.front, chart, takes_left, right, space[0], work)
             else:
+                drop = drops[sentence]
                 value = _value_from_nothing(
-                    heads, start, after, new_k, new_front, drops[sentence], facts, takes_left, top_takes_right, position, space
+                    heads, edges, start, after, new.k, new.front, drop, children, takes_left, right, position, space
                 )
-            scores[row, step] = edge + value
-    return scores
+            scores[row, step] = value if step == SHIFT else value + weight(edges, new.head, new.child)
 
 
 @njit(cache=True, nogil=True)
-def _value_from_nothing(heads, start, stack, k, front, drop, facts, takes_left, top_takes_right, position, space):
+def _value_from_nothing(heads, edges, start, stack, k, front, drop, children, takes_left, top_takes_right, position, space):
     """Value of a configuration by a chart over the stack and the buffer, or over its critical nodes if ``drop``.
 
-    ``position`` (int32[> n], all -1) maps a token to its position in the chart while the call lasts.
+    ``edges`` is what ``weight`` reads; ``position`` (int32[> n], all -1) maps a token to its position in the chart while the
+    call lasts.
     """
     n = len(heads) - 1
     for p in range(k + 1):
         position[stack[p]] = p
     if drop:
-        buffer = critical_nodes(heads, start, stack, k, front, facts, position)
+        buffer = critical_nodes(heads, start, stack, k, front, children, position)
     else:
         buffer = np.arange(front, n + 1).astype(np.int32)
     for x in range(len(buffer)):
         position[buffer[x]] = k + 1 + x
-    size = k + 1 + len(buffer)
-    head_at = np.empty(size, np.int32)
-    for p in range(size):
-        head = heads[stack[p] if p <= k else buffer[p - k - 1]]
-        head_at[p] = position[head] if head >= 0 else -1
-    value = _best_derivation(head_at, k, takes_left, top_takes_right, space[0], space[1], space[2])
+    among = _edges_between(edges, np.concatenate((stack[: k + 1], buffer)), position)
+    value = _best_derivation(among, k, takes_left, top_takes_right, space[0], space[1], space[2])
     if drop:
         # The chart counts the gold edges between critical nodes; all other ones inside the buffer are kept anyway.
-        value += facts[2][start + front] if front <= n else 0
-        for p in range(k + 1, size):
-            value -= head_at[p] > k
+        value += children.edges_from[start + front] if front <= n else 0
+        for x in range(len(buffer)):
+            value -= position[heads[buffer[x]]] > k
     for p in range(k + 1):
         position[stack[p]] = -1
     for x in range(len(buffer)):
@@ -206,39 +215,57 @@ def _value_from_nothing(heads, start, stack, k, front, drop, facts, takes_left, 
 
 
 @njit(cache=True, nogil=True)
-def _best_derivation(head_at, top, takes_left, top_takes_right, half, half_t, arc):
-    """Table 3 with the grammar of Table 4 over positions 0..len(head_at)-1, of which 0..top are the stack; cubic.
+def _edges_between(edges, nodes, position):
+    """What ``weight`` reads, for positions in a chart instead of tokens; nodes: int32[size], the token at each position."""
+    size = len(nodes)
+    if edges.ndim == 1:  # known when this is compiled
+        head_at = np.full(size, -1, np.int32)  # -1: not in the chart
+        for p in range(size):
+            if edges[nodes[p]] >= 0:
+                head_at[p] = position[edges[nodes[p]]]
+        return head_at
+    weights = np.empty((size, size), np.int32)
+    for p in range(size):
+        for q in range(size):
+            weights[p, q] = edges[nodes[p], nodes[q]]
+    return weights
+
+
+@njit(cache=True, nogil=True)
+def _best_derivation(edges, top, takes_left, top_takes_right, half, half_t, arc):
+    """Table 3 with the grammar of Table 4 over positions 0..len(edges)-1, of which 0..top are the stack; cubic.
 
     A position below ``top`` has two states. As P it is childless, which needs no table: its right half is itself alone.
     Its entries in ``half`` to the right are those of state S, so they exist from ``top`` on only.
 
     Args:
-        head_at: int32[size], the position of the gold head, -1 if it is not in the configuration.
+        edges: what ``weight`` reads, by positions.
         top: position of the stack top.
         takes_left: bool[> top], which stack elements may take left children.
         top_takes_right: whether the top may take right children.
-        half, half_t, arc: int16[>= size, >= size], working space; half_t is half transposed.
+        half, half_t, arc: [>= size, >= size], working space; half_t is half transposed.
     """
-    size = len(head_at)
+    size = len(edges)
+    lowest = negative_infinity(half)
     for j in range(top):
         half[j, j] = 0
         half_t[j, j] = 0
         for i in range(j - 1, -1, -1):
-            arc[i, j] = half[j, i + 1] + (head_at[j] == i)
+            arc[i, j] = half[j, i + 1] + weight(edges, i, j)
             # (S,_) -> P (P,_) and (S,_) -> P (S,_): from the stack a P takes childless left children only.
-            half[j, i] = half[j, i + 1] + (head_at[i] == j) if takes_left[j] else NEGATIVE_INFINITY
+            half[j, i] = half[j, i + 1] + weight(edges, j, i) if takes_left[j] else lowest
             half_t[i, j] = half[j, i]
     for j in range(top, size):
         half[j, j] = 0
         half_t[j, j] = 0
         for i in range(j - 1, -1, -1):
-            left_arc = head_at[i] == j
-            right_arc = head_at[j] == i
+            left_arc = weight(edges, j, i)
+            right_arc = weight(edges, i, j)
             if i >= top:
                 join = best_sum(half[i, i:j], half[j, i + 1 : j + 1])
                 arc[i, j] = join + right_arc
                 arc[j, i] = join + left_arc
-                best_left = NEGATIVE_INFINITY
+                best_left = lowest
             else:
                 as_p = half[j, i + 1]  # i is a P, and its neighbour reaches down to it
                 as_s = best_sum(half[i, top:j], half[j, top + 1 : j + 1])
@@ -246,13 +273,13 @@ def _best_derivation(head_at, top, takes_left, top_takes_right, half, half_t, ar
                 arc[j, i] = as_s + left_arc
                 best_left = as_p + left_arc
             if i == top and not top_takes_right:
-                half[i, j] = NEGATIVE_INFINITY
+                half[i, j] = lowest
             else:
                 half[i, j] = best_sum(arc[i, i + 1 : j + 1], half_t[j, i + 1 : j + 1])
             half_t[j, i] = half[i, j]
             if i > 0:
                 if j == top and not takes_left[top]:
-                    half[j, i] = NEGATIVE_INFINITY
+                    half[j, i] = lowest
                 else:
                     half[j, i] = max(best_left, best_sum(arc[j, i:j], half_t[i, i:j]))
                 half_t[i, j] = half[j, i]

@@ -49,8 +49,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.critical_nodes import children_and_internal_edges
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Strategy
+from oracles.arc_standard.steps import CODES, after_step
+from oracles.gold_children import gold_children
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Strategy
 from oracles.trees import Trees
 
 # What has become of chain(i); see above.
@@ -63,32 +64,30 @@ IMPOSSIBLE = -(2**20)
 _STACK, _PARENT, _HEAD_IN_BUFFER, _NCHILDREN, _LOWEST, _CHAIN, _ROOT, _ANCHOR, _UNDER, _ABOVE = range(10)
 _ROWS = _ABOVE + 3
 
-_LEFT_BEFORE_RIGHT, _STRICT, _RIGHT_BEFORE_LEFT, _ANY = range(4)
-_CODES = {
-    Strategy.LEFT_BEFORE_RIGHT: _LEFT_BEFORE_RIGHT,
-    Strategy.STRICT_LEFT_BEFORE_RIGHT: _STRICT,
-    Strategy.RIGHT_BEFORE_LEFT: _RIGHT_BEFORE_LEFT,
-    Strategy.ANY: _ANY,
-}
-
 
 class BoundProjective(BoundOracle):
     """Scores of all steps, with or without skipping; memory and time of binding are linear in the number of tokens."""
 
     def __init__(self, trees: Trees, strategy: Strategy, skip: bool) -> None:
         self.trees = trees
-        self.strategy = _CODES[strategy]
+        self.strategy = CODES[strategy]
         self.skip = skip
-        self.facts = children_and_internal_edges(trees.heads, trees.offsets)
+        self.children = gold_children(trees.heads, trees.offsets)
 
     def score_batch(
-        self, sentences: np.ndarray, stacks: np.ndarray, stack_sizes: np.ndarray, buffer_fronts: np.ndarray
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
     ) -> np.ndarray:
         """As BoundOracle.score_batch; one compiled loop over the batch."""
         return _score_batch(
             self.trees.heads,
             self.trees.offsets,
-            self.facts,
+            self.children,
             self.strategy,
             self.skip,
             sentences,
@@ -99,12 +98,11 @@ class BoundProjective(BoundOracle):
 
 
 @njit(cache=True, nogil=True)
-def _describe_stack(heads, start, facts, k, front, where, work):
+def _describe_stack(heads, start, children, k, front, where, work):
     """Looks up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
 
     ``where`` maps a token to its place on the stack. It is never cleared: an entry holds if the stack agrees.
     """
-    last_child, previous_child, _ = facts
     stack = work[_STACK]
     parent = work[_PARENT]
     head_in_buffer = work[_HEAD_IN_BUFFER]
@@ -127,10 +125,10 @@ def _describe_stack(heads, start, facts, k, front, where, work):
                 lowest[i] = min(lowest[i], p)
                 lowest[p] = min(lowest[p], i)
         count = 0
-        child = last_child[start + node]
+        child = children.last[start + node]
         while child >= front:
             count += 1
-            child = previous_child[start + child]
+            child = children.previous[start + child]
         nchildren[i] = count
 
     chain = work[_CHAIN]
@@ -184,12 +182,12 @@ def _becomes_child_of(work, i, case, value):
 
 
 @njit(cache=True, nogil=True)
-def _value(heads, start, facts, k, front, closed_from, closed_to, skip, where, work):
+def _value(heads, start, children, k, front, closed_from, closed_to, skip, where, work):
     """The most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
 
     Elements closed_from..closed_to take no left child. With ``skip`` O(k + m), without O(k^2 + m).
     """
-    _describe_stack(heads, start, facts, k, front, where, work)
+    _describe_stack(heads, start, children, k, front, where, work)
     stack = work[_STACK]
     parent = work[_PARENT]
     head_in_buffer = work[_HEAD_IN_BUFFER]
@@ -250,12 +248,12 @@ def _value(heads, start, facts, k, front, closed_from, closed_to, skip, where, w
             i = lower
     if k > 0:
         _becomes_child_of(work, 0, FRESH, under[0])
-    edges_inside = facts[2][start + front] if front < len(heads) else 0
+    edges_inside = children.edges_from[start + front] if front < len(heads) else 0
     return edges_inside + above[FRESH, 0]
 
 
 @njit(cache=True, nogil=True)
-def _score_batch(all_heads, offsets, facts, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
+def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
     """Applies each applicable step and asks for the value of the configuration after it."""
     scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
     longest = 0
@@ -271,25 +269,12 @@ def _score_batch(all_heads, offsets, facts, strategy, skip, sentences, stacks, s
         front = buffer_fronts[row]
         for i in range(k + 1):
             stack[i] = stacks[row, i]
-        a_k = stack[k]
-
-        if front < end - start:
-            # Elements that take no left child: lowest and highest index, none if the second is -1.
-            closed_from = k if strategy == _LEFT_BEFORE_RIGHT else 0
-            closed_to = k if strategy in (_LEFT_BEFORE_RIGHT, _STRICT) else -1
-            stack[k + 1] = front
-            scores[row, SHIFT] = _value(heads, start, facts, k + 1, front + 1, closed_from, closed_to, skip, where, work)
-        if k >= 1:
-            closed_to = k - 1 if strategy == _STRICT else -1
-            value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)
-            scores[row, REDUCE_LEFT] = value + (heads[a_k] == stack[k - 1])
-        if k >= 2:
-            closed_to = k - 2 if strategy == _STRICT else -1
-            gold = heads[stack[k - 1]] == a_k
-            stack[k - 1] = a_k
-            value = _value(heads, start, facts, k - 1, front, 0, closed_to, skip, where, work)
-            if strategy == _RIGHT_BEFORE_LEFT:
-                # The new top has a left child, so it takes no right child any more.
-                value -= work[_NCHILDREN, k - 1]
-            scores[row, REDUCE_RIGHT] = value + gold
+        for step in range(N_STEPS):
+            new = after_step(step, strategy, stack, k, front, end - start - 1)
+            if not new.applicable:
+                continue
+            value = _value(heads, start, children, new.k, new.front, new.closed_from, new.closed_to, skip, where, work)
+            if not new.top_takes_right:
+                value -= work[_NCHILDREN, new.k]
+            scores[row, step] = value if step == SHIFT else value + (heads[new.child] == new.head)
     return scores

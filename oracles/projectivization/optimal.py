@@ -16,7 +16,7 @@ Often many trees have the most gold edges. ``choice`` says which one is taken:
 Departure from the print: the paper breaks ties arbitrarily, and has no nearest_ancestor.
 ``count_projectivizations`` uses that Table 2 has exactly one derivation for each tree.
 
-Names: ``half`` and ``arc`` as in oracles.projectivization.sentence_chart, in 64 bits here.
+Names: ``half`` and ``arc`` as in oracles.charts.sentence_chart, in 64 bits here.
 """
 
 from __future__ import annotations

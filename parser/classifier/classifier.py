@@ -1,4 +1,4 @@
-"""The classifier: one hidden layer over what feature slots read, a score for every action (Nederhof 2019, Section 8).
+"""The classifier: one hidden layer over what feature slots read, a score for every output (Nederhof 2019, Section 8).
 
 What a slot reads contributes to the hidden layer in one of two ways. *One-hot*: the contribution of a (slot, value) pair is a
 row of a table of weights; the same function as a linear layer over one-hot inputs, without the zeros. *As a vector*: the token
@@ -21,14 +21,14 @@ from parser.transitions.features import Slot
 
 
 class Classifier(nn.Module):
-    """Scores actions from feature values.
+    """Scores outputs from feature values.
 
     Args:
         tokens: the token representation.
         slots: the columns of the input.
         n_values: by attribute that is one-hot, how many values there are (reserved ones included).
         hidden: units of the hidden layer.
-        n_actions: number of outputs.
+        n_outputs: number of outputs.
         activation: relu, tanh, sigmoid or cube.
         dropout: the share of hidden units dropped in training.
         input_dropout: the share of numbers of the vectors dropped in training.
@@ -45,7 +45,7 @@ class Classifier(nn.Module):
         slots: Sequence[Slot],
         n_values: Mapping[str, int],
         hidden: int,
-        n_actions: int,
+        n_outputs: int,
         activation: str = "relu",
         dropout: float = 0.0,
         input_dropout: float = 0.0,
@@ -74,7 +74,7 @@ class Classifier(nn.Module):
         self.register_buffer("slot_of_input", slot_of_input, persistent=False)
         self.embedded = nn.Linear(width, hidden, bias=False) if width else None
 
-        self.output = nn.Linear(hidden, n_actions)
+        self.output = nn.Linear(hidden, n_outputs)
         self._initialize(inputs=width + len(one_hot))
 
     def _initialize(self, inputs: int) -> None:
@@ -88,7 +88,7 @@ class Classifier(nn.Module):
         self.tokens.initialize()
 
     def forward(self, features: Tensor, vectors: Mapping[str, Tensor] | None = None, *, dropping: bool = False) -> Tensor:
-        """float32[batch, actions]: scores (logits) of int32[batch, slots] features.
+        """float32[batch, outputs]: scores (logits) of int32[batch, slots] features.
 
         Args:
             features: what the slots read.

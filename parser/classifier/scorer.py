@@ -1,4 +1,4 @@
-"""Scores of configurations, as exploration and decoding ask for them."""
+"""What a classifier is to everything that asks for scores."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from collections.abc import Callable
 import numpy as np
 
 Scorer = Callable[[np.ndarray], np.ndarray]
-"""From features, int32[m, slots], to scores of actions, float32[m, actions]."""
+"""From features, int32[m, slots], to scores of outputs, float32[m, outputs]."""

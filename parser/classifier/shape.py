@@ -42,12 +42,12 @@ class ClassifierShape:
 
 
 def new_classifier(
-    shape: ClassifierShape, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_actions: int
+    shape: ClassifierShape, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
 ) -> Classifier:
     """A classifier with fresh weights, drawn from torch's global generator."""
     n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
     tokens = _representation(shape, vocabularies, n_values)
-    layer = (shape.hidden, n_actions, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
+    layer = (shape.hidden, n_outputs, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
     return Classifier(tokens, slots, n_values, *layer)
 
 

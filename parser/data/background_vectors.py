@@ -1,8 +1,8 @@
 """Word vectors that a process of its own trains while this one loads torch and reads the treebank.
 
-    with vectors_ahead(settings) as vectors:
+    with background_vectors(settings) as vectors:
         from parser.training.passes import train  # loads torch
-        train(settings, folder, vectors)
+        train(settings, folder, vectors=vectors)
 
 Loading gensim and training vectors takes about as long as all else before the first update, and does not need any of it. The
 process is ``python -m parser.data.background_vectors REQUEST``; its answer on standard output is an .npz of plain arrays.
@@ -30,8 +30,8 @@ from parser.settings import Settings, VectorSettings
 log = logging.getLogger(__name__)
 
 
-class VectorsAhead:
-    """The vectors in the making."""
+class BackgroundVectors:
+    """Word vectors that another process is training."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -53,7 +53,7 @@ class VectorsAhead:
 
 
 @contextmanager
-def vectors_ahead(settings: Settings) -> Iterator[VectorsAhead | None]:
+def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]:
     """Begins to train the word vectors of a run; None if the settings ask for none, or the training part is not there."""
     vectors, train = settings.vectors, settings.treebank.train
     read = vectors.attribute is not None and settings.features.get(vectors.attribute)
@@ -65,7 +65,7 @@ def vectors_ahead(settings: Settings) -> Iterator[VectorsAhead | None]:
     command = [sys.executable, "-P", "-m", "parser.data.background_vectors", json.dumps(request)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            yield VectorsAhead(process)
+            yield BackgroundVectors(process)
         finally:
             process.kill()  # nobody waits for it any more
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -111,6 +111,14 @@ class Sentences:
         """The sentences from number ``first`` to before ``last``, not copied."""
         start, end = self.offsets[first], self.offsets[last]
         return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
+
+    def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
+        """Consecutive sentences, from the first number to before the second, of at most so many tokens if they are several."""
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
+            yield first, (last := max(last, first + 1))
+            first = last
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
         """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence behind the other."""

@@ -17,6 +17,7 @@ from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.decoding.ordered_map import map_in_order
+from parser.decoding.parsers import parser_of
 from parser.decoding.word_cache import Lexicon
 from parser.model import Model
 
@@ -105,7 +106,7 @@ class ChunkParser:
         self._model = model
         self._single_root = single_root
         self._lexicon = Lexicon(model.vocabularies)
-        self._parser = model.greedy_parser()
+        self._parser = parser_of(model)
         self._writer = TreeWriter(model.relations.symbols)
 
     def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:

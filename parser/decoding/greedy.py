@@ -1,26 +1,26 @@
-"""Greedy parsing in one compiled loop: the classifier is evaluated configuration by configuration, from precomputed
-contributions to its hidden layer.
+"""Greedy parsing in one compiled loop: the classifier is evaluated configuration by configuration.
 
-A step adds up a row for every address (type_contributions.py), and multiplies the active units by the output weights. What the
-addresses in the buffer add is kept until the next shift; where only one action is possible, nothing is computed. The result is
-the same for any number of threads, and with a static token representation also for any batching.
-lockstep.parse_in_lockstep is the reference implementation.
+For arc-standard and Attardi's system. A step adds up a precomputed contribution to the hidden layer for every address
+(type_contributions.py), and multiplies the active units by the output weights. What the addresses in the buffer contribute is
+kept until the next shift; where only one output is possible, nothing is computed. The result is the same for any number of
+threads; with a static token representation, it depends on no other sentence that is parsed along. decoding/lockstep.py is the
+reference implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from parser.classifier.classifier import Classifier
+from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.decoding.lockstep import Parses
 from parser.decoding.type_contributions import TypedSentences, address_contributions
-from parser.transitions.arc_standard import NO_NODE, ArcStandard, best_action, forced_action, take_step
+from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
+from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import FeatureTable, find_nodes
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
@@ -29,22 +29,46 @@ _RELU, _TANH, _SIGMOID, _CUBE = range(4)
 # Tokens that a thread takes at a time, unless a sentence has more.
 _SHARE = 4_000
 
-# Actions are filled up to a multiple of the numbers that a processor multiplies at a time.
+# Outputs are filled up to a multiple of the numbers that a processor multiplies at a time.
 _LANES = 16
 
 
-@dataclass(frozen=True)
-class _Output:
-    """The output layer: float32[hidden, actions] and float32[actions], with some actions of weight 0 behind the real ones."""
+class _Rules(NamedTuple):
+    """What of the transition system the loop needs; see best_output."""
 
+    degree: int
+    n_relations: int
+    root_relation: int
+    single_root: bool
+
+
+class _Addresses(NamedTuple):
+    """Some of the addresses that features read: their programs (see FeatureTable) and their rows (see AddressContributions)."""
+
+    programs: np.ndarray
+    places: np.ndarray
+    relation_rows: np.ndarray
+
+
+class _Words(NamedTuple):
+    """The words of sentences as types, and the contributions of types; see AddressContributions and TypedSentences."""
+
+    types: np.ndarray
+    rows: np.ndarray
+    first: int
+    per_type: int
+
+
+class _Layers(NamedTuple):
+    """The layers: float32[hidden] bias, the activation, float32[hidden, outputs] and float32[outputs] of the output layer.
+
+    There are some outputs of weight 0 behind the real ones.
+    """
+
+    hidden_bias: np.ndarray
+    activation: int
     weights: np.ndarray
     bias: np.ndarray
-
-    @classmethod
-    def padded(cls, weights: np.ndarray, bias: np.ndarray) -> _Output:
-        """From float32[actions, hidden] and float32[actions]."""
-        lacking = -len(bias) % _LANES
-        return cls(np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking)))
 
 
 class GreedyParser:
@@ -62,173 +86,106 @@ class GreedyParser:
         self,
         classifier: Classifier,
         activation: str,
-        system: ArcStandard,
+        system: Attardi,
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        self._rows = address_contributions(classifier, table, system.n_relations)
-        self._activation = _ACTIVATIONS.index(activation)
+        rows = address_contributions(classifier, table, system.n_relations)
+        self._rows = rows
         weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
-        self._output = _Output.padded(weights, bias)
+        lacking = -len(bias) % _LANES
+        padded = np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking))))
+        self._layers = _Layers(rows.bias, _ACTIVATIONS.index(activation), padded, np.pad(bias, (0, lacking)))
         self._system = system
         self._threads = threads
-        # The buffer's addresses depend on how far it is read alone: their part of the hidden layer changes upon a shift.
-        of_buffer = table.in_buffer & (self._rows.relation_rows == NO_NODE)
-        self._addresses = [
-            (table.programs[chosen], self._rows.places[chosen], self._rows.relation_rows[chosen])
+        # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
+        of_buffer = table.in_buffer & (rows.relation_rows == NO_NODE)
+        self._of_buffer, self._others = (
+            _Addresses(table.programs[chosen], rows.places[chosen], rows.relation_rows[chosen])
             for chosen in (of_buffer, ~of_buffer)
-        ]
+        )
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see decoding.parse_in_lockstep."""
+        """Parses sentences greedily; see parse_in_lockstep."""
         heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
         relations = heads.copy()
+        root_relation = NO_NODE if self._system.root_relation is None else self._system.root_relation
+        rules = _Rules(self._system.degree, self._system.n_relations, root_relation, single_root)
 
         def parse_span(span: tuple[int, int]) -> None:
             first, last = span
             part = sentences.span(first, last)
             inside = slice(sentences.offsets[first], sentences.offsets[last])
-            self._parse_typed(self._rows(part), part.offsets, single_root, heads[inside], relations[inside])
+            self._parse_typed(self._rows(part), part.offsets, rules, heads[inside], relations[inside])
 
         if self._threads == 1:
-            for span in _spans(sentences.offsets):
+            for span in sentences.spans(_SHARE):
                 parse_span(span)
         else:
             with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, _spans(sentences.offsets)))
+                list(pool.map(parse_span, sentences.spans(_SHARE)))
         return Parses(heads, relations, sentences.offsets)
 
     def _parse_typed(
-        self, typed: TypedSentences, offsets: np.ndarray, single_root: bool, heads: np.ndarray, relations: np.ndarray
+        self, typed: TypedSentences, offsets: np.ndarray, rules: _Rules, heads: np.ndarray, relations: np.ndarray
     ) -> None:
-        root_relation = self._system.root_relation
-        _parse(
-            offsets,
-            typed.types,
-            typed.rows,
-            self._rows.first,
-            self._rows.per_type,
-            *self._addresses[0][:2],
-            *self._addresses[1],
-            self._rows.bias,
-            self._activation,
-            self._output.weights,
-            self._output.bias,
-            self._system.action_steps,
-            self._system.action_relations,
-            NO_NODE if root_relation is None else root_relation,
-            single_root,
-            heads,
-            relations,
-        )
-
-
-def _spans(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Consecutive sentences, from the first number to before the second, of at most _SHARE tokens if they are several."""
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + _SHARE, side="right")) - 1
-        yield first, (last := max(last, first + 1))
-        first = last
+        words = _Words(typed.types, typed.rows, self._rows.first, self._rows.per_type)
+        now = Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
+        _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, now, heads, relations)
 
 
 @njit(cache=True, nogil=True)
-def _parse(
-    offsets,
-    types,
-    rows,
-    first_row,
-    per_type,
-    buffer_programs,
-    buffer_places,
-    programs,
-    places,
-    relation_rows,
-    bias,
-    activation,
-    weights,
-    output_bias,
-    action_steps,
-    action_relations,
-    root_relation,
-    single_root,
-    all_heads,
-    all_relations,
-):
-    """Parses the sentences into ``all_heads`` and ``all_relations``."""
-    longest = 0
-    for s in range(len(offsets) - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    lengths = np.zeros(1, np.int32)
-    stacks = np.zeros((1, longest), np.int32)
-    sizes = np.ones(1, np.int32)
-    fronts = np.ones(1, np.int32)
-    heads = np.empty((1, longest), np.int32)
-    relations = np.empty((1, longest), np.int32)
-    children = np.empty((1, longest, 2), np.int32)
-    siblings = np.empty((1, longest), np.int32)
-    buffer_nodes = np.empty(len(buffer_programs), np.int32)
-    nodes = np.empty(len(programs), np.int32)
-    picked = np.empty(max(len(buffer_programs), 2 * len(programs)), np.int64)
-    of_buffer = np.empty(len(bias), np.float32)
-    hidden = np.empty(len(bias), np.float32)
-    on = np.empty(len(bias), np.int32)
-    scores = np.empty((1, len(output_bias)), np.float32)
-    n_relations = (len(action_steps) - 1) // 2
+def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all_relations):
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
+    nodes = np.empty(len(others.programs), np.int32)
+    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
+    buffer_sum = np.empty(len(layers.hidden_bias), np.float32)
+    hidden = np.empty(len(layers.hidden_bias), np.float32)
+    active = np.empty(len(layers.hidden_bias), np.int32)
+    scores = np.empty((1, len(layers.bias)), np.float32)
     for s in range(len(offsets) - 1):
         start = offsets[s]
-        lengths[0] = offsets[s + 1] - start - 1
-        sizes[0] = 1
-        fronts[0] = 1
-        summed = 0  # the buffer's front for which of_buffer was added up
-        for i in range(lengths[0] + 1):
-            heads[0, i] = NO_NODE
-            relations[0, i] = NO_NODE
-            children[0, i, 0] = NO_NODE
-            children[0, i, 1] = NO_NODE
-            siblings[0, i] = NO_NODE
-        for _ in range(2 * lengths[0]):
-            buffered = fronts[0] <= lengths[0]
-            action = forced_action(sizes[0], buffered, root_relation, single_root)
-            if action == NO_NODE:
-                if summed != fronts[0]:
-                    summed = fronts[0]
-                    find_nodes(0, stacks, sizes, fronts, lengths, children, siblings, buffer_programs, buffer_nodes)
+        length = offsets[s + 1] - start - 1
+        clear(now, 0, length)
+        summed = 0  # the buffer's front for which buffer_sum was added up
+        for _ in range(2 * length):
+            size = now.stack_sizes[0]
+            front = now.buffer_fronts[0]
+            buffered = front <= length
+            output = forced_output(rules.degree, size, buffered, rules.root_relation, rules.single_root)
+            if output == NO_NODE:
+                if summed != front:
+                    summed = front
+                    find_nodes(now, 0, of_buffer.programs, buffer_nodes)
                     count = 0
                     for a in range(len(buffer_nodes)):
                         if buffer_nodes[a] != NO_NODE:
-                            picked[count] = first_row + types[start + buffer_nodes[a]] * per_type + buffer_places[a]
+                            type_row = words.first + words.types[start + buffer_nodes[a]] * words.per_type
+                            picked[count] = type_row + of_buffer.places[a]
                             count += 1
-                    _sum(bias, rows, picked, count, of_buffer)
-                find_nodes(0, stacks, sizes, fronts, lengths, children, siblings, programs, nodes)
+                    _sum(layers.hidden_bias, words.rows, picked, count, buffer_sum)
+                find_nodes(now, 0, others.programs, nodes)
                 count = 0
                 for a in range(len(nodes)):
                     node = nodes[a]
                     if node != NO_NODE:
-                        if places[a] != NO_NODE:
-                            picked[count] = first_row + types[start + node] * per_type + places[a]
+                        if others.places[a] != NO_NODE:
+                            picked[count] = words.first + words.types[start + node] * words.per_type + others.places[a]
                             count += 1
-                        if relation_rows[a] != NO_NODE and relations[0, node] != NO_NODE:
-                            picked[count] = relation_rows[a] + relations[0, node]
+                        if others.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
+                            picked[count] = others.relation_rows[a] + now.relations[0, node]
                             count += 1
-                _sum(of_buffer, rows, picked, count, hidden)
-                _output_scores(hidden, activation, weights, output_bias, on, scores)
-                action = best_action(scores, 0, sizes[0], buffered, n_relations, root_relation, single_root)
-            take_step(
-                0,
-                action_steps[action],
-                action_relations[action],
-                stacks,
-                sizes,
-                fronts,
-                heads,
-                relations,
-                children,
-                siblings,
-            )
-        for i in range(1, lengths[0] + 1):
-            all_heads[start + i] = heads[0, i]
-            all_relations[start + i] = relations[0, i]
+                _sum(buffer_sum, words.rows, picked, count, hidden)
+                _output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
+                output = best_output(
+                    scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
+                )
+            column = 0 if output == 0 else 1 + (output - 1) // rules.n_relations
+            take_move(now, 0, column, (output - 1) % rules.n_relations)
+        for i in range(1, length + 1):
+            all_heads[start + i] = now.heads[0, i]
+            all_relations[start + i] = now.relations[0, i]
 
 
 @njit(cache=True, nogil=True)
@@ -248,7 +205,7 @@ def _sum(first, rows, picked, count, total):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _output_scores(hidden, activation, weights, bias, on, scores):
+def _output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = 0
     for h in range(len(hidden)):
@@ -263,19 +220,19 @@ def _output_scores(hidden, activation, weights, bias, on, scores):
             x = x * x * x
         hidden[h] = x
     for h in range(len(hidden)):
-        on[count] = h
-        count += hidden[h] != 0  # no branch: which units are on cannot be foreseen
-    actions = len(bias)
-    for a in range(actions):
+        active[count] = h
+        count += hidden[h] != 0  # no branch: which units are active cannot be foreseen
+    outputs = len(bias)
+    for a in range(outputs):
         scores[0, a] = bias[a]
     # Four units at a time, so that a score is read and written a quarter as often.
     for u in range(0, count - 3, 4):
-        h0, h1, h2, h3 = on[u], on[u + 1], on[u + 2], on[u + 3]
+        h0, h1, h2, h3 = active[u], active[u + 1], active[u + 2], active[u + 3]
         x0, x1, x2, x3 = hidden[h0], hidden[h1], hidden[h2], hidden[h3]
-        for a in range(actions):
+        for a in range(outputs):
             scores[0, a] += x0 * weights[h0, a] + x1 * weights[h1, a] + x2 * weights[h2, a] + x3 * weights[h3, a]
     for u in range(count - count % 4, count):
-        h0 = on[u]
+        h0 = active[u]
         x0 = hidden[h0]
-        for a in range(actions):
+        for a in range(outputs):
             scores[0, a] += x0 * weights[h0, a]

@@ -1,40 +1,32 @@
-"""Greedy parsing of many sentences in lockstep: the best applicable action of every sentence, step after step.
+"""Greedy parsing of many sentences in lockstep: the best applicable move of every sentence, step after step.
 
-Any classifier can be parsed with this way. greedy.py gives the same result sooner for the one that we have.
+Any transition system and any classifier can be parsed with this way. greedy.py gives the same result sooner for arc-standard
+and Attardi's system.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from parser.classifier.classifier import Classifier
+from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
+from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
+from parser.transitions.decisions import best
 from parser.transitions.features import FeatureTable
+from parser.transitions.system import TransitionSystem
+
+# Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
+# token and address: some kilobytes for a token.
+_SHARE = 4_000
 
 # Sentences that advance together. More fill the matrix products no better, and cost memory.
 LOCKSTEP = 1024
 
 
-@dataclass(frozen=True)
-class Parses:
-    """Predicted trees in the layout of ``Sentences``: the entries of the roots are NO_NODE.
-
-    Attributes:
-        heads: int32[total].
-        relations: int32[total].
-        offsets: int64[sentences + 1].
-    """
-
-    heads: np.ndarray
-    relations: np.ndarray
-    offsets: np.ndarray
-
-
 def parse_in_lockstep(
-    sentences: Sentences, system: ArcStandard, table: FeatureTable, scorer: Scorer, *, single_root: bool = True
+    sentences: Sentences, system: TransitionSystem, table: FeatureTable, scorer: Scorer, *, single_root: bool = True
 ) -> Parses:
     """Parses sentences greedily.
 
@@ -50,14 +42,41 @@ def parse_in_lockstep(
     order = np.argsort(sentences.lengths, kind="stable")
     for start in range(0, len(order), LOCKSTEP):
         numbers = order[start : start + LOCKSTEP]
-        configurations = Configurations.initial(sentences.lengths[numbers])
-        while len(rows := configurations.unfinished()):
-            scores = scorer(table.extract(configurations, rows, sentences, numbers))
-            actions = system.best_actions(scores, configurations, rows, single_root)
-            system.apply(configurations, rows, actions)
-        columns = np.arange(configurations.heads.shape[1])
-        inside = (columns >= 1) & (columns <= configurations.lengths[:, None])
+        now = system.initial(sentences.lengths[numbers])
+        while len(rows := system.unfinished(now)):
+            scores = scorer(table.extract(now, rows, sentences, numbers))
+            moves = system.moves(now, rows, single_root)
+            system.apply(now, rows, moves, *best(system, scores, moves, single_root))
+        columns = np.arange(now.heads.shape[1])
+        inside = (columns >= 1) & (columns <= now.lengths[:, None])
         places = (sentences.offsets[numbers][:, None] + columns)[inside]
-        heads[places] = configurations.heads[inside]
-        relations[places] = configurations.relations[inside]
+        heads[places] = now.heads[inside]
+        relations[places] = now.relations[inside]
     return Parses(heads, relations, sentences.offsets)
+
+
+class LockstepParser:
+    """Parses with a classifier as it is now, for any transition system; see SentenceParser.
+
+    Args:
+        classifier: the classifier.
+        system: the transition system.
+        table: the features.
+    """
+
+    def __init__(self, classifier: Classifier, system: TransitionSystem, table: FeatureTable) -> None:
+        self._classifier = classifier
+        self._system = system
+        self._table = table
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences greedily; see parse_in_lockstep."""
+        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
+        relations = heads.copy()
+        for first, last in sentences.spans(_SHARE if self._classifier.tokens.contextual else len(heads)):
+            part = sentences.span(first, last)
+            scorer = precomputed_scorer(self._classifier, self._table, part, row_by_row=True)
+            parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root)
+            inside = slice(sentences.offsets[first], sentences.offsets[last])
+            heads[inside], relations[inside] = parses.heads, parses.relations
+        return Parses(heads, relations, sentences.offsets)

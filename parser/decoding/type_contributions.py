@@ -21,8 +21,8 @@ from numba import njit
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.hidden_contributions import ContributionMaker, HiddenContributions
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import FeatureTable
 
 # The rows of word types are forgotten, and computed again when they are needed, when they would take more bytes than these.

@@ -8,7 +8,7 @@ from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
 from parser.data.vocabulary import Sentences
 from parser.model import Model
-from parser.settings import Settings
+from parser.settings import Settings, system_options
 from parser.training.corpus import Corpus
 from parser.training.example_fitter import ExampleFitter
 from parser.training.fitter import Fitter, Span
@@ -29,7 +29,7 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     shape = ClassifierShape(
         wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
     )
-    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape)
+    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, settings.system, system_options(settings))
     if corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model

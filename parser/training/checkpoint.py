@@ -1,7 +1,7 @@
-"""One file from which a killed run goes on as if nothing had happened: tensors, and the rest as JSON in their header.
+"""One file from which an interrupted run is resumed as if nothing had happened: tensors, and the rest as JSON in their header.
 
-It holds what an epoch changes (trained weights, optimizer, random generators) and the weights with which the last walk was
-made; examples and word vectors are made again, being determined by these and by the seed.
+It holds what an epoch changes (trained weights, optimizer, random generators) and the weights with which the parser explored
+last; examples and word vectors are made again, being determined by these and by the seed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from parser.atomic import replacing
 
-FORMAT = 1
+FORMAT = 2
 
 
 class CheckpointError(ValueError):
-    """A run cannot go on from its checkpoint; the message says why and the mend."""
+    """A run cannot be resumed from its checkpoint; the message says why, and the fix."""
 
 
 @dataclass
@@ -34,15 +34,15 @@ class Progress:
         pass_number: the pass under way, from 0.
         epochs_done: epochs of that pass that are done.
         best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
-        figures: metrics gathered so far.
-        seconds: seconds by stage so far.
+        metrics: by finished pass, then by part (dev, test).
+        seconds: wall-clock time by stage so far.
     """
 
     settings: dict[str, Any]
     pass_number: int = 0
     epochs_done: int = 0
     best_las: float | None = None
-    figures: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 

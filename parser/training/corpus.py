@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 import oracles
-from parser.data.background_vectors import VectorsAhead
+from parser.data.background_vectors import BackgroundVectors
+from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.treebank import Sentence, Treebank, read_treebank
 from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
-from parser.evaluation.held_out import HeldOut
+from parser.evaluation.gold_part import GoldPart
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings
-from parser.training.exploration import TrainingSentences
+from parser.training.examples import TrainingSentences
 from parser.training.representation_settings import MODELS
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import RELATION, TOKEN, Slot, slots_of
 
 log = logging.getLogger(__name__)
@@ -42,8 +42,8 @@ class Corpus:
     """
 
     train: Treebank
-    dev: HeldOut | None
-    test: HeldOut | None
+    dev: GoldPart | None
+    test: GoldPart | None
     vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
@@ -78,10 +78,10 @@ class Corpus:
         return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
 
 
-def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
+def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
     """Reads the treebank's parts and makes vocabularies and word vectors of the training part.
 
-    ``ahead``: the word vectors, if somebody began to train them before.
+    ``background``: the word vectors, if another process trains them already.
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
     if train is None:
@@ -96,7 +96,7 @@ def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif attribute == settings.vectors.attribute:
-            vectors = _vectors(settings.vectors, values, settings.seed, ahead)
+            vectors = _vectors(settings.vectors, values, settings.seed, background)
             by_attribute[attribute] = vectors.vocabulary
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
@@ -106,7 +106,7 @@ def prepare(settings: Settings, ahead: VectorsAhead | None = None) -> Corpus:
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in train.sentences))
-    dev_made, test_made = (_held_out(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+    dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(train, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization)
 
 
@@ -118,17 +118,17 @@ def _read(part: str, path: str | None) -> Treebank | None:
     return treebank
 
 
-def _held_out(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> HeldOut | None:
+def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:
     if treebank is None:
         return None
     _report_unknown(part, treebank, vocabularies, relations)
-    return HeldOut.of(treebank.sentences, vocabularies, relations)
+    return GoldPart.of(treebank.sentences, vocabularies, relations)
 
 
-def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, ahead: VectorsAhead | None) -> WordVectors:
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     if settings.file is not None:
         return WordVectors.read(Path(settings.file))
-    return train_vectors(settings, values, seed) if ahead is None else ahead.result()
+    return train_vectors(settings, values, seed) if background is None else background.result()
 
 
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from parser.classifier.classifier import Classifier
 from parser.settings import OptimizerSettings
-from parser.training.exploration import Examples
-from parser.training.fitter import Span, learning_rates
+from parser.training.examples import Examples
+from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.updates import updates_of
 from parser.training.word_dropout import WordDropout
 
@@ -35,7 +35,7 @@ class ExampleFitter:
         self._word_dropout = word_dropout
         self._updates = updates_of(classifier, settings)
 
-    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator) -> float:
+    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> float:
         """See Fitter."""
         order = torch.randperm(len(examples), generator=generator).to(self._device)
         features = torch.from_numpy(examples.features).to(self._device)[order]
@@ -46,7 +46,9 @@ class ExampleFitter:
         for values, right, rate in zip(features.split(size), targets.split(size), rates, strict=True):
             if self._word_dropout is not None:
                 values = self._word_dropout(values)
-            total = total + self._updates.update(values, right, rate) * len(values)
+            loss = self._updates.update(values, right, rate)
+            total = total + loss * len(values)
+            on_update(loss, len(values), rate)
         return float(total) / len(examples)
 
     def state(self) -> dict[str, Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from parser.settings import OptimizerSettings
-from parser.training.exploration import Examples
+from parser.training.examples import Examples
 
 # The share of the learning rate, given the share of the epochs that is done.
 _SCHEDULES = {
@@ -20,17 +20,25 @@ _SCHEDULES = {
     "linear": lambda done: 1 - done,
 }
 
+OnUpdate = Callable[[Tensor | float, int, float], None]
+"""Told of each update: the mean loss of its batch in nats (a tensor where it lies on a device), its examples, its rate."""
+
+
+def unobserved(loss: Tensor | float, examples: int, rate: float) -> None:
+    """An OnUpdate that does nothing."""
+
 
 class Fitter(Protocol):
     """Fits a classifier, in place, over the epochs of a pass with one optimizer."""
 
-    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator) -> float:
+    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> float:
         """Goes once over the examples in random order; returns the mean loss of an example, in nats.
 
         Args:
             examples: the examples.
             epoch: number of the epoch in the pass, from 0.
             generator: draws the order.
+            on_update: told of each update.
         """
 
     def state(self) -> dict[str, Tensor]:

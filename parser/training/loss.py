@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from parser.transitions.arc_standard import NO_NODE
+from parser.data.parses import NO_NODE
 
 
 def set_loss(scores: Tensor, targets: Tensor) -> Tensor:

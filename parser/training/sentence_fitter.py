@@ -14,8 +14,8 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.representation import ContextualRepresentation
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.settings import OptimizerSettings
-from parser.training.exploration import Examples
-from parser.training.fitter import Span, learning_rates
+from parser.training.examples import Examples
+from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.loss import set_loss
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
@@ -66,7 +66,7 @@ class SentenceFitter:
         self._parameters = [p for p in classifier.parameters() if p.requires_grad]
         self._optimizer = TorchOptimizer(self._parameters, settings)
 
-    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator) -> float:
+    def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> float:
         """See Fitter."""
         batches = list(self._batches(examples, generator))
         rates = learning_rates(self.settings, self.span, epoch, len(batches))
@@ -77,7 +77,8 @@ class SentenceFitter:
             loss.backward()
             nn.utils.clip_grad_norm_(self._parameters, self.max_grad_norm)
             self._optimizer.step(rate)
-            total += loss.item() * len(batch.examples)
+            total += (value := loss.item()) * len(batch.examples)
+            on_update(value, len(batch.examples), rate)
         return total / len(examples)
 
     def state(self) -> dict[str, Tensor]:

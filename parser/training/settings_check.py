@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import oracles
+from parser import transitions
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees
-from parser.training.exploration import Policy, Target
+from parser.training.example_sources import oracle_of
+from parser.training.examples import Target
+from parser.training.exploration import Policy
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION
 
@@ -25,12 +28,10 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: names the key and lists what it can be.
     """
-    if str(settings.column) not in settings.table7:
-        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
-    first = [TrainingTrees.PROJECTIVE_SUBSET, TrainingTrees.PROJECTIVIZED]
+    _check_system(settings)
     choices: list[tuple[str, Any, Any]] = [
-        ("oracle", settings.oracle, oracles.names()),
         ("strategy", settings.strategy, list(oracles.Strategy)),
+        ("ties", settings.ties, [None, *(ties for ties in oracles.TIES if ties != "none")]),
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("keep", settings.keep, KEEP),
         ("model", settings.model, list(MODELS)),
@@ -38,7 +39,7 @@ def check(settings: Settings) -> None:
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
         ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
         ("optimizer.schedule_over", settings.optimizer.schedule_over, SPANS),
-        ("first_pass.trees", settings.first_pass.trees, first),
+        ("first_pass.trees", settings.first_pass.trees, list(TrainingTrees)),
         ("second_pass.trees", settings.second_pass.trees, [None, *TrainingTrees]),
         ("second_pass.target", settings.second_pass.target, list(Target)),
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
@@ -53,7 +54,7 @@ def check(settings: Settings) -> None:
         ("threads", settings.threads, 1),
         ("first_pass.epochs", settings.first_pass.epochs, 1),
         ("second_pass.epochs", settings.second_pass.epochs, 1),
-        ("second_pass.walk_every", settings.second_pass.walk_every, 0),
+        ("second_pass.explore_every", settings.second_pass.explore_every, 0),
         ("classifier.hidden", settings.classifier.hidden, 1),
         ("optimizer.batch_size", settings.optimizer.batch_size, 1),
         ("vectors.dimensions", settings.vectors.dimensions, 1),
@@ -75,7 +76,31 @@ def check(settings: Settings) -> None:
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     check_device(settings.device)
-    oracles.create(settings.oracle, settings.strategy)  # an oracle may know only some of the strategies
+    oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
+
+
+def _check_system(settings: Settings) -> None:
+    if settings.system not in transitions.names():
+        raise SettingsError(f"system={settings.system} is unknown; known: {', '.join(transitions.names())}")
+    system = transitions.system_class(settings.system)
+    if settings.system != "arc_standard" and settings.column is not None:
+        raise SettingsError(
+            f"column={settings.column} is of system=arc_standard; leave column= out with system={settings.system}"
+        )
+    if settings.system == "arc_standard" and str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    if settings.degree is not None and settings.system != "attardi":
+        raise SettingsError(f"degree={settings.degree} is of system=attardi; leave degree= out with system={settings.system}")
+    if settings.oracle not in system.oracles:
+        raise SettingsError(
+            f"oracle={settings.oracle} is unknown to system={settings.system}; known: {', '.join(system.oracles)}"
+        )
+    gold = oracles.oracle_class(system.gold_oracle)
+    if settings.first_pass.trees == TrainingTrees.ORIGINAL and gold.needs_projective_gold:
+        raise SettingsError(
+            f"first_pass.trees=original: gold computations of system={settings.system} need projective trees; "
+            "choose projectivized or projective_subset"
+        )
 
 
 def _check_embeddings(settings: Settings) -> None:

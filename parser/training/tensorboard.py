@@ -1,75 +1,63 @@
-"""What a person sees of a run while it goes: TensorBoard curves, a progress bar, the final table."""
+"""The events of a run for TensorBoard: curves, and settings with the final metrics, so that runs can be compared."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
+from omegaconf import OmegaConf
 
-from parser.training.exploration import ExplorationReport
+from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 
-Figures = dict[str, float]
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
 
 
-class Tracker:
-    """Writes the events of a run to its folder and draws a bar for each pass, where there is a terminal to draw it on.
+class TensorBoard(Observer):
+    """Writes the events to the run's folder. A step is an epoch; those of the second pass follow those of the first."""
 
-    Args:
-        folder: the run's folder.
-        first_step: epochs (of all passes together) that an earlier, killed run has written already.
-    """
+    def __init__(self) -> None:
+        self._writer: SummaryWriter | None = None
+        self._step = 0
+        self._settings: dict[str, Any] = {}
 
-    def __init__(self, folder: Path, first_step: int = 0) -> None:
+    def on_start(self, start: RunStart) -> None:
+        """Opens the file; what an interrupted process wrote of epochs that it did not end is dropped."""
         from torch.utils.tensorboard import SummaryWriter  # a slow import, and only runs need it
 
-        self._writer = SummaryWriter(str(folder), purge_step=first_step)
-        self._step = first_step
-        self._bar: tqdm | None = None
+        self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
+        self._step = start.epochs_done
+        self._settings = OmegaConf.to_container(start.settings, resolve=True)  # type: ignore[assignment]
 
-    def __enter__(self) -> Tracker:
-        return self
+    def on_exploration(self, exploration: ExplorationEnd) -> None:
+        """Records what happened, at the epoch that comes next."""
+        for key, value in asdict(exploration.report).items():
+            self._record(f"{exploration.pass_name}/{key}", value)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        self._close_bar()
-        self._writer.close()
-
-    def begin_pass(self, name: str, epochs: int, done: int) -> None:
-        """Starts the bar of a pass of which ``done`` epochs are behind us."""
-        self._close_bar()
-        self._bar = tqdm(total=epochs, initial=done, desc=name.replace("_", " "), unit="epoch", disable=None)
-
-    def walk(self, name: str, report: ExplorationReport) -> None:
-        """Records what happened on a walk before the epoch that comes next."""
-        for key, value in asdict(report).items():
-            self._writer.add_scalar(f"{name}/{key}", value, self._step)
-
-    def epoch(self, name: str, loss: float, dev: Figures | None) -> None:
-        """Records an epoch: the training loss in nats an example, percentages on the dev part."""
-        self._writer.add_scalar(f"{name}/training_loss", loss, self._step)
-        shown = {"loss": f"{loss:.3f}"}
-        if dev is not None:
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        """Records the training loss in nats an example, and percentages on the dev part."""
+        self._record(f"{epoch.pass_name}/training_loss", epoch.loss)
+        if epoch.dev is not None:
             for key in ("uas", "las"):
-                self._writer.add_scalar(f"{name}/dev_{key}", dev[key], self._step)
-            shown["dev LAS"] = f"{dev['las']:.2f}"
+                self._record(f"{epoch.pass_name}/dev_{key}", epoch.dev[key])
         self._step += 1
-        if self._bar is not None:
-            self._bar.set_postfix(shown)
-            self._bar.update()
 
-    def finish(self, settings: dict[str, Any], metrics: dict[str, Any]) -> None:
-        """Records settings and final figures as hyperparameters, so that TensorBoard can compare runs."""
+    def on_end(self, metrics: dict[str, Any]) -> None:
+        """Records settings and final metrics as hyperparameters."""
         final = {
             f"final/{part}_{key}": metrics[part][key] for part in ("dev", "test") if metrics[part] for key in ("uas", "las")
         }
-        self._writer.add_hparams(_flat(settings), final, run_name=".")
+        if self._writer is not None:
+            self._writer.add_hparams(_flat(self._settings), final, run_name=".")
 
-    def _close_bar(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+    def close(self) -> None:
+        """Closes the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _record(self, tag: str, value: float) -> None:
+        if self._writer is not None:
+            self._writer.add_scalar(tag, value, self._step)
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, str | float | bool]:
@@ -81,22 +69,3 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, str | float |
         else:
             flat[prefix + key] = value if isinstance(value, bool | int | float | str) else str(value)
     return flat
-
-
-def final_table(metrics: dict[str, Any]) -> str:
-    """The figures of a run as a table, percentages with two digits."""
-    keys = {
-        "uas": "UAS",
-        "las": "LAS",
-        "las_universal": "LAS univ.",
-        "uas_nopunct": "UAS no punct.",
-        "las_nopunct": "LAS no punct.",
-    }
-    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
-    stages = {"after the first pass": metrics["after_first_pass"], "at the end": metrics}
-    for stage, figures in stages.items():
-        for part in ("dev", "test"):
-            if figures[part]:
-                label = f"{part} {stage}"
-                lines.append(f"{label:<26}"[:26] + "".join(f"{figures[part][key]:>15.2f}" for key in keys)[4:])
-    return "\n".join(lines)

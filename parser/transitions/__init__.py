@@ -1,1 +1,64 @@
-"""Transition systems: configurations, moves, features."""
+"""Transition systems behind one interface (system.py), one file each, and the features of their configurations.
+
+    system = transitions.create("attardi", n_relations=40, degree=2)
+
+A system of one's own is a subclass of TransitionSystem and a call of ``register``; see CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from parser.transitions.system import Moves, TransitionSystem
+
+__all__ = ["Moves", "TransitionSystem", "create", "names", "register", "system_class"]
+
+# A module is imported when its system is asked for: loading the compiled kernels of all of them would cost time.
+_SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
+    "arc_standard": ("parser.transitions.arc_standard", "ArcStandard"),
+    "attardi": ("parser.transitions.attardi", "Attardi"),
+    "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
+    "swap": ("parser.transitions.swap", "Swap"),
+}
+
+
+def register(system: type[TransitionSystem]) -> None:
+    """Makes a transition system known by its name, to settings (``system=NAME``) and to models that were trained with it.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    if _SYSTEMS.get(system.name, system) is not system:
+        raise ValueError(f"there is a transition system {system.name!r} already; give yours another name")
+    _SYSTEMS[system.name] = system
+
+
+def names() -> list[str]:
+    """The names that create() knows."""
+    return list(_SYSTEMS)
+
+
+def system_class(name: str) -> type[TransitionSystem]:
+    """The class of that name.
+
+    Raises:
+        ValueError: unknown name; the message lists the known ones.
+    """
+    if name not in _SYSTEMS:
+        raise ValueError(f"unknown transition system {name!r}; known: {', '.join(_SYSTEMS)}")
+    found = _SYSTEMS[name]
+    return found if isinstance(found, type) else getattr(import_module(found[0]), found[1])
+
+
+def create(name: str, n_relations: int, root_relation: int | None = None, **options: int) -> TransitionSystem:
+    """The transition system of that name over ``n_relations`` relations; see TransitionSystem.
+
+    Raises:
+        ValueError: unknown name, or an option that the system does not have or a value that it cannot have.
+    """
+    cls = system_class(name)
+    try:
+        return cls(n_relations, root_relation, **options)
+    except TypeError as error:
+        given = ", ".join(f"{key}={value}" for key, value in options.items())
+        raise ValueError(f"transition system {name!r} does not take {given}") from error

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.transitions.arc_standard import NO_NODE, Configurations
+from parser.transitions.configurations import Configurations
 
 RELATION = "deprel"
 
@@ -108,21 +109,8 @@ class FeatureTable:
             sentences: where the tokens' attributes are.
             numbers: int[batch], which of ``sentences`` each row of the configurations is.
         """
-        return _extract(
-            rows,
-            numbers,
-            configurations.stacks,
-            configurations.stack_sizes,
-            configurations.buffer_fronts,
-            configurations.lengths,
-            configurations.relations,
-            configurations.children,
-            configurations.siblings,
-            self.values(sentences),
-            sentences.offsets,
-            self.programs,
-            self.columns,
-        )
+        values, offsets = self.values(sentences), sentences.offsets
+        return _extract(rows, numbers, configurations, values, offsets, self.programs, self.columns)
 
 
 def _program(address: str) -> np.ndarray:
@@ -138,46 +126,46 @@ def _program(address: str) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _extract(rows, numbers, stacks, sizes, fronts, lengths, relations, children, siblings, values, offsets, programs, columns):
+def _extract(rows, numbers, now, values, offsets, programs, columns):
     features = np.empty((len(rows), len(columns)), np.int32)
     nodes = np.empty(len(programs), np.int32)
     for r in range(len(rows)):
         row = rows[r]
-        find_nodes(row, stacks, sizes, fronts, lengths, children, siblings, programs, nodes)
-        read_slots(row, offsets[numbers[row]], nodes, relations, values, columns, r, features)
+        find_nodes(now, row, programs, nodes)
+        _read_slots(now, row, offsets[numbers[row]], nodes, values, columns, features[r])
     return features
 
 
 @njit(cache=True, nogil=True)
-def find_nodes(row, stacks, sizes, fronts, lengths, children, siblings, programs, nodes):
+def find_nodes(now, row, programs, nodes):
     """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE."""
     for a in range(len(programs)):
         index = programs[a, 1]
         node = NO_NODE
         if programs[a, 0] == 0:
-            if index < sizes[row]:
-                node = stacks[row, sizes[row] - 1 - index]
-        elif fronts[row] + index <= lengths[row]:
-            node = fronts[row] + index
+            if index < now.stack_sizes[row]:
+                node = now.stacks[row, now.stack_sizes[row] - 1 - index]
+        elif now.buffer_fronts[row] + index <= now.lengths[row]:
+            node = now.buffers[row, now.buffer_fronts[row] + index]
         move = 2
         while node != NO_NODE and programs[a, move] >= 0:
-            node = children[row, node, programs[a, move]]
+            node = now.children[row, node, programs[a, move]]
             for _ in range(programs[a, move + 1] - 1):
                 if node != NO_NODE:
-                    node = siblings[row, node]
+                    node = now.siblings[row, node]
             move += 2
         nodes[a] = node
 
 
 @njit(cache=True, nogil=True)
-def read_slots(row, start, nodes, relations, values, columns, r, features):
-    """Fills in ``features[r]``: what each slot reads at its node; the sentence's tokens begin at ``start`` in ``values``."""
+def _read_slots(now, row, start, nodes, values, columns, features):
+    """Fills in ``features`` (int32[slots]): what each slot reads at its node, of the sentence that begins at ``start``."""
     for c in range(len(columns)):
         node = nodes[columns[c, 0]]
         if node == NO_NODE:
-            features[r, c] = ABSENT
+            features[c] = ABSENT
         elif columns[c, 1] == NO_NODE:
-            relation = relations[row, node]
-            features[r, c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
+            relation = now.relations[row, node]
+            features[c] = ABSENT if relation == NO_NODE else relation + N_RESERVED
         else:
-            features[r, c] = values[columns[c, 1], start + node]
+            features[c] = values[columns[c, 1], start + node]

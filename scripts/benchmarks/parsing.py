@@ -32,6 +32,7 @@ from benchmarks import udpipe
 from benchmarks.machine import machine
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.file_parsing import Columns, parse_file
+from parser.decoding.parsers import parser_of
 from parser.model import Model
 from parser.versions import versions
 
@@ -69,7 +70,7 @@ def run(arguments: list[str]) -> dict[str, Any]:
     jobs: dict[str, Callable[[], object]] = {}
     numbers = list(dict.fromkeys([1, given.threads]))
     for threads in numbers:
-        jobs[_name("decoding", threads)] = lambda t=threads: model.greedy_parser(t).parse(encoded)
+        jobs[_name("decoding", threads)] = lambda t=threads: parser_of(model, t).parse(encoded)
         jobs[_name("end to end", threads)] = lambda t=threads: _end_to_end(model, text, t)
     if given.udpipe or given.udpipe_train:
         theirs = udpipe.Udpipe(given.udpipe) if given.udpipe else _trained(given.udpipe_train, given.udpipe_iterations)

@@ -24,7 +24,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import torch
 from hydra import compose, initialize_config_dir
@@ -35,8 +34,8 @@ from benchmarks.machine import machine
 from parser.classifier.classifier import Classifier
 from parser.classifier.matrix_products import product
 from parser.settings import Settings, register
-from parser.training import build, passes
-from parser.training.example_fitter import ExampleFitter
+from parser.training import passes
+from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.versions import versions
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -87,40 +86,31 @@ def settings_of(overrides: list[str]) -> Settings:
 
 def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
     """Seconds of epochs, of their products, and of walks; the first of each does not count."""
-    shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.walk_every=1"]
+    shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.explore_every=1"]
     settings = settings_of([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "walk": []}
-
-    class MeasuringFitter(ExampleFitter):
-        def __init__(self, classifier: Classifier, *more: Any) -> None:
-            super().__init__(classifier, *more)
-            self._classifier = classifier
-
-        def fit_epoch(self, examples, epoch, generator) -> float:
-            start = time.perf_counter()
-            loss = super().fit_epoch(examples, epoch, generator)
-            seconds["epoch"].append(time.perf_counter() - start)
-            size = self.settings.batch_size
-            seconds["products"].append(seconds_of_products(self._classifier, len(examples), size, product))
-            by_torch = seconds_of_products(self._classifier, len(examples), size, lambda a, b: a @ b.t())
-            seconds["products_by_torch_mm"].append(by_torch)
-            return loss
-
-    walk = passes._Run._walk
-
-    def timed_walk(*arguments: Any) -> Any:
-        start = time.perf_counter()
-        examples = walk(*arguments)
-        seconds["walk"].append(time.perf_counter() - start)
-        return examples
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        patch.object(build, "ExampleFitter", MeasuringFitter),
-        patch.object(passes._Run, "_walk", timed_walk),
-    ):
-        passes.train(settings, Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        passes.train(settings, Path(folder), [_Measurements(seconds)])
     return {name: found[1:] for name, found in seconds.items()}
+
+
+class _Measurements(Observer):
+    """Notes the seconds of epochs and explorations, and multiplies the matrices of each epoch again right after it."""
+
+    def __init__(self, seconds: dict[str, list[float]]) -> None:
+        self._seconds = seconds
+
+    def on_start(self, start: RunStart) -> None:
+        self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
+
+    def on_exploration(self, exploration: ExplorationEnd) -> None:
+        self._seconds["walk"].append(exploration.seconds)
+
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        self._seconds["epoch"].append(epoch.fit_seconds)
+        for name, multiply in (("products", product), ("products_by_torch_mm", lambda a, b: a @ b.t())):
+            seconds = seconds_of_products(self._classifier, epoch.examples, self._batch_size, multiply)
+            self._seconds[name].append(seconds)
 
 
 @torch.no_grad()
@@ -153,7 +143,7 @@ def ratio(dividends: list[float], divisors: list[float]) -> float:
 
 def walk_percent(walk: float, epoch: float, settings: Settings) -> float:
     """Percentage of a second pass's walks and epochs that is walks, given the seconds of one each."""
-    epochs, every = settings.second_pass.epochs, settings.second_pass.walk_every
+    epochs, every = settings.second_pass.epochs, settings.second_pass.explore_every
     walks = math.ceil(epochs / every) * walk if every else walk
     return 100 * walks / (walks + epochs * epoch)
 

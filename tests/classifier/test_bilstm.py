@@ -17,10 +17,12 @@ from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.shape import ClassifierShape
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.data.vocabulary import ABSENT, Vocabularies, Vocabulary
-from parser.decoding import greedy
-from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding import greedy, lockstep
+from parser.decoding.lockstep import LockstepParser, parse_in_lockstep
+from parser.decoding.parsers import parse, parser_of
 from parser.model import Model
-from parser.transitions.arc_standard import Configurations
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
 from parser.transitions.features import TOKEN, slots_of
 from tests.toy import sentence
 
@@ -108,7 +110,8 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
             fast = model.classifier.forward_by_contributions(torch.from_numpy(features), vectors).numpy()
         np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
-        model.system.apply(now, steps, model.system.best_actions(expected, now, steps))
+        moves = model.system.moves(now, steps)
+        model.system.apply(now, steps, moves, *best(model.system, expected, moves))
         compared += len(steps)
         absent += int((features == ABSENT).sum())
     assert compared == 2 * encoded.lengths.sum()
@@ -122,9 +125,11 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
     encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
     monkeypatch.setattr(greedy, "_SHARE", together)
-    found = model.greedy_parser(threads).parse(encoded)
-    np.testing.assert_array_equal(found.heads, expected.heads)
-    np.testing.assert_array_equal(found.relations, expected.relations)
+    monkeypatch.setattr(lockstep, "_SHARE", together)
+    found = parser_of(model, threads).parse(encoded)
+    for parses in (found, LockstepParser(model.classifier, model.system, model.table).parse(encoded)):
+        np.testing.assert_array_equal(parses.heads, expected.heads)
+        np.testing.assert_array_equal(parses.relations, expected.relations)
 
 
 def test_a_saved_model_parses_the_same(sentences, tmp_path):
@@ -133,7 +138,7 @@ def test_a_saved_model_parses_the_same(sentences, tmp_path):
     assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".safetensors"]
     loaded = Model.load(tmp_path / "model")
     assert loaded.is_like(model)
-    expected, found = model.parse(sentences), loaded.parse(sentences)
+    expected, found = parse(model, sentences), parse(loaded, sentences)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
 

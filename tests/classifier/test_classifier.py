@@ -10,13 +10,13 @@ from parser.classifier.activations import Activation
 from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import Embedding, Embeddings
 from parser.classifier.representation import AttributeEmbeddings
+from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.settings import OptimizerSettings
 from parser.training.example_fitter import ExampleFitter
-from parser.training.exploration import Examples
+from parser.training.examples import Examples
 from parser.training.fitter import Span, learning_rates
 from parser.training.loss import set_loss
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
@@ -27,7 +27,7 @@ def make(embeddings=None, elements=None, **options) -> Classifier:
     torch.manual_seed(0)
     embeddings = {"form": Embedding(4, trained=False)} if embeddings is None else embeddings
     tokens = AttributeEmbeddings(["upos", "form"], Embeddings(embeddings, SIZES, elements))
-    return Classifier(tokens, SLOTS, SIZES, hidden=8, n_actions=6, **options)
+    return Classifier(tokens, SLOTS, SIZES, hidden=8, n_outputs=6, **options)
 
 
 def random_features(n: int) -> torch.Tensor:

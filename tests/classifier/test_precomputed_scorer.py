@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from parser.classifier.precomputed_scorer import precomputed_scorer
-from parser.transitions.arc_standard import Configurations
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
 from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
 from tests.toy import sentence
 
@@ -29,6 +30,7 @@ def test_its_scores_are_those_of_the_classifier(embeddings, activation):
         features = model.table.extract(now, rows, encoded, np.arange(len(sentences)))
         expected = slow(features)
         np.testing.assert_allclose(fast(features), expected, rtol=1e-3, atol=1e-3)
-        model.system.apply(now, rows, model.system.best_actions(expected, now, rows))
+        moves = model.system.moves(now, rows)
+        model.system.apply(now, rows, moves, *best(model.system, expected, moves))
         compared += len(rows)
     assert compared == 2 * encoded.lengths.sum()

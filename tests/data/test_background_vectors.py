@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from parser.data.background_vectors import vectors_ahead
+from parser.data.background_vectors import background_vectors
 from parser.data.vocabulary import attribute_values
 from parser.data.word_vectors import train_vectors
 from parser.training.corpus import prepare
@@ -30,7 +30,7 @@ def run(treebank, *overrides: str):
 def test_they_are_those_that_this_process_trains(treebank, attribute):
     wanted = run(treebank, "seed=3", f"vectors.attribute={attribute}", "+features.lower=[s0]", "vectors.dimensions=12")
     here = train_vectors(wanted.vectors, attribute_values(SENTENCES, attribute), wanted.seed)
-    with vectors_ahead(wanted) as vectors:
+    with background_vectors(wanted) as vectors:
         assert vectors is not None
         found = vectors.result()
     assert found.vocabulary.symbols == here.vocabulary.symbols
@@ -39,12 +39,12 @@ def test_they_are_those_that_this_process_trains(treebank, attribute):
 
 def test_the_corpus_takes_them(treebank):
     wanted = run(treebank)
-    with vectors_ahead(wanted) as vectors:
-        ahead = prepare(wanted, vectors).vectors
+    with background_vectors(wanted) as vectors:
+        there = prepare(wanted, vectors).vectors
     here = prepare(wanted).vectors
-    assert ahead is not None
+    assert there is not None
     assert here is not None
-    np.testing.assert_array_equal(ahead.matrix, here.matrix)
+    np.testing.assert_array_equal(there.matrix, here.matrix)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_the_corpus_takes_them(treebank):
     ids=["not read", "of nothing", "from a file", "no training part"],
 )
 def test_nothing_is_begun_for_a_run_without(treebank, overrides):
-    with vectors_ahead(run(treebank, *overrides)) as vectors:
+    with background_vectors(run(treebank, *overrides)) as vectors:
         assert vectors is None
 
 
 def test_its_warnings_are_heard(treebank, caplog):
     wanted = run(treebank, "vectors.min_count=1000")
-    with caplog.at_level(logging.WARNING), vectors_ahead(wanted) as vectors:
+    with caplog.at_level(logging.WARNING), background_vectors(wanted) as vectors:
         assert vectors is not None
         vectors.result()
     assert "no form occurs 1000 times" in caplog.text
@@ -68,12 +68,12 @@ def test_its_warnings_are_heard(treebank, caplog):
 def test_its_failure_is_told(tmp_path):
     broken = tmp_path / "broken.conllu"
     broken.write_text("1\tno\ttree\n\n")
-    with vectors_ahead(run(broken)) as vectors:
+    with background_vectors(run(broken)) as vectors:
         assert vectors is not None
         with pytest.raises(ChildProcessError, match=r"broken\.conllu"):
             vectors.result()
 
 
 def test_a_run_that_fails_does_not_wait_for_them(treebank):
-    with pytest.raises(ZeroDivisionError), vectors_ahead(run(treebank, "vectors.epochs=1000000")):
+    with pytest.raises(ZeroDivisionError), background_vectors(run(treebank, "vectors.epochs=1000000")):
         raise ZeroDivisionError

@@ -14,6 +14,7 @@ from parser.classifier.shape import ClassifierShape
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.parsers import parse, parser_of
 from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.toy import sentence
@@ -60,7 +61,7 @@ def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root
     model = random_model(sentences, embeddings, activation, slots)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
-    found = model.greedy_parser().parse(encoded, single_root=single_root)
+    found = parser_of(model).parse(encoded, single_root=single_root)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
 
@@ -70,18 +71,18 @@ def test_features_of_one_kind_alone(sentences, slots):
     model = random_model(sentences, {"form": 5}, slots=slots)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
-    np.testing.assert_array_equal(model.parse(sentences).heads, expected.heads)
+    np.testing.assert_array_equal(parse(model, sentences).heads, expected.heads)
 
 
 def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_of_threads(sentences):
     model = random_model(sentences, {"form": 5})
     many = sentences * 60  # more words than a thread takes at a time
-    together = model.parse(many)
-    threaded = model.parse(many, threads=3)
+    together = parse(model, many)
+    threaded = parse(model, many, threads=3)
     np.testing.assert_array_equal(together.heads, threaded.heads)
     np.testing.assert_array_equal(together.relations, threaded.relations)
     for s in (0, 7, 79):
-        alone = model.parse([sentences[s]])
+        alone = parse(model, [sentences[s]])
         start, end = together.offsets[s], together.offsets[s + 1]
         np.testing.assert_array_equal(alone.heads, together.heads[start:end])
         np.testing.assert_array_equal(alone.relations, together.relations[start:end])
@@ -89,4 +90,4 @@ def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_
 
 def test_no_sentence():
     model = random_model([sentence([0, 1])] * 2, {"form": 5})
-    assert len(model.parse([]).heads) == 0
+    assert len(parse(model, []).heads) == 0

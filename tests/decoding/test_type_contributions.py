@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import parser.decoding.type_contributions as module
 from parser.classifier.hidden_contributions import ContributionMaker
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.decoding.type_contributions import TypeContributions
-from parser.transitions.arc_standard import NO_NODE
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence
 

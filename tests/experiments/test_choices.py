@@ -48,14 +48,14 @@ def test_differences_are_paired_by_treebank_and_seed():
 
 def test_variants_that_share_a_first_pass_are_trained_together():
     def grouped(recipe: str) -> list[list[tuple[str, ...]]]:
-        variants = [(), ("vectors.epochs=5",), ("second_pass.walk_every=5",)]
+        variants = [(), ("vectors.epochs=5",), ("second_pass.explore_every=5",)]
         return [[t.overrides for t in group] for group in _groups([Training("hu", recipe, 5, 1, "there", v) for v in variants])]
 
-    assert grouped("paper_tuned") == [[(), ("second_pass.walk_every=5",)], [("vectors.epochs=5",)]]
+    assert grouped("paper_tuned") == [[(), ("second_pass.explore_every=5",)], [("vectors.epochs=5",)]]
     assert grouped("accurate") == [
         [()],
         [("vectors.epochs=5",)],
-        [("second_pass.walk_every=5",)],
+        [("second_pass.explore_every=5",)],
     ]  # one schedule for both passes
 
 

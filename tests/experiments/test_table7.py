@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 from cells import Row, Training
 from claims import Difference, difference
@@ -53,6 +56,15 @@ def test_rows_of_other_settings_are_stale():
     assert not cell.made(None)
     elsewhere = Training("sample", "paper", 2, 7, "elsewhere", ())
     assert elsewhere.fingerprint() == cell.fingerprint()
+
+
+def test_rows_from_before_ties_could_be_set_are_not_stale():
+    column_5 = Training("hu", "paper", 5, 1, "data", ())
+    plain = OmegaConf.to_container(column_5.settings(), resolve=True)
+    for key in ("seed", "paths", "treebank", "resume", "table7", "ties"):
+        del plain[key]
+    assert column_5.fingerprint() == hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
+    assert Training("hu", "paper", 5, 1, "data", ("ties=nearest_ancestor",)).fingerprint() != column_5.fingerprint()
 
 
 def counts_of(las: list[int], words: list[int]) -> dict[str, np.ndarray]:

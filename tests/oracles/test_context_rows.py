@@ -11,10 +11,10 @@ import pytest
 
 import oracles
 from oracles import NonProjectiveGoldError, Strategy, Trees
-from oracles.arc_standard.context_chart import block_start, row_start, row_width, triangle_size
 from oracles.arc_standard.context_kernels import entries_of_sentence
 from oracles.arc_standard.context_rows import ContextRows
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
 from tests import random_trees
 
 COMPILED = not numba.config.DISABLE_JIT
@@ -39,16 +39,18 @@ def scores_of(bound, cases: list[tuple]) -> np.ndarray:
     return bound.score_batch(*random_trees.batch(cases))
 
 
-def expected_of(trees: Trees, strategy: str, cases: list[tuple]) -> np.ndarray:
-    return scores_of(NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees), cases)
+def expected_of(trees: Trees, strategy: str, cases: list[tuple], ties: str | None = None) -> np.ndarray:
+    return scores_of(NederhofCubic(strategy, ties, drop_non_critical=False, share_chart=False).bind(trees), cases)
 
 
 @pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("ties", oracles.TIES)
 @pytest.mark.parametrize("room", [1.0, 0.3, 0.0], ids=["enough", "a third", "one sentence"])
-def test_walks_in_lockstep_one_by_one_and_shuffled(strategy, room):
+def test_walks_in_lockstep_one_by_one_and_shuffled(strategy, ties, room):
     trees, walks = make_walks(f"{strategy} {room}")
-    sizes = [2 * int(entries_of_sentence(int(n))) for n in trees.lengths]
-    oracle = ContextRows(strategy, max_bytes=max(int(room * sum(sizes)), max(sizes)))
+    bytes_of_entry = 2 if ties == "none" else 4
+    sizes = [bytes_of_entry * int(entries_of_sentence(int(n), ties != "none")) for n in trees.lengths]
+    oracle = ContextRows(strategy, ties, max_bytes=max(int(room * sum(sizes)), max(sizes)))
     bound = oracle.bind(trees)
     assert bound.arena.nbytes <= oracle.max_bytes
     batches = in_lockstep(walks)
@@ -58,7 +60,7 @@ def test_walks_in_lockstep_one_by_one_and_shuffled(strategy, room):
     batches += [mixed]
     batches += in_lockstep(walks)[::3]  # again from the start, with steps left out
     for batch in batches:
-        np.testing.assert_array_equal(scores_of(bound, batch), expected_of(trees, strategy, batch))
+        np.testing.assert_array_equal(scores_of(bound, batch), expected_of(trees, strategy, batch, ties))
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -84,6 +86,7 @@ def test_a_sentence_that_does_not_fit_is_refused_with_the_mend():
 def test_memory_is_quadratic_in_the_sentence_and_reserved_for_no_more_than_asked():
     for n in (1, 20, 100, 1000):
         assert 2 * entries_of_sentence(n) <= 11 * (n + 1) ** 2 + 300 * (n + 1)
+        assert 4 * entries_of_sentence(n, True) <= 26 * (n + 1) ** 2 + 600 * (n + 1)
     assert ContextRows().bind(Trees.from_heads([[0]] * 3)).arena.nbytes == 3 * 2 * entries_of_sentence(1)
     assert ContextRows().bind(Trees.from_heads([])).arena.nbytes == 0
 

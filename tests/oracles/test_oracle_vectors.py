@@ -56,3 +56,17 @@ def test_projectivizations():
             tree = oracles.projectivize(heads, choice)
             assert brute_force.is_projective(tree)
             assert brute_force.gold_edges(tree, heads) == best
+
+
+@pytest.mark.parametrize("name", [name for name in oracles.names(system="lr_spine") if name != "lr_spine_partial"])
+def test_lr_spine(name):
+    oracle = oracles.create(name)
+    compared = 0
+    for case in cases("lrspine.jsonl"):
+        if oracle.needs_projective_gold and not brute_force.is_projective(case["heads"]):
+            continue
+        scores = oracle.step_scores(case["heads"], case["stack"], case["buffer"])
+        assert scores == case["gain"]
+        assert {move: max(scores.values()) - score for move, score in scores.items()} == case["loss"]
+        compared += 1
+    assert compared

@@ -57,7 +57,7 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
     embeddings = {name: Embedding(3, trained) for name, trained in embedded.items()}
     n_values = {"form": 9, "upos": 4}
     tokens = AttributeEmbeddings(list(n_values), Embeddings(embeddings, n_values))
-    classifier = Classifier(tokens, slots, n_values, hidden=8, n_actions=5)
+    classifier = Classifier(tokens, slots, n_values, hidden=8, n_outputs=5)
     done: list[tuple[int, ...]] = []
 
     def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -75,6 +75,6 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
 
 
 def test_the_share_of_the_walks_is_that_of_the_whole_pass():
-    second_pass = ["second_pass.epochs=20", "second_pass.walk_every="]
+    second_pass = ["second_pass.epochs=20", "second_pass.explore_every="]
     assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")) == pytest.approx(100 / 21)
     assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")) == pytest.approx(300 / 23)

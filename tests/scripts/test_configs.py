@@ -18,7 +18,7 @@ def test_the_treebanks_of_the_contract_are_there():
     assert {"sample", "hu", "el", "cu", "got", "da", "eu", "de"} <= set(TREEBANKS)
 
 
-@pytest.mark.parametrize(("treebank", "recipe", "column"), list(product(TREEBANKS, RECIPES, range(1, 6))))
+@pytest.mark.parametrize(("treebank", "recipe", "column"), list(product(TREEBANKS, RECIPES, range(1, 7))))
 def test_they_compose(treebank, recipe, column):
     made = settings(f"treebank={treebank}", f"recipe={recipe}", f"column={column}", "paths.treebanks=there")
     check(made)
@@ -35,6 +35,13 @@ def test_columns_are_those_of_table_7():
         ("projectivized", "projectivized"),
         ("projectivized", "original"),
     ]
+
+
+def test_column_6_is_5_with_ties():
+    five, six = settings("column=5"), settings("column=6")
+    assert (five.ties, six.ties) == (None, "nearest_ancestor")
+    five.ties, five.column = six.ties, six.column
+    assert five == six
 
 
 def test_what_is_given_wins_over_the_column():

@@ -117,7 +117,7 @@ def test_parsing_with_no_model(tmp_path):
     ("overrides", "message"),
     [
         (["treebank=xx"], "hu"),
-        (["column=6"], "known: 1, 2, 3, 4, 5"),
+        (["column=7"], "known: 1, 2, 3, 4, 5, 6"),
         (["oracle=delphi"], "known: static"),
         (["treebank=hu", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu"),
         (["recipe=soup"], "paper"),

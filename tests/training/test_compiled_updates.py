@@ -17,13 +17,13 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import Embedding, Embeddings
 from parser.classifier.matrix_products import product
 from parser.classifier.representation import AttributeEmbeddings
+from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients, Gradient
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.loss import set_loss
 from parser.training.updates import AutogradUpdates, CompiledUpdates
-from parser.transitions.arc_standard import NO_NODE
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})

@@ -9,10 +9,14 @@ import pytest
 
 import oracles
 from oracles import Trees
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
-from parser.training.exploration import Examples, Policy, Target, TrainingSentences, Walk, _choose, explore, gold_examples
-from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
+from parser.training.examples import Examples, Target, TrainingSentences, choose_targets, gold_examples
+from parser.training.exploration import Exploration, Policy, explore
+from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
 from parser.transitions.features import FeatureTable, slots_of
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence
@@ -21,7 +25,7 @@ TEMPLATES = {"form": ["s0", "s1", "b0"], "deprel": ["s0.l1"]}
 
 
 class Toy:
-    """Sentences over given trees, with everything that a walk needs."""
+    """Sentences over given trees, with everything that exploration needs."""
 
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
@@ -38,10 +42,13 @@ class Toy:
 
 
 def replay(toy: Toy, examples: Examples) -> Configurations:
-    """Takes the targets of examples in the order in which a walk over a single sentence gave them."""
+    """Takes the targets of examples in the order in which a single sentence gave them."""
     now = Configurations.initial(toy.data.trees.lengths)
     for target in examples.targets[:, 0]:
-        toy.system.apply(now, np.array([0]), np.array([target]))
+        moves = toy.system.moves(now, np.array([0]))
+        column = int(np.searchsorted(toy.system.block_starts, target, side="right")) - 1
+        relation = target - toy.system.block_starts[column]
+        toy.system.apply(now, np.array([0]), moves, np.array([column], np.int32), np.array([relation], np.int32))
     return now
 
 
@@ -71,11 +78,11 @@ def test_gold_computations_of_many_sentences_are_those_of_each():
 
 
 def perfect_scorer(toy: Toy, examples: Examples):
-    """Scores the gold action highest for the features of ``examples``, which must determine it."""
+    """Scores the gold output highest for the features of ``examples``, which must determine it."""
     known = {tuple(f): t for f, t in zip(examples.features.tolist(), examples.targets[:, 0].tolist(), strict=True)}
 
     def score(features):
-        scores = np.zeros((len(features), toy.system.n_actions), np.float32)
+        scores = np.zeros((len(features), toy.system.n_outputs), np.float32)
         for row, values in enumerate(features.tolist()):
             scores[row, known.get(tuple(values), 0)] = 1
         return scores
@@ -85,7 +92,7 @@ def perfect_scorer(toy: Toy, examples: Examples):
 
 def random_scorer(toy: Toy, seed: int = 0):
     rng = np.random.default_rng(seed)
-    return lambda features: rng.random((len(features), toy.system.n_actions), np.float32)
+    return lambda features: rng.random((len(features), toy.system.n_outputs), np.float32)
 
 
 def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
@@ -103,18 +110,20 @@ def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     np.testing.assert_array_equal(parses.relations, toy.data.relations)
 
 
-def test_losses_of_a_walk_are_the_edges_that_its_tree_lacks():
+@pytest.mark.parametrize("ties", oracles.TIES)
+def test_losses_of_exploration_are_the_edges_that_its_tree_lacks(ties):
     """Projective gold trees can be reached from the start, so what is lost step by step is what is missing at the end."""
     rng = random.Random(3)
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
-    bound = oracles.create("nederhof_cubic", "any").bind(toy.data.trees)
+    bound = oracles.create("nederhof_cubic", "any", ties=ties).bind(toy.data.trees)
     _, report = explore(toy.data, bound, toy.system, toy.table, random_scorer(toy, 5))
     now = Configurations.initial(np.sort(toy.data.trees.lengths))
     order = np.argsort(toy.data.trees.lengths, kind="stable")
     scorer = random_scorer(toy, 5)
     while len(rows := now.unfinished()):
         values = toy.table.extract(now, rows, toy.data.sentences, order)
-        toy.system.apply(now, rows, toy.system.best_actions(scorer(values), now, rows))
+        moves = toy.system.moves(now, rows)
+        toy.system.apply(now, rows, moves, *best(toy.system, scorer(values), moves))
     wrong = 0
     for row, s in enumerate(order):
         gold = toy.data.trees[s]
@@ -122,28 +131,29 @@ def test_losses_of_a_walk_are_the_edges_that_its_tree_lacks():
     assert 0 < wrong == report.lost_edges
 
 
-def policies_and_losses(*walks: Walk) -> list[int]:
-    """Edges lost on walks of a classifier that is often wrong."""
+def losses_of(*explorations: Exploration) -> list[int]:
+    """Edges lost in explorations of a classifier that is often wrong."""
     rng = random.Random(3)
     toy = Toy([random_projective_tree(rng, rng.randint(2, 12)) for _ in range(30)])
     bound = oracles.create("nederhof_linear").bind(toy.data.trees)
     generator = np.random.default_rng(7)
 
-    def lost(walk: Walk) -> int:
+    def lost(exploration: Exploration) -> int:
         scorer = random_scorer(toy, 5)
-        return explore(toy.data, bound, toy.system, toy.table, scorer, walk=walk, generator=generator)[1].lost_edges
+        explored = explore(toy.data, bound, toy.system, toy.table, scorer, exploration=exploration, generator=generator)
+        return explored[1].lost_edges
 
-    return [lost(walk) for walk in walks]
+    return [lost(exploration) for exploration in explorations]
 
 
-def test_a_mixed_walk_follows_the_prediction_as_often_as_asked():
-    prediction, always, half, never = policies_and_losses(
-        Walk(), Walk(Policy.MIXED, 1.0), Walk(Policy.MIXED, 0.5), Walk(Policy.MIXED, 0.0)
+def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
+    prediction, always, half, never = losses_of(
+        Exploration(), Exploration(Policy.MIXED, 1.0), Exploration(Policy.MIXED, 0.5), Exploration(Policy.MIXED, 0.0)
     )
     assert prediction == always > half > never == 0
 
 
-def test_a_sampled_walk_follows_the_distribution():
+def test_sampled_exploration_follows_the_distribution():
     """A sure classifier is followed; one that is not sure is left now and then."""
     toy = Toy([[2, 3, 0, 5, 3]])
     bound = oracles.create("nederhof_cubic").bind(toy.data.trees)
@@ -158,7 +168,7 @@ def test_a_sampled_walk_follows_the_distribution():
                 toy.system,
                 toy.table,
                 lambda features, by=sureness: by * scorer(features),
-                walk=Walk(Policy.SAMPLE),
+                exploration=Exploration(Policy.SAMPLE),
                 generator=np.random.default_rng(seed),
             )[1]
             for seed in range(20)
@@ -181,6 +191,9 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
         return seen["scores"][-1]
 
     class Recording:
+        needs_children = False
+        gold_weight = 1
+
         def score_batch(self, *configuration):
             scores = bound.score_batch(*configuration)
             seen["optimal"].append(scores == scores.max(axis=1, keepdims=True))
@@ -190,34 +203,36 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
     scores, optimal = np.concatenate(seen["scores"]), np.concatenate(seen["optimal"])
     assert report.mean_optimal_steps == pytest.approx(optimal.sum(axis=1).mean())
     for row, targets in enumerate(examples.targets):
-        actions = targets[targets != NO_NODE]
-        steps = toy.system.action_steps[actions]
+        outputs = targets[targets != NO_NODE]
+        steps = np.searchsorted(toy.system.block_starts, outputs, side="right") - 1
         assert optimal[row, steps].all()
         if target is Target.MARGINAL:
-            assert len(actions) == optimal[row].sum()
+            assert len(outputs) == optimal[row].sum()
         elif target is Target.FIXED_ORDER:
             assert steps.tolist() == [max(np.flatnonzero(optimal[row]))]
         else:
-            [chosen] = actions
+            [chosen] = outputs
             [own] = np.unique(steps)
             others = [s for s in np.flatnonzero(optimal[row]) if s != own]
             if not others:
                 continue
-            if 0 in others:  # shift has one action alone, so its score is known
+            if 0 in others:  # shift has one output alone, so its score is known
                 assert scores[row, chosen] >= scores[row, 0]
 
 
-def test_choices_among_optimal_actions():
-    actions = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
+def test_choices_among_optimal_outputs():
+    system = ArcStandard(n_relations=2)
+    outputs = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
     scores = np.array([[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]], np.float32)
-    assert _choose(actions, scores, Target.OWN_BEST).tolist() == [[2], [5], [0], [3]]
-    assert _choose(actions, scores, Target.FIXED_ORDER).tolist() == [[5], [5], [2], [3]]
-    assert _choose(actions, scores, Target.MARGINAL).tolist() == actions.tolist()
+    assert choose_targets(system, outputs, scores, Target.OWN_BEST).tolist() == [[2], [5], [0], [3]]
+    assert choose_targets(system, outputs, scores, Target.FIXED_ORDER).tolist() == [[5], [5], [2], [3]]
+    assert choose_targets(system, outputs, scores, Target.MARGINAL).tolist() == outputs.tolist()
 
 
 def test_joining_examples_pads_the_narrower_targets():
-    a = Examples(np.zeros((2, 3), np.int32), np.array([[1], [2]], np.int32), np.array([7, 8], np.int32))
-    b = Examples(np.ones((1, 3), np.int32), np.array([[4, NO_NODE, 5]], np.int32), np.array([8], np.int32))
-    joined = a.join(b)
+    a = Examples(np.zeros((2, 3), np.int32), np.array([[1], [2]], np.int32), np.array([0, 0], np.int32))
+    b = Examples(np.ones((1, 3), np.int32), np.array([[4, NO_NODE, 5]], np.int32), np.array([1], np.int32))
+    joined = Examples.concatenate([a, b])
     assert joined.features.tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
     assert joined.targets.tolist() == [[1, NO_NODE, NO_NODE], [2, NO_NODE, NO_NODE], [4, NO_NODE, 5]]
+    assert joined.sentences.tolist() == [0, 0, 1]

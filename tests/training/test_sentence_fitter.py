@@ -10,12 +10,13 @@ import torch
 from omegaconf import OmegaConf
 
 import oracles
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 from parser.settings import OptimizerSettings, SettingsError
 from parser.training import checkpoint, passes
-from parser.training.exploration import NO_NODE, TrainingSentences, gold_examples
+from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.fitter import Span
 from parser.training.loss import set_loss
 from parser.training.passes import train
@@ -189,7 +190,7 @@ def test_an_encoder_wants_embedded_attributes():
         check(settings("recipe=paper", "model=bilstm"))
 
 
-@pytest.mark.parametrize("column", range(1, 6))
+@pytest.mark.parametrize("column", range(1, 7))
 def test_the_group_composes_with_every_column(column):
     made = settings("recipe=accurate", "model=bilstm", f"column={column}")
     check(made)

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocabulary
-from parser.transitions.arc_standard import NO_NODE, ArcStandard, Configurations
+from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.toy import sentence
 
@@ -70,8 +73,9 @@ def test_extraction_equals_its_twin_along_random_computations(lengths, seed):
                     columns = {"form": sentences[row].forms, "upos": sentences[row].upos}
                     [expected] = vocabularies.by_attribute[slot.attribute].encode([columns[slot.attribute][node - 1]])
                 assert value == expected, slot
-        scores = draw.random((len(rows), system.n_actions), np.float32)
-        system.apply(now, rows, system.best_actions(scores, now, rows))
+        scores = draw.random((len(rows), system.n_outputs), np.float32)
+        moves = system.moves(now, rows)
+        system.apply(now, rows, moves, *best(system, scores, moves))
 
 
 @pytest.mark.parametrize("text", ["s0", "s0:", "t0:form", "s0.x1:form", "s0.l0:form", "s0.l1.l1.l1.l1:form", "s:form"])

@@ -2,17 +2,17 @@
 
 Loops over columns are the cost of context rows. They run over blocks of BLOCK columns, without a remainder (which would take
 as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
-or j > n hold FILLER, so small that whatever is added to it, it stays below NEGATIVE_INFINITY and does not wrap around.
+or j > n hold a filler, so small that whatever is added to it, it stays below negative_infinity and does not wrap around.
 """
 
 from __future__ import annotations
 
 from numba import njit
 
-from oracles.projectivization.sentence_chart import NEGATIVE_INFINITY, best_sum
+from oracles.charts.sentence_chart import best_sum
+from oracles.edge_weights import negative_infinity, weight
 
 BLOCK = 8
-FILLER = 2 * NEGATIVE_INFINITY
 
 
 @njit(cache=True, nogil=True)
@@ -48,19 +48,20 @@ def _column(j):
 
 
 @njit(cache=True, nogil=True)
-def fill_chart(heads, right, left, left_arc, spare):
-    """The chart of Eisner 1996, the edges counted: O(n^3).
+def fill_chart(edges, right, left, left_arc, spare):
+    """The chart of Eisner 1996, the edges weighed: O(n^3).
 
     Args:
-        heads: int32[n + 1].
-        right, left, left_arc: int16[triangle], R, L and IL by rows; the result.
-        spare: int16[>= 2 (n + 1) (n + 2)], working space: R, L, IL by columns, and by rows the mirror image of IL.
+        edges: what edge_weights.weight reads.
+        right, left, left_arc: int16 or int32[triangle], R, L and IL by rows; the result.
+        spare: the same type, [>= 2 (n + 1) (n + 2)], working space: R, L, IL by columns, and by rows the mirror image of IL.
     """
-    n = len(heads) - 1
+    n = len(edges) - 1
     width = row_width(n)
-    right[:] = FILLER
-    left[:] = FILLER
-    left_arc[:] = FILLER
+    filler = 2 * negative_infinity(right)
+    right[:] = filler
+    left[:] = filler
+    left_arc[:] = filler
     size = _column(n + 1)
     right_by_column = spare[:size]
     left_by_column = spare[size : 2 * size]
@@ -75,10 +76,10 @@ def fill_chart(heads, right, left, left_arc, spare):
                 to_right = to_left = 0
             else:
                 join = best_sum(right[row + i : row + j], left_by_column[column + i + 1 : column + j + 1])
-                arc_left = join + (heads[i] == j)
+                arc_left = join + weight(edges, j, i)
                 left_arc[row + j] = arc_left
                 left_arc_by_column[column + i] = arc_left
-                right_arc[arc_row + j] = join + (heads[j] == i)
+                right_arc[arc_row + j] = join + weight(edges, i, j)
                 right_arcs = right_arc[arc_row + i + 1 : arc_row + j + 1]
                 to_right = best_sum(right_arcs, right_by_column[column + i + 1 : column + j + 1])
                 to_left = best_sum(left_arc_by_column[column + i : column + j], left[row + i : row + j])

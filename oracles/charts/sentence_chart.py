@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from oracles.edge_weights import negative_infinity
 from oracles.interface import NOT_APPLICABLE
 
 # Also the floor of every stored score, so that the sum of two of them fits in 16 bits.
@@ -26,10 +27,10 @@ NEGATIVE_INFINITY = NOT_APPLICABLE
 
 @njit(cache=True, nogil=True)
 def best_sum(a, b):
-    """max(a + b) over two int16 vectors, at least NEGATIVE_INFINITY. The casts keep LLVM in 16 bits, which vectorizes."""
-    best = np.int16(NEGATIVE_INFINITY)
+    """max(a + b) over two vectors, at least negative_infinity. The casts keep LLVM in 16 bits if they are: that vectorizes."""
+    best = negative_infinity(a)
     for x in range(len(a)):
-        best = max(best, np.int16(a[x] + b[x]))
+        best = max(best, a.dtype.type(a[x] + b[x]))
     return best
 
 

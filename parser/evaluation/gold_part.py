@@ -1,4 +1,4 @@
-"""A part of a treebank that a parser is measured on, while it trains and at the end."""
+"""A part of a treebank that parses are compared with, while a parser trains and at the end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from itertools import chain
 
 import numpy as np
 
+from parser.data.parses import Parses
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED, Sentences, Vocabularies, Vocabulary
 from parser.evaluation import attachment_scores, universal
-from parser.model import Model
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class GoldPart:
     """Encoded sentences and their gold edges, one entry per word.
 
     Attributes:
@@ -32,7 +32,7 @@ class HeldOut:
     punctuation: np.ndarray
 
     @classmethod
-    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> HeldOut:
+    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
         """Encodes gold sentences for a parser with these vocabularies and relations."""
         deprels = list(chain.from_iterable(sentence.deprels for sentence in sentences))
         unseen = sorted({deprel for deprel in deprels if deprel not in relations})
@@ -46,20 +46,19 @@ class HeldOut:
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
         )
 
-    def measure(self, model: Model, single_root: bool) -> dict[str, float]:
-        """Parses the sentences; percentages under the keys of metrics.json (see attachment_scores)."""
-        heads, relations = self._parse(model, single_root)
+    def scores(self, parses: Parses) -> dict[str, float]:
+        """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores)."""
+        heads, relations = self._of_words(parses)
         return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
 
-    def correct(self, model: Model, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Parses the sentences; int64[words], 1 where the head is right, and 1 where head and relation are."""
-        heads, relations = self._parse(model, single_root)
+    def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
+        """int64[words], 1 where the head of a parse is right, and 1 where head and relation are."""
+        heads, relations = self._of_words(parses)
         attached = heads == self.heads
         return attached.astype(np.int64), (attached & (relations == self.relations)).astype(np.int64)
 
-    def _parse(self, model: Model, single_root: bool) -> tuple[np.ndarray, np.ndarray]:
-        """int32[words] heads and relations that the model predicts."""
-        parses = model.greedy_parser().parse(self.sentences, single_root=single_root)
+    def _of_words(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
+        """int32[words] predicted heads and relations, without the entries of the roots."""
         words = np.ones(len(parses.heads), np.bool_)
         words[parses.offsets[:-1]] = False
         return parses.heads[words], parses.relations[words]

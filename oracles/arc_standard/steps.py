@@ -1,0 +1,74 @@
+"""Arc-standard's steps and strategies as compiled code sees them: what a step makes of a configuration, and what it forbids."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import njit
+
+from oracles.interface import REDUCE_LEFT, SHIFT, Strategy
+
+LEFT_BEFORE_RIGHT, STRICT, RIGHT_BEFORE_LEFT, ANY = range(4)
+
+CODES = {
+    Strategy.LEFT_BEFORE_RIGHT: LEFT_BEFORE_RIGHT,
+    Strategy.STRICT_LEFT_BEFORE_RIGHT: STRICT,
+    Strategy.RIGHT_BEFORE_LEFT: RIGHT_BEFORE_LEFT,
+    Strategy.ANY: ANY,
+}
+
+
+class AfterStep(NamedTuple):
+    """The configuration after a step, whose stack a_0..a_k is in the array that after_step() changed.
+
+    Attributes:
+        applicable: whether the step could be taken; if not, the rest means nothing.
+        k: the place of the top.
+        front: the first token of the buffer.
+        head, child: the edge that the step makes; 0 and 0 if it makes none.
+        closed_from, closed_to: the strategy forbids the elements between these places, both included, more left children; no
+            element if ``closed_to`` is -1.
+        top_takes_right: whether the strategy allows the top more right children.
+    """
+
+    applicable: bool
+    k: int
+    front: int
+    head: int
+    child: int
+    closed_from: int
+    closed_to: int
+    top_takes_right: bool
+
+
+@njit(cache=True, nogil=True)
+def after_step(step, strategy, stack, k, front, n):
+    """Takes a step on ``stack`` (int32[> k + 1], a_0..a_k), and returns an AfterStep.
+
+    The steps of one configuration can be tried one after the other, in their order, on one array: shift writes above the top,
+    reduce_left writes nothing, and reduce_right is the last.
+    """
+    applicable = front <= n if step == SHIFT else k >= (1 if step == REDUCE_LEFT else 2)
+    new_k, new_front = (k + 1, front + 1) if step == SHIFT else (k - 1, front)
+    head = child = closed_from = 0
+    closed_to = -1
+    top_takes_right = True
+    if not applicable:
+        pass
+    elif step == SHIFT:
+        stack[k + 1] = front
+        if strategy == LEFT_BEFORE_RIGHT:
+            closed_from = k
+        if strategy in (LEFT_BEFORE_RIGHT, STRICT):
+            closed_to = k
+    elif step == REDUCE_LEFT:
+        head, child = int(stack[k - 1]), int(stack[k])
+        if strategy == STRICT:
+            closed_to = k - 1  # the new top was below the top, so strict forbids it left children
+    else:
+        head, child = int(stack[k]), int(stack[k - 1])
+        stack[k - 1] = stack[k]
+        if strategy == STRICT:
+            closed_to = k - 2
+        top_takes_right = strategy != RIGHT_BEFORE_LEFT
+    return AfterStep(applicable, int(new_k), int(new_front), head, child, int(closed_from), int(closed_to), top_takes_right)

@@ -1,0 +1,174 @@
+"""LR-spine parsing, Sartorio, Satta and Nivre 2013: what its oracles take and answer.
+
+A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that one, and so
+on; its right spine the same to the right. The top has the left spine u_1..u_p, the element below it the right spine v_1..v_s.
+From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer in 2n moves; b = first token of the buffer:
+
+* shift ("sh"): pushes b. Applicable if the buffer is not empty.
+* la_k ("la1", ...): the root of the element below the top becomes a child of u_k. Applicable if that root is not 0.
+* ra_k ("ra1", ...): the root of the top becomes a child of v_k. Applicable if there is an element below the top.
+
+Both merge the two elements: with (ls_1, rs_1) for the top and (ls_2, rs_2) for the one below it, la_k makes the spines
+(ls_1[..k] + ls_2, rs_1), ra_k makes (ls_2, rs_2[..k] + rs_1).
+
+Columns of a configuration: shift, la_1..la_p, ra_1..ra_s, so ra_k stands in column p + k, also where the root of the second
+element is 0 and no la_k is applicable. If the stack holds one element there is no move but shift.
+
+Spines need no arrays of their own: they are the chains of outermost children, ``children[row, x, 0]`` and
+``children[row, x, 1]``, from the root of an element down to NO_NODE.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, StepScores, Strategy
+from oracles.trees import Trees
+
+LEFT_SPINE, RIGHT_SPINE = range(2)
+
+
+class LRSpineOracle(Oracle):
+    """What the oracles of LR-spine parsing share."""
+
+    system: ClassVar[str] = "lr_spine"
+    alternatives: ClassVar[tuple[str, ...]] = ("lr_spine_chart",)
+    strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
+
+    def step_scores(self, heads: Sequence[int], stack: Sequence[Any], buffer: Sequence[int]) -> StepScores:
+        """Scores the moves of one configuration of one sentence; for many, bind the trees and score a batch.
+
+        Args:
+            heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
+            stack: for each element [left spine, right spine], both beginning with its root; that of 0 first, the top last.
+            buffer: the tokens b..n.
+
+        Returns:
+            {"sh": score, "la1": ..., "ra1": ...} of the applicable moves.
+
+        Raises:
+            ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
+        """
+        front = check_spines(len(heads), stack, buffer)
+        children = np.full((1, len(heads) + 1, 2), NO_NODE, np.int32)
+        for element in stack:
+            for side in (LEFT_SPINE, RIGHT_SPINE):
+                for node, child in pairwise(element[side]):
+                    children[0, node, side] = child
+        scores = self.bind(Trees.from_heads([heads])).score_batch(
+            np.zeros(1, np.int32),
+            np.asarray([[element[LEFT_SPINE][0] for element in stack]], np.int32),
+            np.asarray([len(stack)], np.int32),
+            np.asarray([front], np.int32),
+            children,
+        )[0]
+        columns = ["sh"]
+        if len(stack) > 1:
+            columns += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]
+            columns += [f"ra{k + 1}" for k in range(len(stack[-2][RIGHT_SPINE]))]
+        return {move: int(score) for move, score in zip(columns, scores, strict=True) if score != NOT_APPLICABLE}
+
+
+class BoundLRSpine(BoundOracle):
+    """Refuses to answer without the children that the spines consist of."""
+
+    needs_children: ClassVar[bool] = True
+
+    def score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """See BoundOracle.score_batch; ValueError if there are no children."""
+        if children is None:
+            raise ValueError("the spines of lr_spine's stack elements are unknown; pass score_batch the outermost children=")
+        return self._score_batch(sentences, stacks, stack_sizes, buffer_fronts, children)
+
+    @abstractmethod
+    def _score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray,
+    ) -> np.ndarray: ...
+
+
+def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
+    """Refuses what is no configuration of a sentence of n tokens. Returns b, n + 1 if the buffer is empty.
+
+    Raises:
+        ValueError: names the element of the stack that is wrong, and what it should be.
+    """
+    front = n + 1 - len(buffer)
+    if list(buffer) != list(range(front, n + 1)):
+        raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+    if not stack:
+        raise ValueError("the stack is empty; its first element must be that of the artificial root, [[0], [0, ...]]")
+    end = -1  # the last node of the elements before
+    for place, element in enumerate(stack):
+        where = f"element {place} of the stack (counted from 0), {element}"
+        if len(element) != 2 or not all(len(spine) for spine in element):
+            raise ValueError(f"{where}: an element is [left spine, right spine], each with the root first")
+        left, right = element
+        if left[0] != right[0]:
+            raise ValueError(f"{where}: its spines begin with {left[0]} and {right[0]}; both must begin with the root")
+        if not all(a > b for a, b in pairwise(left)) or not all(a < b for a, b in pairwise(right)):
+            raise ValueError(
+                f"{where}: a left spine must descend from the root, a right spine ascend, so that they share the root alone"
+            )
+        if place == 0 and list(left) != [0]:
+            raise ValueError(f"{where}: the first element must be that of the artificial root, with the left spine [0]")
+        if left[-1] <= end:
+            raise ValueError(f"{where} overlaps the elements before it, which reach to {end}; elements must lie side by side")
+        end = right[-1]
+    if end >= front:
+        raise ValueError(f"the stack reaches to {end}, but the buffer begins with {front}; they must not overlap")
+    return front
+
+
+@njit(cache=True, nogil=True)
+def spine(children, node, side, nodes):
+    """Writes the left (0) or right (1) spine that begins with ``node`` into ``nodes``; returns its length.
+
+    Args:
+        children: int32[n + 1, 2], outermost children, NO_NODE where there is none.
+        node: the root of an element.
+        side: LEFT_SPINE or RIGHT_SPINE.
+        nodes: int32[>= length], the result.
+    """
+    length = 0
+    while node != NO_NODE:
+        nodes[length] = node
+        length += 1
+        node = children[node, side]
+    return length
+
+
+@njit(cache=True, nogil=True)
+def columns_of_batch(stacks, stack_sizes, children):
+    """Columns that the widest configuration of a batch has: 1 + p + s, or 1 for a stack of one element."""
+    width = 1
+    for row in range(len(stack_sizes)):
+        size = stack_sizes[row]
+        if size < 2:
+            continue
+        columns = 1
+        for side in range(2):
+            node = stacks[row, size - 1 - side]
+            while node != NO_NODE:
+                columns += 1
+                node = children[row, node, side]
+        width = max(width, columns)
+    return width

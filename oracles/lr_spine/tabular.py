@@ -1,0 +1,177 @@
+"""Optimal moves of LR-spine parsing for projective gold trees, tabular: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 6.
+
+The reference implementation of the exact oracle, in Python. A fragment that holds the top is extended, one at a time, by the
+next stack element on its left or the next element of the right stack on its right. T[i,j] maps the spines (ls, rs) of a
+fragment of the i uppermost stack elements and j - 1 elements of the right stack to the least number of gold edges lost in it;
+T[1,1] holds the spines of the top, with loss 0. Of two neighbours, with A the left and C the right one,
+
+    la    the root of A becomes a child of ls_C[k];  new spines (ls_C[..k] + ls_A, rs_C)
+    ra    the root of C becomes a child of rs_A[k];  new spines (ls_A, rs_A[..k] + rs_C)
+
+where k is the place of the gold head in that spine, at no loss, or else the last place of the spine, at a loss of 1. The right
+stack holds those tokens of the buffer, in order, whose gold head is not in the buffer, or that have a gold child among the
+roots of the stack or in the right stack; all other gold edges inside the buffer can be kept whatever is done.
+
+Two things keep T small. Nodes of a left spine without a gold child among the roots of the stack, and of a right spine without
+one in the buffer, are left out (but for the root of the fragment). And spines are dropped if others have the same root, hold
+all their nodes, and lose no more.
+
+The value of a configuration is the number of its nodes that want a head, less the least loss of all elements together, headed
+by 0. The score of a move is 1 if its edge is gold, and the value of the configuration after it.
+
+For other gold trees this is wrong (lr_spine_chart is exact for them); they are refused.
+
+Complexity: at worst exponential in the spines, in practice |T[i,j]| grows linearly with i + j (Section 6, Figure 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
+from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle
+from oracles.trees import Trees
+
+Spine = tuple[int, ...]
+
+
+class Spines(NamedTuple):
+    """The spines of a stack element or a fragment, both with the root first."""
+
+    left: Spine
+    right: Spine
+
+    @property
+    def root(self) -> int:
+        """The root of the element."""
+        return self.left[0]
+
+
+class LRSpineTabular(LRSpineOracle):
+    """The slow reference; lr_spine_chart gives the same scores."""
+
+    name: ClassVar[str] = "lr_spine_tabular"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "exponential at worst"
+    source: ClassVar[str] = "Goldberg, Sartorio and Satta 2014, Section 6"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return _BoundTabular(trees)
+
+
+class _BoundTabular(BoundLRSpine):
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
+
+    def _score_batch(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        children: np.ndarray,
+    ) -> np.ndarray:
+        rows = []
+        for row, s in enumerate(sentences):
+            heads = [NO_NODE, *self.trees[int(s)]]
+            stack = [elements_of(children[row], int(root)) for root in stacks[row, : stack_sizes[row]]]
+            rows.append(list(scores_of_columns(heads, stack, int(buffer_fronts[row]))))
+        width = max(map(len, rows), default=1)
+        return np.array([row + [NOT_APPLICABLE] * (width - len(row)) for row in rows], np.int16).reshape(-1, width)
+
+
+def elements_of(children: np.ndarray, root: int) -> Spines:
+    """The spines of the element with that root; children int32[n + 1, 2]."""
+    spines = []
+    for side in (LEFT_SPINE, RIGHT_SPINE):
+        spine = [root]
+        while (child := int(children[spine[-1], side])) != NO_NODE:
+            spine.append(child)
+        spines.append(tuple(spine))
+    return Spines(*spines)
+
+
+def scores_of_columns(heads: Sequence[int], stack: Sequence[Spines], front: int) -> Iterator[int]:
+    """The scores of shift, la_1..la_p, ra_1..ra_s. heads[x] is the gold head of x, heads[0] = NO_NODE."""
+    shifted = Spines((front,), (front,))
+    yield value(heads, [*stack, shifted], front + 1) if front < len(heads) else NOT_APPLICABLE
+    if len(stack) < 2:
+        return
+    second, top = stack[-2:]
+    for k, head in enumerate(top.left):
+        after = [*stack[:-2], _la(second, top, k)]
+        yield (heads[second.root] == head) + value(heads, after, front) if second.root else NOT_APPLICABLE
+    for k, head in enumerate(second.right):
+        after = [*stack[:-2], _ra(second, top, k)]
+        yield (heads[top.root] == head) + value(heads, after, front)
+
+
+def value(heads: Sequence[int], stack: Sequence[Spines], front: int) -> int:
+    """The most gold edges that can still be made."""
+    roots = {element.root for element in stack}
+    has_child_on_stack = {heads[root] for root in roots}
+    has_child_in_buffer = set(heads[front:])
+    right_stack: list[int] = []
+    for x in range(front, len(heads)):
+        if heads[x] < front or x in has_child_on_stack or any(heads[child] == x for child in right_stack):
+            right_stack.append(x)
+
+    def pruned(spines: Spines) -> Spines:
+        left = tuple(x for x in spines.left[1:] if x in has_child_on_stack)
+        right = tuple(x for x in spines.right[1:] if x in has_child_in_buffer)
+        return Spines((spines.root, *left), (spines.root, *right))
+
+    below = list(reversed(stack[:-1]))
+    table: dict[tuple[int, int], dict[Spines, int]] = {}
+    for i in range(len(stack)):
+        for j in range(len(right_stack) + 1):
+            cell: dict[Spines, int] = {pruned(stack[-1]): 0} if i == j == 0 else {}
+            pairs = []
+            if i:
+                pairs += [(below[i - 1], fragment, loss) for fragment, loss in table[i - 1, j].items()]
+            if j:
+                x = right_stack[j - 1]
+                pairs += [(fragment, Spines((x,), (x,)), loss) for fragment, loss in table[i, j - 1].items()]
+            for a, c, loss in pairs:
+                for new, lost in _joined(heads, a, c):
+                    spines = pruned(new)
+                    cell[spines] = min(loss + lost, cell.get(spines, len(heads)))
+            table[i, j] = _undominated(cell)
+    wanting_heads = len(stack) - 1 + len(heads) - front
+    return wanting_heads - min(loss for spines, loss in table[len(stack) - 1, len(right_stack)].items() if spines.root == 0)
+
+
+def _la(a: Spines, c: Spines, k: int) -> Spines:
+    return Spines(c.left[: k + 1] + a.left, c.right)
+
+
+def _ra(a: Spines, c: Spines, k: int) -> Spines:
+    return Spines(a.left, a.right[: k + 1] + c.right)
+
+
+def _joined(heads: Sequence[int], a: Spines, c: Spines) -> Iterator[tuple[Spines, int]]:
+    """What two neighbours become in the two ways, and the gold edges lost by it."""
+    if a.root != 0:
+        gold = heads[a.root]
+        yield (_la(a, c, c.left.index(gold)), 0) if gold in c.left else (_la(a, c, len(c.left) - 1), 1)
+    gold = heads[c.root]
+    yield (_ra(a, c, a.right.index(gold)), 0) if gold in a.right else (_ra(a, c, len(a.right) - 1), 1)
+
+
+def _undominated(cell: dict[Spines, int]) -> dict[Spines, int]:
+    """Without the spines that have a rival of the same root with all their nodes and no more loss."""
+    return {
+        spines: loss
+        for spines, loss in cell.items()
+        if not any(
+            rival != spines
+            and rival.root == spines.root
+            and lost <= loss
+            and set(rival.left) >= set(spines.left)
+            and set(rival.right) >= set(spines.right)
+            for rival, lost in cell.items()
+        )
+    }

@@ -1,0 +1,91 @@
+"""Oracles by name, and by the transition system whose moves they score."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import signature
+from typing import Any
+
+from oracles.interface import Oracle, Strategy
+
+# By system, by name. A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost
+# seconds.
+_ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
+    "arc_standard": {
+        "static": ("oracles.arc_standard.static", "Static"),
+        "goldberg_tabular": ("oracles.arc_standard.goldberg_tabular", "GoldbergTabular"),
+        "nederhof_cubic": ("oracles.arc_standard.nederhof_cubic", "NederhofCubic"),
+        "nederhof_quadratic": ("oracles.arc_standard.nederhof_quadratic", "NederhofQuadratic"),
+        "nederhof_linear": ("oracles.arc_standard.nederhof_linear", "NederhofLinear"),
+        "context_rows": ("oracles.arc_standard.context_rows", "ContextRows"),
+        "arc_standard_tabular": ("oracles.tabular.oracles", "ArcStandardTabular"),
+    },
+    "arc_hybrid": {
+        "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
+        "arc_hybrid_tabular": ("oracles.tabular.oracles", "ArcHybridTabular"),
+    },
+    "lr_spine": {
+        "lr_spine_chart": ("oracles.lr_spine.chart", "LRSpineChart"),
+        "lr_spine_tabular": ("oracles.lr_spine.tabular", "LRSpineTabular"),
+        "lr_spine_partial": ("oracles.lr_spine.partial", "LRSpinePartial"),
+    },
+}
+
+
+def register(oracle: type[Oracle]) -> None:
+    """Makes an oracle known by its name, under the transition system that it says.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    known = _places()
+    if known.get(oracle.name, oracle) is not oracle:
+        raise ValueError(f"there is an oracle {oracle.name!r} already; give yours another name")
+    _ORACLES.setdefault(oracle.system, {})[oracle.name] = oracle
+
+
+def oracle_class(name: str) -> type[Oracle]:
+    """The class of that name.
+
+    Raises:
+        ValueError: unknown name; the message lists the known ones.
+    """
+    known = _places()
+    if name not in known:
+        raise ValueError(f"unknown oracle {name!r}; known: {', '.join(known)}")
+    place = known[name]
+    return place if isinstance(place, type) else getattr(import_module(place[0]), place[1])
+
+
+def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
+    """The names that create() knows of a transition system; with ``any_gold`` only those that need no projective gold trees.
+
+    Raises:
+        ValueError: unknown system; the message lists the known ones.
+    """
+    if system not in _ORACLES:
+        raise ValueError(f"no oracle is for a transition system {system!r}; there are some for: {', '.join(_ORACLES)}")
+    return [name for name in _ORACLES[system] if not (any_gold and oracle_class(name).needs_projective_gold)]
+
+
+def create(name: str, strategy: Strategy | str | None = None, **options: Any) -> Oracle:
+    """The oracle of that name.
+
+    Args:
+        name: one of names(), of any system.
+        strategy: which computations count; None: the oracle's default.
+        options: what else the oracle's class takes, by keyword.
+
+    Raises:
+        ValueError: unknown name, or a strategy or an option that this oracle does not know; the message lists the known ones.
+    """
+    oracle = oracle_class(name)
+    known = [option for option in signature(oracle).parameters if option != "strategy"]
+    for option in options:
+        if option not in known:
+            raise ValueError(f"oracle {name} has no option {option!r}; it has: {', '.join(known) or 'none'}")
+    return oracle(strategy, **options)
+
+
+def _places() -> dict[str, tuple[str, str] | type[Oracle]]:
+    return {name: place for of_system in _ORACLES.values() for name, place in of_system.items()}

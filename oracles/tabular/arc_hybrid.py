@@ -1,0 +1,47 @@
+"""Arc-hybrid parsing as a split grammar: what its computations can make of a configuration, for any gold tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oracles.tabular.grammar import SplitGrammar
+from oracles.tabular.transition_systems import Configuration, Step
+
+
+class ArcHybrid:
+    """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011), the artificial root at the bottom of the stack.
+
+    shift; left_arc: the top becomes a child of the next buffer node and is popped (not the root); right_arc: the top
+    becomes a child of the element below it and is popped. So the head of a stack element is the element below it or a
+    buffer node, and a stack element takes right children only, of which only the first can come from the stack.
+    """
+
+    grammar = SplitGrammar.parse(
+        "P",
+        """
+        (P,P) -> p              # on the stack
+        (S,S) -> s              # in the buffer
+        P -> (P,P)              # childless
+        P -> (P,S)
+        S -> (S,S)
+        (S,_) -> P (S,_)        # left_arc
+        (S,_) -> S (S,_)
+        (_,S) -> (_,P) P        # right_arc to the element above
+        (_,S) -> (_,P) S        # right_arc, to a node that was in the buffer
+        (_,S) -> (_,S) S
+        """,
+    )
+
+    def terminals(self, configuration: Configuration) -> str:
+        """A p for each stack element, an s for each buffer node."""
+        return "p" * len(configuration.stack) + "s" * len(configuration.buffer)
+
+    def steps(self, configuration: Configuration) -> Iterator[Step]:
+        """shift, left_arc, right_arc, as far as applicable."""
+        stack, buffer = configuration.stack, configuration.buffer
+        if buffer:
+            yield Step("shift", None, Configuration((*stack, buffer[0]), buffer[1:]))
+        if buffer and len(stack) >= 2:
+            yield Step("left_arc", (buffer[0], stack[-1]), Configuration(stack[:-1], buffer))
+        if len(stack) >= 2:
+            yield Step("right_arc", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer))

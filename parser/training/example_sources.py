@@ -1,0 +1,163 @@
+"""Where the examples of a pass come from: gold computations, or exploration by the parser itself."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor
+
+import oracles
+from oracles import BoundOracle
+from parser.classifier.precomputed_scorer import precomputed_scorer
+from parser.model import Model
+from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
+from parser.training.checkpoint import restore_weights, trained_weights
+from parser.training.corpus import Corpus
+from parser.training.examples import Examples, Target, TrainingSentences, gold_examples
+from parser.training.exploration import Exploration, ExplorationReport, Policy, explore
+from parser.training.observer import ExplorationEnd, Observer
+from parser.training.stopwatch import Stopwatch
+
+
+def oracle_of(settings: Settings) -> oracles.Oracle:
+    """The oracle of the second pass.
+
+    Raises:
+        ValueError: it does not know the strategy, or has no ties; the message says what it knows.
+    """
+    ties = {} if settings.ties is None else {"ties": settings.ties}
+    return oracles.create(settings.oracle, settings.strategy, **system_options(settings), **ties)
+
+
+class ExampleSource(Protocol):
+    """What a pass learns from."""
+
+    @property
+    def data(self) -> TrainingSentences:
+        """The sentences of the pass."""
+
+    def examples(self, epoch: int) -> Examples:
+        """The examples that an epoch of the pass (from 0) learns from."""
+
+    def state(self) -> dict[str, Tensor]:
+        """What is needed to make the current examples again, besides the settings: weights of the model."""
+
+    def restore(self, state: dict[str, Tensor], epochs_done: int) -> None:
+        """Makes the examples again that were current after so many epochs. The model's weights are then those of ``state``."""
+
+
+class GoldComputations:
+    """The first pass: the configurations of gold computations, the same in every epoch."""
+
+    def __init__(self, corpus: Corpus, model: Model, settings: Settings, stopwatch: Stopwatch) -> None:
+        self._corpus = corpus
+        self._model = model
+        self._settings = settings
+        self._stopwatch = stopwatch
+
+    @cached_property
+    def data(self) -> TrainingSentences:
+        """See ExampleSource."""
+        with self._stopwatch("projectivize"):
+            return self._corpus.training_sentences(TrainingTrees(self._settings.first_pass.trees))
+
+    @cached_property
+    def _examples(self) -> Examples:
+        data, system = self.data, self._model.system
+        with self._stopwatch("gold_computations"):
+            oracle = oracles.create(system.gold_oracle, None, **system_options(self._settings)).bind(data.trees)
+            return gold_examples(data, oracle, system, self._model.table)
+
+    def examples(self, epoch: int) -> Examples:
+        """See ExampleSource."""
+        return self._examples
+
+    def state(self) -> dict[str, Tensor]:
+        """See ExampleSource; the settings determine all."""
+        return {}
+
+    def restore(self, state: dict[str, Tensor], epochs_done: int) -> None:
+        """See ExampleSource."""
+
+
+class ExploredComputations:
+    """The second pass: the parser follows its own predictions, and an oracle says which steps are optimal.
+
+    Args:
+        corpus: the training part.
+        model: whose predictions are followed.
+        settings: of the run.
+        gold: the first pass's examples, which the others may join.
+        pass_name: what observers know the pass by.
+        stopwatch: counts the time.
+        observer: hears of each exploration.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        model: Model,
+        settings: Settings,
+        gold: GoldComputations,
+        pass_name: str,
+        stopwatch: Stopwatch,
+        observer: Observer,
+    ) -> None:
+        self._corpus = corpus
+        self._model = model
+        self._settings = settings
+        self._gold = gold
+        self._pass_name = pass_name
+        self._stopwatch = stopwatch
+        self._observer = observer
+        self._weights: dict[str, Tensor] = {}
+        self._current: Examples | None = None
+
+    @cached_property
+    def data(self) -> TrainingSentences:
+        """See ExampleSource."""
+        with self._stopwatch("projectivize"):
+            return self._corpus.training_sentences(TrainingTrees(str(self._settings.second_pass.trees)))
+
+    @cached_property
+    def _oracle(self) -> BoundOracle:
+        return oracle_of(self._settings).bind(self.data.trees)
+
+    def examples(self, epoch: int) -> Examples:
+        """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""
+        if self._current is None or self._is_due(epoch):
+            self._weights = trained_weights(self._model.classifier)
+            examples, report = self._explore(epoch)
+            self._observer.on_exploration(ExplorationEnd(self._pass_name, epoch, report, self._stopwatch.last))
+            self._current = self._joined(examples)
+        return self._current
+
+    def state(self) -> dict[str, Tensor]:
+        """See ExampleSource; the weights with which the parser explored last."""
+        return self._weights
+
+    def restore(self, state: dict[str, Tensor], epochs_done: int) -> None:
+        """See ExampleSource."""
+        self._weights = state
+        restore_weights(self._model.classifier, state)
+        examples, _ = self._explore(max(epoch for epoch in range(epochs_done) if self._is_due(epoch)))
+        self._current = self._joined(examples)
+
+    def _is_due(self, epoch: int) -> bool:
+        every = self._settings.second_pass.explore_every
+        return epoch == 0 or (every > 0 and epoch % every == 0)
+
+    def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
+        second, model, data = self._settings.second_pass, self._model, self.data
+        generator = np.random.default_rng([self._settings.seed, epoch])
+        with self._stopwatch(f"{self._pass_name}_exploration"):
+            scorer = precomputed_scorer(model.classifier, model.table, data.sentences)
+            exploration = Exploration(Policy(second.policy), second.follow)
+            return explore(data, self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator)
+
+    def _joined(self, examples: Examples) -> Examples:
+        if self._settings.second_pass.examples == ExampleUse.JOIN:
+            return Examples.concatenate([self._gold.examples(0), examples])
+        return examples

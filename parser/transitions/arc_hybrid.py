@@ -1,0 +1,77 @@
+"""Arc-hybrid parsing (Kuhlmann, Gómez-Rodríguez and Satta 2011).
+
+Moves of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their columns:
+
+* shift pushes b; needs a buffer.
+* left makes the top a_k a child of b and pops it; needs a buffer and k >= 1, so the root never gets a head.
+* right makes the top a_k a child of a_{k-1} and pops it; needs k >= 1.
+
+A sentence of n tokens takes 2n moves; it is final with stack (0) and an empty buffer. No configuration is a dead end. With
+``single_root`` the child of the root is attached last, when nothing else is left.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+from parser.transitions.configurations import Configurations, attach, remove, shift
+from parser.transitions.system import Moves, TransitionSystem
+
+SHIFT, LEFT, RIGHT = range(3)
+
+
+class ArcHybrid(TransitionSystem):
+    """Arc-hybrid: projective trees, left arcs from the buffer."""
+
+    name: ClassVar[str] = "arc_hybrid"
+    projective: ClassVar[bool] = True
+    oracles: ClassVar[tuple[str, ...]] = ("arc_hybrid_local", "arc_hybrid_tabular")
+    gold_oracle: ClassVar[str] = "arc_hybrid_local"
+
+    def _blocks_with_arcs(self) -> list[bool]:
+        return [False, True, True]
+
+    def _eager_order(self) -> np.ndarray:
+        return np.array([LEFT, RIGHT, SHIFT])
+
+    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+        """See TransitionSystem."""
+        moves = Moves(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
+        _fill_moves(now, rows, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
+        return moves
+
+    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+        """See TransitionSystem."""
+        at = np.arange(len(rows))
+        _apply(now, rows, moves.heads[at, chosen], relations)
+
+
+@njit(cache=True, nogil=True)
+def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
+    for r in range(len(rows)):
+        row = rows[r]
+        size = now.stack_sizes[row]
+        top = now.stacks[row, size - 1]
+        buffered = now.buffer_fronts[row] <= now.lengths[row]
+        blocks[r, SHIFT], blocks[r, LEFT], blocks[r, RIGHT] = SHIFT, LEFT, RIGHT
+        if buffered:
+            feature_rows[r, SHIFT] = r
+        if buffered and size >= 2:
+            feature_rows[r, LEFT] = r
+            heads[r, LEFT], children[r, LEFT] = now.buffers[row, now.buffer_fronts[row]], top
+        if size >= 2 and not (single_root and size == 2 and buffered):
+            feature_rows[r, RIGHT] = r
+            heads[r, RIGHT], children[r, RIGHT] = now.stacks[row, size - 2], top
+
+
+@njit(cache=True, nogil=True)
+def _apply(now, rows, heads, relations):
+    for r in range(len(rows)):
+        if heads[r] == NO_NODE:
+            shift(now, rows[r])
+        else:
+            attach(now, rows[r], heads[r], remove(now, rows[r], 0), relations[r])

@@ -1,0 +1,164 @@
+"""Attardi's system: arc-standard with arcs between the top of the stack and deeper elements, too (Attardi 2006).
+
+Moves of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their columns, for
+degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2):
+
+* shift pushes b; needs a buffer.
+* for d = 1..D: ra_d makes the top a_k a child of a_{k-d} and pops it; needs k >= d. la_d makes a_{k-d} a child of a_k and
+  removes it; needs k >= d + 1, so the root never gets a head.
+
+D = 1 is arc-standard: ra_1 is its reduce_left, la_1 its reduce_right (arc_standard.py). A sentence of n tokens takes 2n moves;
+it is final with stack (0) and an empty buffer. No configuration is a dead end.
+
+With ``single_root`` the child of the root is attached last, by ra_1, when nothing else is left.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+from parser.transitions.configurations import Configurations, attach, remove, shift
+from parser.transitions.system import Moves, TransitionSystem
+
+MAX_DEGREE = 9
+
+
+class Attardi(TransitionSystem):
+    """Attardi's system of a degree; trees are projective with degree 1 alone.
+
+    Args:
+        n_relations: number of relations.
+        root_relation: see TransitionSystem.
+        degree: how many elements below the top an arc may reach, 1 to MAX_DEGREE.
+    """
+
+    name: ClassVar[str] = "attardi"
+    projective: ClassVar[bool] = False
+    oracles: ClassVar[tuple[str, ...]] = ("attardi_search", "attardi_tabular", "attardi_static")
+    gold_oracle: ClassVar[str] = "attardi_search"
+
+    def __init__(self, n_relations: int, root_relation: int | None = None, degree: int = 2) -> None:
+        if not 1 <= degree <= MAX_DEGREE:
+            raise ValueError(f"degree={degree} is not possible; it must be from 1 to {MAX_DEGREE}")
+        self.degree = degree
+        super().__init__(n_relations, root_relation)
+        self.options = {"degree": degree}
+
+    def _blocks_with_arcs(self) -> list[bool]:
+        return [False, *[True] * (2 * self.degree)]
+
+    def _eager_order(self) -> np.ndarray:
+        return np.array([*(c for d in range(1, self.degree + 1) for c in (2 * d, 2 * d - 1)), 0])
+
+    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+        """See TransitionSystem."""
+        shape = len(rows), 1 + 2 * self.degree
+        moves = Moves(*(np.full(shape, NO_NODE, np.int32) for _ in range(4)))
+        _fill_moves(now, rows, self.degree, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
+        return moves
+
+    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+        """See TransitionSystem."""
+        _apply(now, rows, chosen, relations)
+
+
+@njit(cache=True, nogil=True)
+def applicable(column, size, buffered, single_root):
+    """Whether a move can be taken with ``size`` = k + 1 elements on the stack and, if ``buffered``, tokens in the buffer."""
+    if column == 0:
+        return buffered
+    depth = (column + 1) // 2
+    if column % 2 == 0:
+        return size >= depth + 2
+    if single_root and size == depth + 1:  # the head is the root
+        return depth == 1 and not buffered
+    return size >= depth + 1
+
+
+@njit(cache=True, nogil=True)
+def take_move(now, row, column, relation):
+    """Takes a move in one row of Configurations; the relation of a shift is ignored."""
+    if column == 0:
+        shift(now, row)
+        return
+    depth = (column + 1) // 2
+    last = now.stack_sizes[row] - 1
+    if column % 2 == 1:
+        attach(now, row, now.stacks[row, last - depth], remove(now, row, 0), relation)
+    else:
+        attach(now, row, now.stacks[row, last], remove(now, row, depth), relation)
+
+
+@njit(cache=True, nogil=True)
+def best_output(scores, r, degree, size, buffered, n_relations, root_relation, single_root):
+    """The best output of one configuration, as decisions.best() finds it; ``scores[r]`` are its scores.
+
+    Args:
+        scores: float32[rows, outputs].
+        r: the row.
+        degree: of the system.
+        size: k + 1.
+        buffered: whether there are tokens in the buffer.
+        n_relations: relations of each arc.
+        root_relation: the relation of the root's child if ``single_root``; NO_NODE: any.
+        single_root: see TransitionSystem.moves.
+    """
+    highest = -np.inf
+    chosen = NO_NODE
+    for column in range(1 + 2 * degree):
+        if not applicable(column, size, buffered, single_root):
+            continue
+        if column == 0:
+            chosen = 0
+            highest = scores[r, 0]
+            continue
+        to_root = column % 2 == 1 and size == (column + 1) // 2 + 1
+        first = 1 + (column - 1) * n_relations
+        for relation in range(n_relations):
+            if single_root and root_relation >= 0 and to_root != (relation == root_relation):
+                continue
+            if chosen == NO_NODE or scores[r, first + relation] > highest:
+                chosen = first + relation
+                highest = scores[r, chosen]
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def forced_output(degree, size, buffered, root_relation, single_root):
+    """The output of a configuration in which only one is possible, whatever the scores; NO_NODE if there are several."""
+    only = NO_NODE
+    for column in range(1 + 2 * degree):
+        if applicable(column, size, buffered, single_root):
+            if only != NO_NODE:
+                return NO_NODE
+            only = column
+    if only == 1 and single_root and root_relation >= 0 and size == 2:
+        return 1 + root_relation
+    return 0 if only == 0 else NO_NODE
+
+
+@njit(cache=True, nogil=True)
+def _fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, children):
+    for r in range(len(rows)):
+        row = rows[r]
+        last = now.stack_sizes[row] - 1
+        buffered = now.buffer_fronts[row] <= now.lengths[row]
+        for column in range(1 + 2 * degree):
+            blocks[r, column] = column
+            if not applicable(column, last + 1, buffered, single_root):
+                continue
+            feature_rows[r, column] = r
+            if column > 0:
+                top, below = now.stacks[row, last], now.stacks[row, last - (column + 1) // 2]
+                heads[r, column] = below if column % 2 == 1 else top
+                children[r, column] = top if column % 2 == 1 else below
+
+
+@njit(cache=True, nogil=True)
+def _apply(now, rows, columns, relations):
+    for r in range(len(rows)):
+        take_move(now, rows[r], columns[r], relations[r])

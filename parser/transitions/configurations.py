@@ -1,0 +1,119 @@
+"""Configurations of many sentences that are parsed in lockstep, as arrays that compiled kernels take whole."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+
+
+class Configurations(NamedTuple):
+    """One configuration for each of a batch of sentences; width = the longest sentence + 1.
+
+    Node 0 is the artificial root. A named tuple, so that a kernel takes it as one argument and reads it by name.
+
+    Attributes:
+        lengths: int32[batch], tokens n of the sentence.
+        stacks: int32[batch, width]; row r holds a_0..a_k in its first ``stack_sizes[r]`` entries.
+        stack_sizes: int32[batch], k + 1.
+        buffers: int32[batch, width]; row r holds the buffer in its entries ``buffer_fronts[r]`` to n, the first token first.
+            In all systems but swap, entry i is token i.
+        buffer_fronts: int32[batch], where the buffer begins; n + 1 when it is empty.
+        heads: int32[batch, width], heads given so far; NO_NODE where none.
+        relations: int32[batch, width], relations given so far; NO_NODE where none.
+        children: int32[batch, width, 2], the outermost left and right child so far; NO_NODE where none.
+        siblings: int32[batch, width], for a child, the next child of the same head towards the head; NO_NODE where none.
+    """
+
+    lengths: np.ndarray
+    stacks: np.ndarray
+    stack_sizes: np.ndarray
+    buffers: np.ndarray
+    buffer_fronts: np.ndarray
+    heads: np.ndarray
+    relations: np.ndarray
+    children: np.ndarray
+    siblings: np.ndarray
+
+    @classmethod
+    def initial(cls, lengths: np.ndarray) -> Configurations:
+        """Stack (0) and the whole sentence in the buffer, for sentences of the given lengths (int[batch])."""
+        batch = len(lengths)
+        width = int(lengths.max(initial=0)) + 1
+
+        def nothing(*shape: int) -> np.ndarray:
+            return np.full(shape, NO_NODE, np.int32)
+
+        return cls(
+            lengths=lengths.astype(np.int32),
+            stacks=np.zeros((batch, width), np.int32),
+            stack_sizes=np.ones(batch, np.int32),
+            buffers=np.tile(np.arange(width, dtype=np.int32), (batch, 1)),
+            buffer_fronts=np.ones(batch, np.int32),
+            heads=nothing(batch, width),
+            relations=nothing(batch, width),
+            children=nothing(batch, width, 2),
+            siblings=nothing(batch, width),
+        )
+
+    def unfinished(self) -> np.ndarray:
+        """int64[m]: the rows with more than the root on the stack, or with a token in the buffer."""
+        return np.flatnonzero((self.stack_sizes > 1) | (self.buffer_fronts <= self.lengths))
+
+
+@njit(cache=True, nogil=True)
+def clear(now, row, length):
+    """Makes one row of Configurations the initial configuration of a sentence of ``length`` tokens."""
+    now.lengths[row] = length
+    now.stacks[row, 0] = 0
+    now.stack_sizes[row] = 1
+    now.buffer_fronts[row] = 1
+    for i in range(length + 1):
+        now.buffers[row, i] = i
+        now.heads[row, i] = NO_NODE
+        now.relations[row, i] = NO_NODE
+        now.children[row, i, 0] = NO_NODE
+        now.children[row, i, 1] = NO_NODE
+        now.siblings[row, i] = NO_NODE
+
+
+@njit(cache=True, nogil=True)
+def shift(now, row):
+    """Moves the first token of the buffer onto the stack."""
+    now.stacks[row, now.stack_sizes[row]] = now.buffers[row, now.buffer_fronts[row]]
+    now.stack_sizes[row] += 1
+    now.buffer_fronts[row] += 1
+
+
+@njit(cache=True, nogil=True)
+def remove(now, row, depth):
+    """Takes the stack element ``depth`` elements below the top off the stack, and returns it."""
+    last = now.stack_sizes[row] - 1
+    node = now.stacks[row, last - depth]
+    for i in range(last - depth, last):
+        now.stacks[row, i] = now.stacks[row, i + 1]
+    now.stack_sizes[row] = last
+    return node
+
+
+@njit(cache=True, nogil=True)
+def attach(now, row, head, child, relation):
+    """Makes ``child`` a child of ``head``, and puts it in its place among the children on that side of the head.
+
+    Most systems attach children from the inside out, so that a new child is the outermost one and is put in place at once.
+    """
+    now.heads[row, child] = head
+    now.relations[row, child] = relation
+    side = 0 if child < head else 1
+    outer = NO_NODE  # the innermost of the children further out than the new one
+    inner = now.children[row, head, side]
+    while inner != NO_NODE and (inner < child) == (side == 0):
+        outer, inner = inner, now.siblings[row, inner]
+    now.siblings[row, child] = inner
+    if outer == NO_NODE:
+        now.children[row, head, side] = child
+    else:
+        now.siblings[row, outer] = child

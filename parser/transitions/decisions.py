@@ -1,0 +1,73 @@
+"""Which of the applicable moves is best by a classifier's scores, and which outputs are right: compiled, for every system."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+from parser.transitions.system import Moves, TransitionSystem
+
+
+def best(
+    system: TransitionSystem, scores: np.ndarray, moves: Moves, single_root: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The applicable move and relation with the highest score: columns and relations, int32[m]; the first one wins a tie.
+
+    Args:
+        system: the transition system.
+        scores: float32[feature rows, outputs].
+        moves: the moves; with ``single_root``, those that the system gave with it.
+        single_root: the root relation goes with the artificial root as head, and with no other head.
+    """
+    root_relation = system.root_relation if single_root and system.root_relation is not None else NO_NODE
+    return _best(scores, moves.rows, moves.blocks, moves.heads, system.block_starts, system.block_sizes, root_relation)
+
+
+def outputs_of(system: TransitionSystem, moves: Moves, columns: np.ndarray, relations: np.ndarray) -> np.ndarray:
+    """int32[m]: the outputs of moves (int32[m] columns) with relations (int32[m]; NO_NODE where the move makes no arc)."""
+    starts = system.block_starts[moves.blocks[np.arange(len(columns)), columns]]
+    return (starts + np.maximum(relations, 0)).astype(np.int32)
+
+
+def right(
+    system: TransitionSystem, optimal: np.ndarray, moves: Moves, gold_relations: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """int32[m, width]: the output of each optimal move, NO_NODE for the other moves.
+
+    The relation of an output is the gold relation of the word that gets a head, also where that head is not the gold one:
+    the arc is lost then, but the relation still belongs to the word.
+
+    Args:
+        system: the transition system.
+        optimal: bool[m, width].
+        moves: the moves.
+        gold_relations: int32[batch, width], gold relations by row and token.
+        rows: int[m], the rows of ``gold_relations`` that the moves belong to.
+    """
+    children = np.maximum(moves.children, 0)
+    relations = np.where(moves.children == NO_NODE, 0, gold_relations[rows[:, None], children])
+    outputs = system.block_starts[moves.blocks] + relations
+    return np.where(optimal, outputs, NO_NODE).astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _best(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
+    columns = np.full(len(rows), NO_NODE, np.int32)
+    relations = np.full(len(rows), NO_NODE, np.int32)
+    for m in range(len(rows)):
+        highest = -np.inf
+        for c in range(rows.shape[1]):
+            row = rows[m, c]
+            if row == NO_NODE:
+                continue
+            start = block_starts[blocks[m, c]]
+            has_arc = heads[m, c] != NO_NODE
+            for r in range(block_sizes[blocks[m, c]]):
+                if has_arc and root_relation >= 0 and (heads[m, c] == 0) != (r == root_relation):
+                    continue
+                if columns[m] == NO_NODE or scores[row, start + r] > highest:
+                    highest = scores[row, start + r]
+                    columns[m] = c
+                    relations[m] = r if has_arc else NO_NODE
+    return columns, relations

@@ -1,0 +1,106 @@
+"""What every transition system is: the moves that a batch of configurations allows, and how a move is taken.
+
+A *move* is a transition without the relation of its arc: a column of ``Moves``. The classifier scores *outputs*, which lie in
+*blocks*: a block of one output for a move without an arc (shift), a block of one output per relation for a move with one.
+What is valid is said in one place, ``TransitionSystem.moves``; which output is best and which are right follows from it
+(decisions.py), so everything else in this project works with any system.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from parser.transitions.configurations import Configurations
+
+
+@dataclass(frozen=True)
+class Moves:
+    """What m configurations can do; each array int32[m, width], a column for each move in the system's order.
+
+    Attributes:
+        rows: the feature row whose scores the move is judged by; NO_NODE where the move is not applicable.
+        blocks: the block of outputs that the move chooses from.
+        heads, children: the arc that the move makes; NO_NODE where it makes none.
+    """
+
+    rows: np.ndarray
+    blocks: np.ndarray
+    heads: np.ndarray
+    children: np.ndarray
+
+
+class TransitionSystem(ABC):
+    """A transition system over a set of relations. Subclasses are the only code that knows what their moves are.
+
+    Args:
+        n_relations: number of relations; they are numbered from 0.
+        root_relation: the relation that a child of the artificial root must have, and no other word may have, when a valid
+            UD tree is asked for (``single_root``); None leaves the choice of relations free.
+
+    Attributes:
+        block_sizes: int32[blocks], outputs in each block: 1 for moves without an arc, else ``n_relations``. The classifier's
+            outputs lie in the order of the blocks.
+        block_starts: int32[blocks], the first output of each block.
+        n_outputs: outputs in all.
+        eager_order: the columns in the order of an eager computation: attachments, the nearest first, before shift.
+        options: what else the system was made with, such as its degree; a model's folder holds them.
+    """
+
+    name: ClassVar[str]
+    projective: ClassVar[bool]  # whether all trees that it builds are projective
+    oracles: ClassVar[tuple[str, ...]]  # names of its oracles, the default first
+    gold_oracle: ClassVar[str]  # the oracle that gold computations of the first pass follow
+    reorders_buffer: ClassVar[bool] = False  # whether tokens go back into the buffer
+    always_there: ClassVar[str] = "s0"  # an address with a node in every configuration
+
+    def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
+        self.n_relations = n_relations
+        self.root_relation = root_relation
+        self.options: dict[str, int] = {}
+        sizes = [n_relations if has_arc else 1 for has_arc in self._blocks_with_arcs()]
+        self.block_sizes = np.array(sizes, np.int32)
+        self.block_starts = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
+        self.n_outputs = sum(sizes)
+        self.eager_order = self._eager_order()
+
+    @abstractmethod
+    def _blocks_with_arcs(self) -> list[bool]:
+        """For each block of outputs, whether its moves make an arc."""
+
+    @abstractmethod
+    def _eager_order(self) -> np.ndarray:
+        """int[width]; see ``eager_order``."""
+
+    def initial(self, lengths: np.ndarray) -> Configurations:
+        """The initial configurations of sentences of the given lengths (int[batch])."""
+        return Configurations.initial(lengths)
+
+    def unfinished(self, now: Configurations) -> np.ndarray:
+        """int64[m]: the rows that are not final."""
+        return now.unfinished()
+
+    @abstractmethod
+    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+        """The moves of the given rows (int[m]), each of which has at least one unless it is final.
+
+        Args:
+            now: the configurations.
+            rows: which of them.
+            single_root: only moves that lead to trees with exactly one child of the artificial root. There is always one.
+        """
+
+    @abstractmethod
+    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+        """Takes a move in each of the rows, in place. The moves must be applicable: this is not checked.
+
+        Args:
+            now: the configurations.
+            rows: int[m], which of them.
+            moves: their moves.
+            chosen: int32[m], the columns.
+            relations: int32[m], the relations of the new arcs; ignored where there is none.
+        """

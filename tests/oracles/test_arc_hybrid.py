@@ -1,0 +1,88 @@
+"""arc_hybrid's oracle against a search that shares nothing with it."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import oracles
+from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Trees
+from tests import brute_force, random_trees
+
+LARGEST = 3 if numba.config.DISABLE_JIT else 5
+
+
+def brute_force_scores(heads):
+    """A function from (stack, front) to the scores of the applicable moves, by search."""
+    n = len(heads)
+
+    @cache
+    def best(stack, front):
+        return max(scores(stack, front).values(), default=0)
+
+    def scores(stack, front):
+        found = {}
+        if front <= n:
+            found["sh"] = best((*stack, front), front + 1)
+        if front <= n and len(stack) >= 2:
+            found["la"] = (heads[stack[-1] - 1] == front) + best(stack[:-1], front)
+        if len(stack) >= 2:
+            found["ra"] = (heads[stack[-1] - 1] == stack[-2]) + best(stack[:-1], front)
+        return found
+
+    return scores
+
+
+def as_rows(cases, heads):
+    rows = []
+    for s, stack, front in cases:
+        scores = brute_force_scores(tuple(heads[s]))(stack, front)
+        rows.append([scores.get(move, NOT_APPLICABLE) for move in ("sh", "la", "ra")])
+    return rows
+
+
+@pytest.mark.parametrize("n", range(1, LARGEST + 1))
+def test_equals_brute_force_everywhere(n):
+    heads = brute_force.projective_trees(n)
+    cases = [(s, *configuration) for s in range(len(heads)) for configuration in brute_force.configurations(n)]
+    scores = oracles.create("arc_hybrid_local").bind(Trees.from_heads(heads)).score_batch(*random_trees.batch(cases))
+    assert scores.dtype == np.int16
+    np.testing.assert_array_equal(scores, as_rows(cases, heads))
+
+
+@given(random_trees.trees_with_configuration(random_trees.projective_trees(5, 9)))
+@settings(deadline=None, max_examples=20 if numba.config.DISABLE_JIT else 200)
+def test_equals_brute_force_on_random_trees(case):
+    heads, stack, front = case
+    scores = oracles.create("arc_hybrid_local").step_scores(heads, stack, range(front, len(heads) + 1))
+    assert scores == brute_force_scores(heads)(stack, front)
+
+
+def test_the_sentences_of_a_batch_do_not_mix():
+    rng = random.Random(1)
+    heads = [random_trees.random_projective_tree(rng, n) for n in (1, 7, 3, 9, 2)]
+    cases = [(s, *rng.choice(list(brute_force.configurations(len(heads[s]))))) for s in rng.choices(range(5), k=60)]
+    scores = oracles.create("arc_hybrid_local").bind(Trees.from_heads(heads)).score_batch(*random_trees.batch(cases))
+    np.testing.assert_array_equal(scores, as_rows(cases, heads))
+
+
+def test_it_is_found_by_its_system_and_knows_one_strategy():
+    assert oracles.names(system="arc_hybrid") == ["arc_hybrid_local"]
+    assert oracles.names(any_gold=True, system="arc_hybrid") == []
+    assert oracles.create("arc_hybrid_local").strategy == "any"
+    with pytest.raises(ValueError, match="it knows: any"):
+        oracles.create("arc_hybrid_local", "left_before_right")
+    with pytest.raises(ValueError, match="no option 'degree'; it has: none"):
+        oracles.create("arc_hybrid_local", degree=2)
+    with pytest.raises(ValueError, match="unknown transition system 'arc_eager'; known: arc_standard, arc_hybrid"):
+        oracles.names(system="arc_eager")
+
+
+def test_nonprojective_gold_is_refused():
+    with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*projectivize the trees first"):
+        oracles.create("arc_hybrid_local").bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))

@@ -1,0 +1,194 @@
+"""LR-spine's oracles against a search that shares nothing with them, and against each other on longer sentences."""
+
+from __future__ import annotations
+
+import random
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Trees
+from tests import brute_force, random_trees
+from tests.oracles import lr_spine_search
+
+COMPILED = not numba.config.DISABLE_JIT
+LARGEST = 4 if COMPILED else 3
+LONGEST = 30 if COMPILED else 8
+EXACT = ["lr_spine_chart", "lr_spine_tabular"]
+
+
+def scores_of(name, heads, cases, **options):
+    """[{move: score}] of (sentence, configuration) pairs, in one batch."""
+    longest = max(map(len, heads))
+    bound = oracles.create(name, **options).bind(Trees.from_heads(heads))
+    scores = bound.score_batch(*lr_spine_search.arguments(cases, longest))
+    assert scores.dtype == np.int16
+    return [lr_spine_search.by_name(case[1], row, NOT_APPLICABLE) for case, row in zip(cases, scores, strict=True)]
+
+
+@pytest.mark.parametrize("n", range(1, LARGEST + 1))
+@pytest.mark.parametrize("name", EXACT)
+def test_equals_brute_force_everywhere(name, n):
+    projective = name == "lr_spine_tabular"
+    heads = brute_force.projective_trees(n) if projective else list(random_trees.all_trees(n))
+    configurations = lr_spine_search.configurations(n)
+    cases = [(s, configuration) for s in range(len(heads)) for configuration in configurations]
+    searches = [lr_spine_search.MoveScores(tree) for tree in heads]
+    wrong = [
+        f"{heads[s]} {configuration}: {scores}, not {expected}"
+        for (s, configuration), scores in zip(cases, scores_of(name, heads, cases), strict=True)
+        if scores != (expected := searches[s](configuration))
+    ]
+    assert not wrong, f"{len(wrong)} of {len(cases)}; first: {wrong[0]}"
+
+
+@given(random_trees.trees(5, 7) | random_trees.projective_trees(5, 7), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=10 if not COMPILED else 80)
+def test_equal_brute_force_on_random_trees(heads, rng):
+    search = lr_spine_search.MoveScores(heads)
+    cases = [(0, configuration) for configuration in lr_spine_search.random_walk(rng, len(heads))]
+    expected = [search(configuration) for _, configuration in cases]
+    assert scores_of("lr_spine_chart", [heads], cases) == expected
+    if brute_force.is_projective(heads):
+        assert scores_of("lr_spine_tabular", [heads], cases) == expected
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
+def test_equals_brute_force_in_a_sample_of_six_tokens():
+    rng = random.Random(6)
+    configurations = lr_spine_search.configurations(6)
+    heads = [random_trees.random_any_tree(rng, 6) for _ in range(12)]
+    cases = [(s, rng.choice(configurations)) for s in range(len(heads)) for _ in range(300)]
+    searches = [lr_spine_search.MoveScores(tree) for tree in heads]
+    expected = [searches[s](configuration) for s, configuration in cases]
+    assert scores_of("lr_spine_chart", heads, cases) == expected
+
+
+def walk_with(rng, heads, oracle, follow):
+    """The configurations of a computation that takes a best move with probability ``follow``, else any."""
+    now = lr_spine_search.INITIAL
+    while options := list(lr_spine_search.moves(now, len(heads))):
+        yield now
+        if rng.random() < follow:
+            stack, front = now
+            scores = oracle.step_scores(heads, stack, range(front, len(heads) + 1))
+            best = max(scores.values())
+            options = [option for option in options if scores[option[0]] == best]
+        now = rng.choice(options)[2]
+
+
+def test_chart_and_tabular_agree_on_longer_sentences():
+    rng = random.Random(30)
+    chart = oracles.create("lr_spine_chart")
+    heads = [random_trees.random_projective_tree(rng, n, rng.choice([0.5, 0.8])) for n in [LONGEST] * 2 + [LONGEST // 2] * 4]
+    cases = []
+    for s, tree in enumerate(heads):
+        walk = [(s, now) for now in walk_with(rng, tree, chart, rng.choice([0.5, 0.9, 1.0]))]
+        cases += [case for case in walk if rng.random() < 0.5]
+    assert scores_of("lr_spine_chart", heads, cases) == scores_of("lr_spine_tabular", heads, cases)
+
+
+def test_neither_order_nor_company_nor_forgotten_charts_matter():
+    rng = random.Random(2)
+    heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(12)]
+    cases = [(s, now) for s, tree in enumerate(heads) for now in lr_spine_search.random_walk(rng, len(tree))]
+    expected = scores_of("lr_spine_chart", heads, cases)
+    rng.shuffle(order := list(range(len(cases))))
+    # Room for one or two charts: most are filled again and again.
+    shuffled = scores_of("lr_spine_chart", heads, [cases[i] for i in order], max_bytes=3 * 40 * 40)
+    assert shuffled == [expected[i] for i in order]
+
+
+def test_a_chart_that_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"sentence 1 .* 30 tokens: .*raise max_bytes"):
+        oracles.create("lr_spine_chart", max_bytes=1000).bind(Trees.from_heads([[0], random_trees.chain(30)]))
+
+
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
+def test_a_thousand_tokens_and_a_spine_as_long():
+    n = 1000
+    heads = [random_trees.chain(n), [*range(2, n + 1), 0]]
+    # The whole chain is one element with a long right spine, or the mirror image of it; the last token is in the buffer.
+    right_chain = (((0,), (0,)), ((1,), tuple(range(1, n))))
+    left_chain = (((0,), (0,)), (tuple(range(n - 1, 0, -1)), (n - 1,)))
+    scores = scores_of("lr_spine_chart", heads, [(0, (right_chain, n)), (1, (left_chain, n)), (0, lr_spine_search.INITIAL)])
+    assert scores[0] == {"sh": 2, "ra1": 2}
+    assert scores[1] == {"sh": 2, "ra1": 1}
+    assert scores[2] == {"sh": n}
+
+
+@pytest.mark.parametrize("n", range(1, LARGEST + 1))
+def test_partial_finds_all_optimal_moves_of_gold_paths(n):
+    partial = oracles.create("lr_spine_partial")
+    compared = 0
+    for heads in brute_force.projective_trees(n):
+        search = lr_spine_search.MoveScores(heads)
+        agenda, seen = [lr_spine_search.INITIAL], {lr_spine_search.INITIAL}
+        while agenda:
+            now = agenda.pop()
+            scores = search(now)
+            if not scores:
+                continue
+            best = {move for move, score in scores.items() if score == max(scores.values())}
+            answer = partial.step_scores(heads, now[0], range(now[1], n + 1))
+            assert answer == {move: int(move in best) for move in scores}, (heads, now)
+            compared += 1
+            for move, _, after in lr_spine_search.moves(now, n):
+                if move in best and after not in seen:
+                    seen.add(after)
+                    agenda.append(after)
+    assert compared
+
+
+@pytest.mark.parametrize("name", ["lr_spine_tabular", "lr_spine_partial"])
+def test_nonprojective_gold_is_refused_by_name(name):
+    with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*lr_spine_chart"):
+        oracles.create(name).bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))
+
+
+def test_they_are_found_by_their_system_and_know_one_strategy():
+    names = oracles.names(system="lr_spine")
+    assert names[0] == "lr_spine_chart"
+    assert oracles.names(any_gold=True, system="lr_spine") == ["lr_spine_chart"]
+    for name in names:
+        assert oracles.create(name).strategy == "any"
+        assert oracles.create(name).step_scores([], [[[0], [0]]], []) == {}
+        with pytest.raises(ValueError, match="it knows: any"):
+            oracles.create(name, "left_before_right")
+
+
+@pytest.mark.parametrize("name", oracles.names(system="lr_spine"))
+@pytest.mark.parametrize(
+    ("stack", "buffer", "message"),
+    [
+        ([], [1, 2, 3], "the stack is empty"),
+        ([[[1], [1]]], [2, 3], "the first element must be that of the artificial root"),
+        ([[[0], [0]]], [1, 3], "the buffer must hold the last tokens"),
+        ([[[0], [0]], [[2], [3]]], [], "begin with 2 and 3; both must begin with the root"),
+        ([[[0], [0]], [[2, 3], [2]]], [], "a left spine must descend"),
+        ([[[0], [0]], [[1], [1, 3, 2]]], [], "a right spine ascend"),
+        ([[[0], [0]], [[2, 1], [2, 1]]], [3], "share the root alone"),
+        ([[[0], [0, 2]], [[2, 1], [2, 3]]], [], "overlaps the elements before it, which reach to 2"),
+        ([[[0], [0]], [[2], [2]], [[1], [1]]], [3], "overlaps the elements before it, which reach to 2"),
+        ([[[0], [0]], [[1], [1, 2]]], [2, 3], "the buffer begins with 2; they must not overlap"),
+        ([[[0], [0]], [[1], []]], [2, 3], r"an element is \[left spine, right spine\]"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(name, stack, buffer, message):
+    with pytest.raises(ValueError, match=message):
+        oracles.create(name).step_scores([2, 0, 2], stack, buffer)
+
+
+def test_a_batch_without_children_is_refused():
+    bound = oracles.create("lr_spine_chart").bind(Trees.from_heads([[0]]))
+    with pytest.raises(ValueError, match="pass score_batch the outermost children="):
+        bound.score_batch(*random_trees.batch([(0, (0,), 1)]))
+
+
+def test_an_empty_batch():
+    bound = oracles.create("lr_spine_chart").bind(Trees.from_heads([[0]]))
+    assert bound.score_batch(*lr_spine_search.arguments([], 1)).shape == (0, 1)

@@ -1,0 +1,89 @@
+"""Files and folders are replaced whole or not at all, and what killed processes leave is removed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from parser.atomic import remove_leftovers, replacing, replacing_folder, write_json
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def half_and_fail(path: Path) -> None:
+    path.write_text("half")
+    (path / "below").write_text("a file has nothing below it")
+
+
+def test_what_fails_leaves_the_older_file(tmp_path):
+    write_json(tmp_path / "a.json", 1)
+    with pytest.raises(NotADirectoryError), replacing(tmp_path / "a.json") as temporary:
+        half_and_fail(temporary)
+    assert (tmp_path / "a.json").read_text() == "1\n"
+    assert names(tmp_path) == {"a.json"}
+
+
+def test_what_fails_leaves_the_older_folder(tmp_path):
+    for text in ("old", "new"):
+        with replacing_folder(tmp_path / "model") as temporary:
+            (temporary / "part").write_text(text)
+    with pytest.raises(NotADirectoryError), replacing_folder(tmp_path / "model") as temporary:
+        half_and_fail(temporary / "part")
+    assert (tmp_path / "model" / "part").read_text() == "new"
+    assert names(tmp_path) == {"model"}
+
+
+def killed_while_writing(folder: Path) -> None:
+    """What SIGKILL leaves within replacing() and replacing_folder()."""
+    child = os.fork()
+    if child == 0:
+        with replacing(folder / "file") as temporary, replacing_folder(folder / "model") as other:
+            temporary.write_text("half")
+            (other / "part").write_text("half")
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
+def test_a_process_with_the_id_of_a_killed_one_can_write(tmp_path, monkeypatch):
+    """In containers process ids repeat."""
+    monkeypatch.setattr(os, "getpid", lambda: 17)
+    killed_while_writing(tmp_path)
+    left = names(tmp_path)
+    assert len(left) == 2
+    with replacing_folder(tmp_path / "model") as temporary:
+        (temporary / "part").write_text("whole")
+    assert names(tmp_path) == left | {"model"}
+
+
+def test_an_older_folder_comes_back_if_the_new_one_never_came(tmp_path):
+    with replacing_folder(tmp_path / "model") as temporary:
+        (temporary / "part").write_text("old")
+    replace = os.replace
+
+    def die_in_between(source, target):
+        replace(source, target)
+        os._exit(0)
+
+    child = os.fork()
+    if child == 0:
+        os.replace = die_in_between
+        with replacing_folder(tmp_path / "model"):
+            pass
+    os.waitpid(child, 0)
+    assert "model" not in names(tmp_path)
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == {"model"}
+    assert (tmp_path / "model" / "part").read_text() == "old"
+
+
+def test_leftovers_of_the_dead_are_removed_and_nothing_else(tmp_path):
+    killed_while_writing(tmp_path)
+    others = {".hidden.tmp", "notes.tmp", ".lock", "model", ".x.0123456789abcdef.txt"}
+    for name in others:
+        (tmp_path / name).touch()
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == others

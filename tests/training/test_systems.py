@@ -1,0 +1,93 @@
+"""Every transition system trains, explores, saves, loads and parses; one that somebody else has written, too."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tests.transitions.toy_system  # noqa: F401 - registers a system
+from oracles import Trees
+from parser.data.treebank import read_treebank
+from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.parsers import parse
+from parser.model import Model
+from parser.settings import Settings, SettingsError
+from parser.training.passes import train
+from parser.training.settings_check import check
+from tests.random_trees import random_mildly_nonprojective_tree
+from tests.toy import ROOT, sentence, settings, write_conllu
+
+SYSTEMS = ["arc_hybrid"]
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory) -> Path:
+    """Sentences some of whose trees are not projective."""
+    rng = random.Random(4)
+    trees = [random_mildly_nonprojective_tree(rng, rng.randint(2, 9)) for _ in range(30)]
+    one_root = [heads for heads in trees if heads.count(0) == 1]
+    assert not Trees.from_heads(one_root).projective.all()
+    return write_conllu(tmp_path_factory.mktemp("data") / "toy.conllu", [sentence(heads, rng) for heads in one_root])
+
+
+def run(treebank: Path, *more: str) -> Settings:
+    return settings(
+        *(f"treebank.{part}={treebank}" for part in ("train", "dev", "test")),
+        "treebank.name=toy",
+        "first_pass.epochs=2",
+        "second_pass.epochs=2",
+        "vectors.epochs=1",
+        *more,
+    )
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_it_trains_and_parses(system, treebank, tmp_path):
+    metrics = train(run(treebank, f"system={system}"), tmp_path)
+    assert (metrics["system"], metrics["column"]) == (system, None)
+    model = Model.load(tmp_path / "model")
+    assert model.system.name == system
+    sentences = read_treebank(treebank).sentences
+    parses = parse(model, sentences)
+    heads = [parses.heads[a + 1 : b].tolist() for a, b in zip(parses.offsets, parses.offsets[1:], strict=False)]
+    assert all(tree.count(0) == 1 for tree in heads)
+    trees = Trees.from_heads(heads)  # refuses cycles
+    assert trees.projective.all() or not model.system.projective
+    encoded = model.vocabularies.encode(sentences)
+    slow = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
+    np.testing.assert_array_equal(parses.heads, slow.heads)
+    np.testing.assert_array_equal(parses.relations, slow.relations)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_it_trains_with_an_encoder(system, treebank, tmp_path):
+    small = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", "classifier.hidden=8"]
+    train(run(treebank, f"system={system}", *small), tmp_path)
+    assert len(parse(Model.load(tmp_path / "model"), read_treebank(treebank).sentences).heads) > 0
+
+
+def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies(treebank, tmp_path):
+    theirs = run(treebank, "system=arc_hybrid", "oracle=arc_hybrid_tabular")
+    train(theirs, tmp_path / "theirs")
+    ours = run(treebank, "system=arc_hybrid")
+    ours.system, ours.oracle = "toy_arc_hybrid", "toy_oracle"
+    train(ours, tmp_path / "ours")
+    weights = [(tmp_path / name / "model" / "classifier.safetensors").read_bytes() for name in ("theirs", "ours")]
+    assert weights[0] == weights[1]
+    assert len(parse(Model.load(tmp_path / "ours" / "model"), read_treebank(treebank).sentences).heads) > 0
+    assert len((ROOT / "tests" / "transitions" / "toy_system.py").read_text().splitlines()) < 100
+
+
+def test_what_belongs_to_another_system_is_refused(treebank):
+    for wrong, message in [
+        (["system=arc_hybrid", "column=3"], "column=3 is of system=arc_standard"),
+        (["system=arc_hybrid", "oracle=context_rows"], "known: arc_hybrid_local"),
+        (["system=arc_hybrid", "degree=2"], "degree=2 is of system=attardi"),
+        (["oracle=arc_hybrid_local"], "known: context_rows"),
+        (["first_pass.trees=original"], "need projective trees"),
+    ]:
+        with pytest.raises(SettingsError, match=message):
+            check(run(treebank, *wrong))

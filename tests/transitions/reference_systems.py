@@ -1,0 +1,71 @@
+"""Transition systems over Python lists, as the papers write them: the reference for the compiled ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class State:
+    """Stack, buffer, and the arcs made: {child: (head, relation)}."""
+
+    stack: list[int]
+    buffer: list[int]
+    arcs: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def initial(cls, n: int) -> State:
+        return cls([0], list(range(1, n + 1)))
+
+    @property
+    def final(self) -> bool:
+        return self.stack == [0] and not self.buffer
+
+    def children(self, head: int, left: bool) -> list[int]:
+        """From the outermost inwards."""
+        found = [child for child, (of, _) in self.arcs.items() if of == head and (child < head) == left]
+        return sorted(found, reverse=not left)
+
+
+def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
+    """Head and child of the arc that a move makes; None for shift and swap."""
+    if column == 0 or (system == "swap" and column == 3):
+        return None
+    top = state.stack[-1]
+    if system == "arc_hybrid":
+        return (state.buffer[0], top) if column == 1 else (state.stack[-2], top)
+    below = state.stack[-1 - (column + 1) // 2]
+    return (below, top) if column % 2 == 1 else (top, below)
+
+
+def applicable(system: str, degree: int, state: State, column: int, single_root: bool) -> bool:
+    if column == 0:
+        return bool(state.buffer)
+    if system == "arc_hybrid":
+        possible = bool(state.buffer) and len(state.stack) > 1 if column == 1 else len(state.stack) > 1
+    else:
+        possible = len(state.stack) > (1 if system == "swap" and column == 3 else (column + 1) // 2)
+    if not possible:
+        return False
+    if system == "swap" and column == 3:
+        return len(state.stack) > 2 and state.stack[-2] < state.stack[-1]
+    made = arc(system, degree, state, column)
+    assert made is not None
+    head, child = made
+    if child == 0:
+        return False
+    # The child of the root comes last: nothing but it may be left.
+    return not (single_root and head == 0) or (not state.buffer and state.stack == [0, child])
+
+
+def take(system: str, degree: int, state: State, column: int, relation: int) -> None:
+    made = arc(system, degree, state, column)
+    if system == "swap" and column == 3:
+        state.buffer.insert(0, state.stack.pop(-2))
+        return
+    if made is None:
+        state.stack.append(state.buffer.pop(0))
+        return
+    head, child = made
+    state.arcs[child] = head, relation
+    state.stack.remove(child)

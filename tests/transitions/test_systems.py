@@ -1,0 +1,195 @@
+"""Every transition system against its reference over lists, along random computations; decisions against plain enumeration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser import transitions
+from parser.data.parses import NO_NODE
+from parser.transitions.attardi import best_output, forced_output
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best, outputs_of, right
+from parser.transitions.system import TransitionSystem
+from tests.transitions import reference_systems as reference
+
+N_RELATIONS, ROOT_RELATION = 3, 2
+SYSTEMS = [
+    ("arc_standard", {}),
+    ("attardi", {"degree": 1}),
+    ("attardi", {"degree": 2}),
+    ("attardi", {"degree": 3}),
+    ("arc_hybrid", {}),
+    ("swap", {}),
+]
+
+lengths_of_sentences = st.lists(st.integers(1, 9), min_size=1, max_size=5)
+seeds = st.integers(0, 2**31)
+
+
+def create(name: str, options: dict[str, int]) -> TransitionSystem:
+    return transitions.create(name, N_RELATIONS, ROOT_RELATION, **options)
+
+
+def children_of(now: Configurations, row: int, head: int, side: int) -> list[int]:
+    """From the outermost inwards."""
+    found, node = [], now.children[row, head, side]
+    while node != NO_NODE:
+        found.append(int(node))
+        node = now.siblings[row, node]
+    return found
+
+
+@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@given(lengths_of_sentences, st.booleans(), seeds)
+def test_moves_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
+    rng = np.random.default_rng(seed)
+    system, degree = create(name, options), options.get("degree", 1)
+    now = system.initial(np.array(lengths))
+    states = [reference.State.initial(n) for n in lengths]
+    taken = 0
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows, single_root)
+        for m, row in enumerate(rows):
+            for column in range(moves.rows.shape[1]):
+                possible = reference.applicable(name, degree, states[row], column, single_root)
+                assert (moves.rows[m, column] == m) == possible
+                if possible and (made := reference.arc(name, degree, states[row], column)) is not None:
+                    assert (moves.heads[m, column], moves.children[m, column]) == made
+                else:
+                    assert moves.heads[m, column] == moves.children[m, column] == NO_NODE
+        scores = rng.random((len(rows), system.n_outputs), np.float32)
+        columns, relations = best(system, scores, moves, single_root)
+        system.apply(now, rows, moves, columns, relations)
+        for row, column, relation in zip(rows, columns, relations, strict=True):
+            state = states[row]
+            reference.take(name, degree, state, column, relation)
+            assert now.stacks[row, : now.stack_sizes[row]].tolist() == state.stack
+            assert now.buffers[row, now.buffer_fronts[row] : lengths[row] + 1].tolist() == state.buffer
+            for node in range(lengths[row] + 1):
+                assert (now.heads[row, node], now.relations[row, node]) == state.arcs.get(node, (NO_NODE, NO_NODE))
+                assert [children_of(now, row, node, side) for side in (0, 1)] == [
+                    state.children(node, left) for left in (True, False)
+                ]
+        taken += len(rows)
+    assert taken == 2 * sum(lengths) or name == "swap"
+    assert all(state.final for state in states)
+    for state in states:
+        check_tree(state, single_root)
+
+
+def check_tree(state: reference.State, single_root: bool) -> None:
+    n = len(state.arcs)
+    for token in range(1, n + 1):
+        node, climbed = token, 0
+        while node != 0:
+            node, climbed = state.arcs[node][0], climbed + 1
+            assert climbed <= n
+    if single_root:
+        assert sum(head == 0 for head, _ in state.arcs.values()) == 1
+        assert all((relation == ROOT_RELATION) == (head == 0) for head, relation in state.arcs.values())
+
+
+@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@given(lengths_of_sentences, st.booleans(), seeds)
+def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, single_root, seed):
+    rng = np.random.default_rng(seed)
+    system = create(name, options)
+    now = system.initial(np.array(lengths))
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows, single_root)
+        scores = rng.integers(0, 3, (len(rows), system.n_outputs)).astype(np.float32)  # many ties
+        columns, relations = best(system, scores, moves, single_root)
+        for m in range(len(rows)):
+            candidates = []  # (output, column, relation) in order
+            for column in np.flatnonzero(moves.rows[m] != NO_NODE):
+                if moves.heads[m, column] == NO_NODE:
+                    candidates.append((column, NO_NODE))
+                    continue
+                for relation in range(N_RELATIONS):
+                    if not single_root or (relation == ROOT_RELATION) == (moves.heads[m, column] == 0):
+                        candidates.append((column, relation))
+            outputs = [
+                outputs_of(system, moves, np.array([c] * len(rows)), np.array([r] * len(rows)))[m] for c, r in candidates
+            ]
+            expected = candidates[int(np.argmax(scores[m, outputs]))]
+            assert (columns[m], relations[m]) == expected
+        system.apply(now, rows, moves, columns, relations)
+
+
+@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@given(lengths_of_sentences, seeds)
+def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name, options, lengths, seed):
+    rng = np.random.default_rng(seed)
+    system = create(name, options)
+    now = system.initial(np.array(lengths))
+    gold = rng.integers(0, N_RELATIONS, now.heads.shape).astype(np.int32)
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows)
+        optimal = (moves.rows != NO_NODE) & (rng.random(moves.rows.shape) < 0.5)
+        outputs = right(system, optimal, moves, gold, rows)
+        for m, row in enumerate(rows):
+            for column in range(outputs.shape[1]):
+                child = moves.children[m, column]
+                relation = NO_NODE if child == NO_NODE else gold[row, child]
+                expected = NO_NODE
+                if optimal[m, column]:
+                    [expected] = outputs_of(
+                        system, transitions.Moves(*(array[m : m + 1] for array in vars(moves).values())), [column], [relation]
+                    )
+                assert outputs[m, column] == expected
+        columns, relations = best(system, rng.random((len(rows), system.n_outputs), np.float32), moves)
+        system.apply(now, rows, moves, columns, relations)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("single_root", [True, False])
+@given(lengths_of_sentences, seeds)
+def test_the_compiled_loop_decides_as_the_interface_does(degree, single_root, lengths, seed):
+    rng = np.random.default_rng(seed)
+    system = create("attardi", {"degree": degree})
+    now = system.initial(np.array(lengths))
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows, single_root)
+        scores = rng.integers(0, 3, (len(rows), system.n_outputs)).astype(np.float32)
+        columns, relations = best(system, scores, moves, single_root)
+        for m, (row, output) in enumerate(zip(rows, outputs_of(system, moves, columns, relations), strict=True)):
+            size, buffered = now.stack_sizes[row], now.buffer_fronts[row] <= now.lengths[row]
+            assert best_output(scores, m, degree, size, buffered, N_RELATIONS, ROOT_RELATION, single_root) == output
+        system.apply(now, rows, moves, columns, relations)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("root_relation", [NO_NODE, 2])
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_an_output_is_forced_if_it_wins_whatever_the_scores(size, buffered, root_relation, single_root, degree):
+    if size == 1 and not buffered:
+        return  # final
+    n_relations = 4
+    favourites = np.eye(1 + 2 * degree * n_relations)  # each output has the highest score once
+    winners = {
+        best_output(favourites, o, degree, size, buffered, n_relations, root_relation, single_root)
+        for o in range(len(favourites))
+    }
+    forced = forced_output(degree, size, buffered, root_relation, single_root)
+    assert winners == {forced} if forced != NO_NODE else len(winners) > 1
+
+
+def test_arc_standard_is_attardis_system_of_degree_one():
+    ours, attardi = create("arc_standard", {}), create("attardi", {"degree": 1})
+    assert ours.options == {}
+    assert ours.block_starts.tolist() == attardi.block_starts.tolist() == [0, 1, 1 + N_RELATIONS]
+    assert ours.eager_order.tolist() == [2, 1, 0]
+
+
+def test_unknown_systems_and_options_are_refused():
+    with pytest.raises(ValueError, match="known: arc_standard, attardi, arc_hybrid, swap"):
+        transitions.create("arc_eager", 3)
+    with pytest.raises(ValueError, match="does not take degree=2"):
+        transitions.create("arc_hybrid", 3, degree=2)
+    with pytest.raises(ValueError, match="from 1 to 9"):
+        transitions.create("attardi", 3, degree=0)

@@ -1,0 +1,72 @@
+"""A transition system of one's own, as CONTRIBUTING.md tells: plain Python, no kernels, an oracle from a grammar."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+import oracles
+from oracles import tabular
+from oracles.tabular.oracles import TabularOracle
+from parser import transitions
+from parser.data.parses import NO_NODE
+from parser.transitions.configurations import Configurations, attach, remove, shift
+from parser.transitions.system import Moves, TransitionSystem
+
+SHIFT, LEFT, RIGHT = range(3)
+
+
+class ToyArcHybrid(TransitionSystem):
+    """Arc-hybrid once more: shift; left: the top becomes a child of b; right: the top becomes a child of the one below it."""
+
+    name: ClassVar[str] = "toy_arc_hybrid"
+    projective: ClassVar[bool] = True
+    oracles: ClassVar[tuple[str, ...]] = ("toy_oracle",)
+    gold_oracle: ClassVar[str] = "toy_oracle"
+
+    def _blocks_with_arcs(self) -> list[bool]:
+        return [False, True, True]
+
+    def _eager_order(self) -> np.ndarray:
+        return np.array([LEFT, RIGHT, SHIFT])
+
+    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+        """See TransitionSystem."""
+        moves = Moves(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
+        moves.blocks[:] = range(3)
+        for m, row in enumerate(rows):
+            stack = now.stacks[row, : now.stack_sizes[row]]
+            front, buffered = now.buffer_fronts[row], now.buffer_fronts[row] <= now.lengths[row]
+            if buffered:
+                moves.rows[m, SHIFT] = m
+            if buffered and len(stack) > 1:
+                moves.rows[m, LEFT], moves.heads[m, LEFT], moves.children[m, LEFT] = m, front, stack[-1]
+            if len(stack) > 1 and not (single_root and buffered and len(stack) == 2):
+                moves.rows[m, RIGHT], moves.heads[m, RIGHT], moves.children[m, RIGHT] = m, stack[-2], stack[-1]
+        return moves
+
+    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+        """See TransitionSystem."""
+        for m, (row, column) in enumerate(zip(rows, chosen, strict=True)):
+            if column == SHIFT:
+                shift(now, row)
+            else:
+                attach(now, row, moves.heads[m, column], remove(now, row, 0), relations[m])
+
+
+class ToyOracle(TabularOracle):
+    """Its oracle, from the grammar of arc-hybrid."""
+
+    name: ClassVar[str] = "toy_oracle"
+    system: ClassVar[str] = "toy_arc_hybrid"
+    move_names = ("shift", "left", "right")
+    columns: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
+
+    def grammar_system(self) -> tabular.TransitionSystem:
+        """See TabularOracle."""
+        return tabular.ArcHybrid()
+
+
+transitions.register(ToyArcHybrid)
+oracles.register(ToyOracle)
