@@ -2,9 +2,9 @@
 
 Addresses begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
 may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
-second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...) or
-``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of speech and the
-word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
+second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...), ``token``, the
+token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of
+speech and the word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.transitions.configurations import Configurations
 
 RELATION = "deprel"
+
+# What slots read where the vector of a token depends on its sentence (classifier/representation.py): the token itself.
+TOKEN = "token"
 
 _ADDRESS = re.compile(r"([sb])(\d)((?:\.[lr][1-9])*)")
 _BUFFER = [f"b{i}" for i in range(10)]
@@ -59,13 +62,14 @@ class FeatureTable:
 
     Args:
         slots: the slots, in the order of the columns of the result.
-        attributes: the attributes that the sentences will carry, in the order of ``Sentences.values``.
+        attributes: those that the sentences will carry, in the order of ``Sentences.values``; or TOKEN alone.
 
     Attributes:
         slots: the slots.
+        attributes: what slots can read of a token, in the order of values().
         programs: int32[addresses, 9], the addresses as numbers; see _program().
         in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes upon a shift alone.
-        columns: int32[slots, 2]: by slot, which address, and which row of ``Sentences.values`` (NO_NODE: the relation).
+        columns: int32[slots, 2]: by slot, which address, and which row of values() (NO_NODE: the relation).
     """
 
     def __init__(self, slots: Sequence[Slot], attributes: Sequence[str]) -> None:
@@ -76,6 +80,7 @@ class FeatureTable:
             if slot.attribute not in known:
                 raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
         self.slots = list(slots)
+        self.attributes = list(attributes)
         addresses = list(dict.fromkeys(slot.address for slot in slots))
         self.programs = np.stack([_program(address) for address in addresses])
         self.in_buffer = np.array([address in _BUFFER for address in addresses])
@@ -86,6 +91,12 @@ class FeatureTable:
             ],
             np.int32,
         )
+
+    def values(self, sentences: Sentences) -> np.ndarray:
+        """int32[attributes, total]: what slots can read of the tokens; for TOKEN, N_RESERVED plus the token's place."""
+        if self.attributes != [TOKEN]:
+            return sentences.values
+        return np.arange(N_RESERVED, N_RESERVED + sentences.offsets[-1], dtype=np.int32)[None]
 
     def extract(
         self, configurations: Configurations, rows: np.ndarray, sentences: Sentences, numbers: np.ndarray
@@ -98,7 +109,7 @@ class FeatureTable:
             sentences: where the tokens' attributes are.
             numbers: int[batch], which of ``sentences`` each row of the configurations is.
         """
-        values, offsets = sentences.values, sentences.offsets
+        values, offsets = self.values(sentences), sentences.offsets
         return _extract(rows, numbers, configurations, values, offsets, self.programs, self.columns)
 
 

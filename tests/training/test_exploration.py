@@ -10,7 +10,7 @@ import pytest
 import oracles
 from oracles import Trees
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary
+from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.training.examples import Examples, Target, TrainingSentences, choose_targets, gold_examples
 from parser.training.exploration import Exploration, Policy, explore
@@ -30,15 +30,15 @@ class Toy:
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
         self.sentences = [sentence(heads, rng) for heads in trees]
-        self.encoder = Encoder({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
+        self.vocabularies = Vocabularies({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
         packed = Trees.from_heads(trees)
         numbers = np.full(len(packed.heads), NO_NODE, np.int32)
         deprels = [deprel for s in self.sentences for deprel in s.deprels]
         numbers[packed.heads >= 0] = np.array(self.relations.encode(deprels)) - N_RESERVED
-        self.data = TrainingSentences(self.encoder.encode(self.sentences), packed, numbers)
+        self.data = TrainingSentences(self.vocabularies.encode(self.sentences), packed, numbers)
         self.system = ArcStandard(len(self.relations.symbols), self.relations.symbols.index("root"))
-        self.table = FeatureTable(slots_of(TEMPLATES), self.encoder.attributes)
+        self.table = FeatureTable(slots_of(TEMPLATES), self.vocabularies.attributes)
 
 
 def replay(toy: Toy, examples: Examples) -> Configurations:

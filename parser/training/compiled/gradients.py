@@ -1,4 +1,8 @@
-"""Loss and gradients of the classifier on a CPU: gradients.py with its small operations compiled into a few loops."""
+"""Loss and gradients of a classifier with a static token representation, on a CPU: explicit formulas in compiled loops.
+
+Autograd gives the same numbers (the tests compare them), but spends as much time on its bookkeeping as on the matrix products:
+the network is small.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.classifier.classifier import Classifier, SetValues
+from parser.classifier.classifier import Classifier
+from parser.classifier.embeddings import SetSums
 from parser.classifier.matrix_products import product
 from parser.training.compiled import kernels
-from parser.training.compiled.dropout import dropout_mask
 
 
 @dataclass
@@ -90,7 +94,7 @@ class _SetTable(_Table):
         columns, first, gradient: as of a _Table.
     """
 
-    def __init__(self, matrix: np.ndarray, sets: SetValues, columns: list[int], first: int, gradient: Gradient | None) -> None:
+    def __init__(self, matrix: np.ndarray, sets: SetSums, columns: list[int], first: int, gradient: Gradient | None) -> None:
         sums = np.empty((sets.n_values, matrix.shape[1]), np.float32)
         super().__init__(sums, columns, [0] * len(columns), first, matrix.shape[1], gradient)
         self._vectors = matrix
@@ -135,11 +139,11 @@ class CompiledGradients:
         self._embedded: list[_Table] = []
         self._width = 0
         for attribute, columns in classifier.embedded_columns.items():
-            name = f"vectors.{attribute}"
+            name = f"tokens.embeddings.vectors.{attribute}"
             matrix, gradient = matrix_of(parameters[name]), self.gradients.get(name)
             size = matrix.shape[1]
-            if attribute in classifier.set_values:
-                sets = cast(SetValues, classifier.set_values[attribute])
+            if attribute in classifier.tokens.embeddings.set_sums:
+                sets = cast(SetSums, classifier.tokens.embeddings.set_sums[attribute])
                 self._embedded.append(_SetTable(matrix, sets, columns, self._width, gradient))
             else:
                 self._embedded.append(_Table(matrix, columns, [0] * len(columns), self._width, size, gradient))
@@ -153,9 +157,7 @@ class CompiledGradients:
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
     def loss(self, features: Tensor, targets: Tensor) -> float:
-        """The loss of a batch, as set_loss(classifier(features), targets); its gradients go to ``gradients``.
-
-        Dropout is in force.
+        """The loss of a batch, as set_loss(classifier(features, dropping=True), targets); its gradients go to ``gradients``.
 
         Args:
             features: int32[batch, slots].
@@ -165,7 +167,7 @@ class CompiledGradients:
         if len(values) > len(self._inputs):
             self._make_room(len(values))
         inputs, ones = self._inputs[: len(values)], self._ones[: len(values)]
-        kept_inputs, kept_slots, kept = self._dropout_masks(inputs)
+        kept_inputs, kept_slots, kept = self._classifier.dropout_masks(inputs)
         scale = ones if kept_slots is None else kept_slots.numpy()
         if self._weights is None:
             total = self._bias.repeat(len(values), 1)
@@ -198,14 +200,6 @@ class CompiledGradients:
                 for table, its_scale in self._with_scale(scale):
                     table.collect(by_input.numpy(), values, its_scale)
         return loss
-
-    def _dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """What to multiply by, for float32[batch, width] of inputs, float32[batch, embedded slots] and the hidden units."""
-        classifier = self._classifier
-        of_inputs = dropout_mask(inputs, classifier.input_dropout.p)
-        of_slots = dropout_mask(inputs.new_empty(len(inputs), classifier.n_embedded), classifier.slot_dropout)
-        of_units = dropout_mask(inputs.new_empty(len(inputs), len(self._bias)), classifier.dropout.p)
-        return of_inputs, of_slots, of_units
 
     def _embed(self, features: np.ndarray, scale: np.ndarray, inputs: Tensor) -> None:
         """Fills in the inputs, float32[batch, width]: the vectors of the embedded slots side by side, each times its scale."""
