@@ -37,6 +37,7 @@ from parser.model_folder import (
     read_json,
     read_tensors,
     told,
+    without_memory,
 )
 from parser.model_formats import FORMAT, FORMATS, upgrade
 from parser.transitions.features import FeatureTable, Slot
@@ -162,7 +163,7 @@ class Model:
         def new() -> Model:
             return cls.new(Vocabularies(attributes), relations, slots, shape, system, options)
 
-        with told(folder / SETTINGS), torch.device("meta"):  # without memory for the tensors
+        with told(folder / SETTINGS), without_memory():
             expected = new().classifier.state_dict()
         with told(folder / TENSORS):
             check_tensors(header, expected)

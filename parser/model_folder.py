@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 
@@ -95,6 +96,23 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
             if not torch.isfinite(tensor).all():
                 raise ValueError(f"{name} holds NaN or infinity, as after a training that diverged; train the model again")
         return tensors
+
+
+@contextmanager
+def without_memory() -> Iterator[None]:
+    """Modules that are made within have tensors with shapes and without numbers, however large they would be."""
+    with torch.device("meta"), _Undrawn():
+        yield
+
+
+class _Undrawn(TorchFunctionMode):
+    """Draws no numbers: for tensors without memory torch would first load its compiler, which takes a second."""
+
+    def __torch_function__(self, function, types, arguments=(), keywords=None):
+        keywords = keywords or {}
+        if function in (nn.init.normal_, nn.init.uniform_):
+            return keywords["tensor"]
+        return function(*arguments, **keywords)
 
 
 def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, Tensor]) -> None:

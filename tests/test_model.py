@@ -119,7 +119,10 @@ import runpy, sys
 for name in ("gensim", "hydra", "tensorboard"):
     sys.modules[name] = None  # importing it fails
 sys.argv = ["parse.py", {str(tmp_path / "model")!r}, {str(source)!r}, "-o", {str(tmp_path / "out.conllu")!r}]
-runpy.run_path({str(ROOT / "scripts" / "parse.py")!r}, run_name="__main__")
+try:
+    runpy.run_path({str(ROOT / "scripts" / "parse.py")!r}, run_name="__main__")
+finally:
+    assert "torch._dynamo" not in sys.modules  # torch's compiler, a second to load
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
     assert Path(tmp_path / "out.conllu").read_text().count("\troot\t") == len(sentences)

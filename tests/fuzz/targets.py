@@ -1,0 +1,170 @@
+"""What is fed with changed input, and what must hold of it whatever the input is.
+
+A target takes a generator, from which its input follows, and a folder to write to. It raises AssertionError where a promise is
+broken; any other exception that it lets through is a fault as well.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from parser.conllu.checks import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, ConlluError, check_tree
+from parser.conllu.files import open_input
+from parser.conllu.stream import read_raw_sentences
+from parser.data.treebank import TreebankError, read_treebank
+from parser.decoding.file_parsing import OnError, parse_file
+from parser.decoding.missing_columns import MissingColumnsError
+from parser.decoding.parsers import parse
+from parser.model import Model, ModelError
+from tests.forgery import KINDS, small_model
+from tests.fuzz.mutations import mutate_bytes, mutate_model
+from tests.toy import sentence
+
+SEEDS = [
+    b"# sent_id = 1\n# text = ab c\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\ta\tX\tx\tA=b|C=d\t2\tdet\t_\t_\n"
+    b"2\tb\tb\tX\tx\t_\t0\troot\t0:root\tSpaceAfter=No\n2.1\te\t_\t_\t_\t_\t_\t_\t1:dep\t_\n3\tc\tc\tX\tx\tA=b\t2\tobj\t_\t_\n\n"
+    b"1\ta\ta\tX\tx\t_\t0\troot\t_\t_\n\n",
+    b"\xef\xbb\xbf1\ta\t_\t_\t_\t_\t0\troot\t_\t_\r\n2\t\xc3\xa9\t_\t_\t_\t_\t1\tobj\t_\t_\r\n\r\n# end\r\n",
+    b"".join(b"%d\tw%d\t_\tX\t_\tA=b\t%d\tdet\t_\t_\n" % (i, i % 3, max(0, i - 1)) for i in range(1, 12)) + b"\n",
+]
+
+
+def fuzz_parse(rng: Random, folder: Path) -> None:
+    """Parsing: what is not CoNLL-U is named; of the rest every byte passes but HEAD, DEPREL and DEPS; each tree is one."""
+    content = _changed_text(rng)
+    on_error = rng.choice([*OnError])
+    target, errors = io.BytesIO(), []
+    try:
+        parsed = parse_file(
+            _model(rng.choice(KINDS)),
+            io.BytesIO(content),
+            target,
+            "file",
+            threads=rng.choice([1, 1, 2]),
+            on_error=on_error,
+            report=errors.append,
+            allow_missing_columns=rng.random() < 0.9,
+            chunk_bytes=rng.choice([1, 30, 1000, 2**18]),
+        )
+    except MissingColumnsError:
+        assert target.getvalue() == b""
+        return
+    except ConlluError as error:
+        assert on_error is OnError.STOP
+        assert str(error).startswith("file, line ")
+        return
+    assert parsed.refused == len(errors)
+    assert not errors or on_error is not OnError.STOP
+    kept = [s for s in read_raw_sentences(io.BytesIO(content), strict=False) if not (s.error and on_error is OnError.SKIP)]
+    before = [line for s in kept for line in s.lines]
+    words = {id(line) for s in kept for place, line in enumerate(s.lines) if not s.error and place in s.word_lines}
+    after = [line.decode("utf-8", "surrogateescape") for line in io.BytesIO(target.getvalue())]
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        if id(old) in words:
+            columns, others = old.split("\t"), new.split("\t")
+            assert columns[:HEAD] + columns[DEPS + 1 :] == others[:HEAD] + others[DEPS + 1 :]
+            assert others[DEPS] == "_"
+        else:
+            assert old == new
+    for s in read_raw_sentences(io.BytesIO(target.getvalue()), strict=False):
+        if len(s):
+            heads = s.heads()
+            assert [head == 0 for head in heads] == [relation == "root" for relation in s.column(DEPREL)]
+
+
+def fuzz_gold(rng: Random, folder: Path) -> None:
+    """Gold data: refused with its place, or read as parsing reads it."""
+    content = _changed_text(rng)
+    path = folder / "gold.conllu"
+    path.write_bytes(content)
+    try:
+        treebank = read_treebank(path)
+    except TreebankError as error:
+        assert str(error).startswith(str(path))
+        assert len(str(error)) < 2000
+        return
+    content.decode("utf-8")
+    raw = [s for s in read_raw_sentences(io.BytesIO(content)) if len(s)]
+    for gold, s in zip(treebank, raw, strict=True):
+        columns = (FORM, LEMMA, UPOS, XPOS, FEATS, DEPREL)
+        assert [gold.forms, gold.lemmas, gold.upos, gold.xpos, gold.feats, gold.deprels] == [s.column(c) for c in columns]
+        assert gold.heads == s.heads()
+        check_tree(gold.heads)
+
+
+def fuzz_compressed(rng: Random, folder: Path) -> None:
+    """Compressed files: damage is told, or what is read is what was written."""
+    content = rng.choice(SEEDS) * rng.choice([1, 50])
+    ending, compress = rng.choice([(".gz", gzip.compress), (".xz", lzma.compress)])
+    path = folder / f"file{ending}"
+    path.write_bytes(mutate_bytes(compress(content), rng))
+    try:
+        with open_input(path) as stream:
+            found = stream.read()
+    except ConlluError as error:
+        assert str(error).startswith(str(path))
+        return
+    # Files one behind the other are one file to gzip and xz, so a part may come twice.
+    assert len(found) % len(content) == 0
+    assert found == content * (len(found) // len(content))
+
+
+def fuzz_model(rng: Random, folder: Path) -> None:
+    """Model folders: refused as models, or what they parse are trees."""
+    model_folder = folder / "model"
+    shutil.rmtree(model_folder, ignore_errors=True)
+    _model(kind := rng.choice(KINDS))
+    shutil.copytree(_saved(kind, folder), model_folder)
+    mutate_model(model_folder, rng)
+    try:
+        model = Model.load(model_folder)
+    except ModelError as error:
+        assert str(error).startswith(str(model_folder))
+        assert len(str(error)) < 1000
+        return
+    sentences = [sentence([0] + [1] * (n - 1), rng) for n in (1, 2, rng.randint(3, 30))]
+    parses = parse(model, sentences)
+    for s, (start, end) in enumerate(zip(parses.offsets, parses.offsets[1:], strict=False)):
+        assert end - start == len(sentences[s]) + 1
+        check_tree(parses.heads[start + 1 : end].tolist())
+        assert all(0 <= relation < len(model.relations.symbols) for relation in parses.relations[start + 1 : end])
+    target = io.BytesIO()
+    parse_file(model, io.BytesIO(SEEDS[0]), target, allow_missing_columns=True)
+    assert target.getvalue().count(b"\n") == SEEDS[0].count(b"\n")
+
+
+TARGETS: dict[str, Callable[[Random, Path], None]] = {
+    "parse": fuzz_parse,
+    "gold": fuzz_gold,
+    "compressed": fuzz_compressed,
+    "model": fuzz_model,
+}
+
+
+def generator(seed: int, target: str, case: int) -> Random:
+    """The generator of a case; a fault can be looked at again by its three arguments."""
+    return Random(f"{seed} {target} {case}")
+
+
+def _changed_text(rng: Random) -> bytes:
+    content = b"".join(rng.choice(SEEDS) for _ in range(rng.randint(1, 3)))
+    return mutate_bytes(content, rng)
+
+
+@cache
+def _model(kind: str) -> Model:
+    return small_model(kind)
+
+
+@cache
+def _saved(kind: str, folder: Path) -> Path:
+    _model(kind).save(folder / kind)
+    return folder / kind

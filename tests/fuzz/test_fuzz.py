@@ -1,0 +1,19 @@
+"""A few of the cases of run.py."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.targets import TARGETS, generator
+
+CASES = {"parse": 400, "gold": 1000, "compressed": 400, "model": 200}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_no_input_breaks_a_promise(target, tmp_path):
+    for case in range(CASES[target]):
+        try:
+            TARGETS[target](generator(0, target, case), tmp_path)
+        except BaseException as error:
+            error.add_note(f"python tests/fuzz/run.py --target {target} --seed 0 --first {case} --cases 1")
+            raise
