@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 import oracles
+from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
-from parser.data.treebank import Sentence, Treebank, read_treebank
+from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
@@ -24,6 +25,9 @@ from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION, TOKEN, Slot, slots_of
 
 log = logging.getLogger(__name__)
+
+# Making so many words projective takes about two seconds.
+_LONG = 1500
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,17 @@ class Corpus:
         return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
 
 
+def _check_lengths(train: Treebank) -> None:
+    """Names the sentences that take long to be made projective, and refuses those for which there would not be the memory."""
+    fix = "split it, or make the trees projective with scripts/projectivize.py --method lifting"
+    for s in np.flatnonzero(~train.trees.projective & (train.trees.lengths > _LONG)).tolist():
+        place, n = train[s].where, len(train[s])
+        if n > MAX_TOKENS_TO_PROJECTIVIZE:
+            most = f"{MAX_TOKENS_TO_PROJECTIVIZE:,}"
+            raise TreebankError(f"{place}: {n:,} words and not projective; of at most {most} words it can be made so: {fix}")
+        log.warning("%s: to make %d words projective may take minutes (time grows with n^3); to save them, %s", place, n, fix)
+
+
 def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
     """Reads the treebank's parts and makes vocabularies and word vectors of the training part, or of what the first pass reads.
 
@@ -85,6 +100,8 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     """
     train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
     assert train is not None, "see check_files() of settings_check.py"
+    if TrainingTrees.PROJECTIVIZED in (settings.first_pass.trees, settings.second_pass.trees):
+        _check_lengths(train)
     known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
     vectors = None
     by_attribute = {}
