@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import BinaryIO
 
-from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError
+from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.vocabulary import ATTRIBUTES
@@ -191,9 +191,10 @@ class ChunkParser:
         heads = parses.heads.tolist()
         deprels = [self._model.relations.symbols[relation] for relation in parses.relations.tolist()]
         text = "".join(
-            rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
+            _blank_beginning(sentence)
+            if sentence.error and self._on_error is OnError.SKIP
+            else rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
             for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True)
-            if not (sentence.error and self._on_error is OnError.SKIP)
         )
         part = Parsed(
             lines=sum(len(sentence.lines) for sentence in sentences),
@@ -203,3 +204,8 @@ class ChunkParser:
             refused=len(errors),
         )
         return text.encode("utf-8", "surrogateescape"), part
+
+
+def _blank_beginning(sentence: RawSentence) -> str:
+    """What stays of a sentence that is left out. These lines may as well be at the end of the chunk before."""
+    return "".join(takewhile(is_blank, sentence.lines))

@@ -132,12 +132,14 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
 
 
 GOOD = line(1, "a") + b"\n", line(1, "\u00e9") + line(2, "a") + b"\n", b"# c\r\n" + line(1, "a", end="\r\n") + b"\r\n"
+BLANK = b"\n"
 BAD = line(2, "a") + b"\n", b"# sent_id = s\n" + line(1, "\u00e9")[:-3] + b"\r\n\n", b"\xff\0prose\n\n", b"\t" * 9 + b"\n \n"
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from([*GOOD, *BAD]), max_size=8), st.integers(1, 3), st.integers(1, 100))
+@given(st.lists(st.sampled_from([*GOOD, *BAD, BLANK]), max_size=8), st.integers(1, 3), st.integers(1, 100))
 @example([*BAD, *GOOD, *BAD], 2, 10)
+@example([BAD[0], BLANK, BAD[1]], 1, 100)
 def test_a_bad_sentence_loses_itself_alone(model, pieces, threads, chunk_bytes):
     options = {"threads": threads, "chunk_bytes": chunk_bytes}
     each = [piece if piece in BAD else in_chunks(model, piece)[0] for piece in pieces]
@@ -153,7 +155,7 @@ def test_a_bad_sentence_loses_itself_alone(model, pieces, threads, chunk_bytes):
         lines = [1 + b"".join(pieces[:i]).count(b"\n") + piece.startswith(b"#") for i, piece in enumerate(pieces)]
         bad = [i for i, piece in enumerate(pieces) if piece in BAD]
         assert [error.split(":")[0].removesuffix(" (sent_id s)") for error in errors] == [
-            f"file, line {lines[i]}, sentence {i + 1}" for i in bad
+            f"file, line {lines[i]}, sentence {i + 1 - pieces[:i].count(BLANK)}" for i in bad
         ]
         assert any("1 sentences are not" in warning for warning in parsed.warnings()) == (len(bad) == 1)
 

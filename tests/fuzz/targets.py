@@ -12,10 +12,11 @@ import lzma
 import shutil
 from collections.abc import Callable
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 
-from parser.conllu.checks import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, ConlluError, check_tree
+from parser.conllu.checks import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, XPOS, ConlluError, check_tree, is_blank
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.data.treebank import TreebankError, read_treebank
@@ -62,13 +63,15 @@ def fuzz_parse(rng: Random, folder: Path) -> None:
         return
     assert parsed.refused == len(errors)
     assert not errors or on_error is not OnError.STOP
-    kept = [s for s in read_raw_sentences(io.BytesIO(content), strict=False) if not (s.error and on_error is OnError.SKIP)]
-    before = [line for s in kept for line in s.lines]
-    words = {id(line) for s in kept for place, line in enumerate(s.lines) if not s.error and place in s.word_lines}
+    before: list[str] = []
+    words: set[int] = set()
+    for s in read_raw_sentences(io.BytesIO(content), strict=False):
+        words.update(len(before) + place for place in s.word_lines)
+        before += takewhile(is_blank, s.lines) if s.error and on_error is OnError.SKIP else s.lines
     after = [line.decode("utf-8", "surrogateescape") for line in io.BytesIO(target.getvalue())]
     assert len(before) == len(after)
-    for old, new in zip(before, after, strict=True):
-        if id(old) in words:
+    for number, (old, new) in enumerate(zip(before, after, strict=True)):
+        if number in words:
             columns, others = old.split("\t"), new.split("\t")
             assert columns[:HEAD] + columns[DEPS + 1 :] == others[:HEAD] + others[DEPS + 1 :]
             assert others[DEPS] == "_"
