@@ -79,7 +79,7 @@ class Model:
     system: TransitionSystem
 
     def __post_init__(self) -> None:
-        self.table = FeatureTable(self.slots, self.encoder.attributes)
+        self.table = FeatureTable(self.slots, self.encoder.attributes, self.system.anchors)
 
     @classmethod
     def new(

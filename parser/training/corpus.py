@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import oracles
+from parser import transitions
 from parser.classifier.context import ContextEncoder
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
@@ -21,7 +22,7 @@ from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings, vocabulary_is_of_subset
 from parser.training.examples import TrainingSentences
-from parser.transitions.features import RELATION, Slot, slots_of
+from parser.transitions.features import RELATION, Slot, anchored, slots_of
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,11 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
             vocabularies[attribute] = vocabulary_for(attribute, symbols)
     encoder = Encoder(vocabularies) if settings.encoder is None else ContextEncoder(vocabularies)
     read = settings.features if settings.encoder is None else settings.encoder.slots
-    slots = [slot for slot in slots_of(read) if slot.attribute in [*encoder.attributes, RELATION]]
+    slots = [
+        slot
+        for slot in slots_of(anchored(read, transitions.system_class(settings.system)))
+        if slot.attribute in [*encoder.attributes, RELATION]
+    ]
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
