@@ -53,13 +53,14 @@ class TrainingSentences:
 
 @dataclass(frozen=True)
 class Examples:
-    """What the classifier learns from. An example is a configuration, with one feature row or, if ``starts`` are there, several.
+    """What the classifier learns from. An example is a configuration, with one feature row or, with ``starts``, several.
 
     Attributes:
         features: int32[feature rows, slots].
         targets: int32[feature rows, targets]: the right outputs; NO_NODE fills up rows that have fewer.
         sentences: int32[examples], the number of the sentence that each is from.
-        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i alone.
+        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i
+            alone.
         blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one behind the last; with
             ``starts`` alone, for otherwise a row scores all outputs.
     """
