@@ -148,7 +148,7 @@ def _counts(training: Training, folder: Path) -> Counts:
     """Words that the model of a run folder has right, by sentence of the test part."""
     settings = training.settings()
     model = Model.load(folder / "model")
-    gold = GoldPart.of(read_treebank(str(settings.treebank.test)).sentences, model.encoder, model.relations)
+    gold = GoldPart.of(read_treebank(str(settings.treebank.test)).sentences, model.vocabularies, model.relations)
     attached, labelled = gold.correct(parser_of(model).parse(gold.sentences, single_root=settings.single_root))
     lengths = np.asarray(gold.sentences.lengths, np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import command_line
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
@@ -27,6 +26,7 @@ from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+from scripts import command_line
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway

@@ -2,9 +2,9 @@
 
 Addresses begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
 may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
-second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...) or
-``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of speech and the
-word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
+second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...), ``token``, the
+token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of
+speech and the word vector of s0 s1 s2 b0 b1 b2 and the relations of s0.l1 s0.r1 s1.l1 s1.r1; see configs/recipe/paper.yaml.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves, TransitionSystem
 
 RELATION = "deprel"
+
+# What slots read where the vector of a token depends on its sentence (classifier/representation.py): the token itself.
+TOKEN = "token"
 
 # Anchors: addresses that a transition system fills in for each move (lr_spine.py).
 ANCHORS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
@@ -85,14 +88,15 @@ class FeatureTable:
 
     Args:
         slots: the slots, in the order of the columns of the result.
-        attributes: the attributes that the sentences will carry, in the order of ``Sentences.values``.
+        attributes: those that the sentences will carry, in the order of ``Sentences.values``; or TOKEN alone.
         anchors: those that the transition system has, in its order.
 
     Attributes:
         slots: the slots.
+        attributes: what slots can read of a token, in the order of values().
         programs: int32[addresses, 9], the addresses as numbers; see _program().
         in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes upon a shift alone.
-        columns: int32[slots, 2]: by slot, which address, and which row of ``Sentences.values`` (NO_NODE: the relation).
+        columns: int32[slots, 2]: by slot, which address, and which row of values() (NO_NODE: the relation).
     """
 
     def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], anchors: Sequence[str] = ()) -> None:
@@ -108,6 +112,7 @@ class FeatureTable:
                     f"or b0, b1, ...{' or at ' + ', '.join(anchors) if anchors else ''}"
                 )
         self.slots = list(slots)
+        self.attributes = list(attributes)
         addresses = list(dict.fromkeys(slot.address for slot in slots))
         self.programs = np.stack([_program(address, anchors) for address in addresses])
         self.in_buffer = np.array([address in _IN_BUFFER for address in addresses])
@@ -118,6 +123,12 @@ class FeatureTable:
             ],
             np.int32,
         )
+
+    def values(self, sentences: Sentences) -> np.ndarray:
+        """int32[attributes, total]: what slots can read of the tokens; for TOKEN, N_RESERVED plus the token's place."""
+        if self.attributes != [TOKEN]:
+            return sentences.values
+        return np.arange(N_RESERVED, N_RESERVED + sentences.offsets[-1], dtype=np.int32)[None]
 
     def extract(
         self,
@@ -139,7 +150,7 @@ class FeatureTable:
         if moves is not None and moves.starts is not None:
             rows = np.repeat(rows, np.diff(moves.starts))
         anchors = np.empty((len(rows), 0), np.int32) if moves is None or moves.anchors is None else moves.anchors
-        values, offsets = sentences.values, sentences.offsets
+        values, offsets = self.values(sentences), sentences.offsets
         return _extract(rows, numbers, configurations, anchors, values, offsets, self.programs, self.columns)
 
 

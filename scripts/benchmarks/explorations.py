@@ -17,7 +17,7 @@ Exploration = list[tuple[np.ndarray, int]]
 
 def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
     """The computation that an arc-standard model predicts for each sentence; several children of the root, as in training."""
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     scorer = model.scorer(encoded)
     numbers = np.arange(len(sentences), dtype=np.int32)
     now = model.system.initial(encoded.lengths)

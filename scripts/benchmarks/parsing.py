@@ -92,7 +92,7 @@ def run(
     parser = Model.load(model)
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
-    encoded = parser.encoder.encode(sentences)
+    encoded = parser.vocabularies.encode(sentences)
     jobs: dict[str, Callable[[], object]] = {}
     numbers = list(dict.fromkeys([1, threads]))
     for count in numbers:

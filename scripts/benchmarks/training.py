@@ -129,7 +129,7 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
     """The time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
     output, embedded = classifier.output.weight, classifier.embedded
     weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
-    trained = any(matrix.requires_grad for matrix in classifier.vectors.values())
+    trained = any(matrix.requires_grad for matrix in classifier.tokens.embeddings.vectors.values())
     whole, rest = divmod(examples, batch_size)
     start = time.perf_counter()
     for size, batches in ((batch_size, whole), (rest, int(rest > 0))):

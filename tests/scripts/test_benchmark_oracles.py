@@ -77,7 +77,7 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
     model, sentences = Model.load(folder), read_treebank(path).sentences
     found = explorations(model, sentences)
     for number in (0, 5):
-        encoded = model.encoder.encode([sentences[number]])
+        encoded = model.vocabularies.encode([sentences[number]])
         scorer = model.scorer(encoded)
         now, row = model.system.initial(encoded.lengths), np.array([0])
         for stack, front in found[number]:

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from parser.classifier.classifier import Embedding
-from parser.data.vocabulary import Encoder, Vocabulary
-from parser.model import ClassifierShape, Model
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
+from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.model import Model
 from parser.transitions.features import slots_of
 from scripts.benchmarks import parsing
 from scripts.benchmarks.parsing import Time
@@ -19,10 +20,10 @@ from tests.toy import sentence, write_conllu
 def model_and_file(tmp_path):
     rng = random.Random(0)
     sentences = [sentence([0, 1, 2], rng) for _ in range(5)]
-    encoder = Encoder({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
+    vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     slots = slots_of({"form": ["s0", "b0"], "deprel": ["s0.l1"]})
     shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
-    Model.new(encoder, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
+    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
     return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
 

@@ -7,7 +7,9 @@ import random
 import pytest
 import torch
 
-from parser.classifier.classifier import Classifier, Embedding
+from parser.classifier.classifier import Classifier
+from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.representation import AttributeEmbeddings
 from parser.transitions.features import slots_of
 from scripts.benchmarks import training
 from tests.toy import sentence, settings, write_conllu
@@ -53,7 +55,9 @@ def test_a_start_that_fails_says_why(tmp_path):
 def test_the_products_are_those_of_an_epochs_updates(embedded):
     slots = slots_of({"form": ["s0", "b0"], "upos": ["s0"]})
     embeddings = {name: Embedding(3, trained) for name, trained in embedded.items()}
-    classifier = Classifier(slots, {"form": 9, "upos": 4}, embeddings, hidden=8, n_actions=5)
+    n_values = {"form": 9, "upos": 4}
+    tokens = AttributeEmbeddings(list(n_values), Embeddings(embeddings, n_values))
+    classifier = Classifier(tokens, slots, n_values, hidden=8, n_outputs=5)
     done: list[tuple[int, ...]] = []
 
     def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ import pytest
 import oracles
 from oracles import NOT_APPLICABLE, Trees
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary
+from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.training.examples import (
     Examples,
@@ -42,15 +42,15 @@ class Toy:
     def __init__(self, trees: list[list[int]], seed: int = 0) -> None:
         rng = random.Random(seed)
         self.sentences = [sentence(heads, rng) for heads in trees]
-        self.encoder = Encoder({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
+        self.vocabularies = Vocabularies({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
         packed = Trees.from_heads(trees)
         numbers = np.full(len(packed.heads), NO_NODE, np.int32)
         deprels = [deprel for s in self.sentences for deprel in s.deprels]
         numbers[packed.heads >= 0] = np.array(self.relations.encode(deprels)) - N_RESERVED
-        self.data = TrainingSentences(self.encoder.encode(self.sentences), packed, numbers)
+        self.data = TrainingSentences(self.vocabularies.encode(self.sentences), packed, numbers)
         self.system = ArcStandard(len(self.relations.symbols), self.relations.symbols.index("root"))
-        self.table = FeatureTable(slots_of(TEMPLATES), self.encoder.attributes)
+        self.table = FeatureTable(slots_of(TEMPLATES), self.vocabularies.attributes)
 
 
 def replay(toy: Toy, examples: Examples) -> Configurations:
@@ -285,7 +285,7 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
     toy = Toy(trees, seed)
     system = LRSpine(toy.system.n_relations)
     oracle = oracles.create("lr_spine_chart").bind(toy.data.trees)
-    table = FeatureTable(slots_of({"form": ["c1", "c2", "gp"]}), toy.encoder.attributes, system.anchors)
+    table = FeatureTable(slots_of({"form": ["c1", "c2", "gp"]}), toy.vocabularies.attributes, system.anchors)
     examples = gold_examples(toy.data, oracle, system, table)
     assert len(examples) == 2 * sum(map(len, trees))
     made = [0] * len(trees)

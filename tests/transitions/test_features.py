@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parser import transitions
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Encoder, Vocabulary
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocabulary
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
@@ -48,14 +48,14 @@ def node_twin(now: Configurations, row: int, address: str) -> int | None:
 def test_extraction_equals_its_twin_along_random_computations(lengths, seed):
     rng = random.Random(seed)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
-    encoder = Encoder(
+    vocabularies = Vocabularies(
         {
             "form": Vocabulary.of(form for s in sentences for form in s.forms),
             "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
         }
     )
-    encoded = encoder.encode(sentences)
-    table = FeatureTable(SLOTS, encoder.attributes)
+    encoded = vocabularies.encode(sentences)
+    table = FeatureTable(SLOTS, vocabularies.attributes)
     system = ArcStandard(4)
     numbers = np.arange(len(lengths))
     now = Configurations.initial(encoded.lengths)
@@ -74,7 +74,7 @@ def test_extraction_equals_its_twin_along_random_computations(lengths, seed):
                     expected = ROOT
                 else:
                     columns = {"form": sentences[row].forms, "upos": sentences[row].upos}
-                    [expected] = encoder.vocabularies[slot.attribute].encode([columns[slot.attribute][node - 1]])
+                    [expected] = vocabularies.by_attribute[slot.attribute].encode([columns[slot.attribute][node - 1]])
                 assert value == expected, slot
         scores = draw.random((len(rows), system.n_outputs), np.float32)
         moves = system.moves(now, rows)
@@ -108,8 +108,8 @@ def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
     """Among them slots at children of anchors, and at addresses that all moves share."""
     rng = random.Random(seed)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
-    encoder = Encoder({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
-    encoded = encoder.encode(sentences)
+    vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
+    encoded = vocabularies.encode(sentences)
     bases = [*ANCHORS, "s1", "b1"]
     table = FeatureTable(slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]}), ["form"], LRSpine.anchors)
     system = LRSpine(1)

@@ -1,7 +1,7 @@
 """The loops of an update that are not matrix products: rows of tables looked up and their gradients, the loss, the new weights.
 
 torch has an operator for each, but the network is small: calling one costs as much as its work, and most of them go through
-more memory than they need. The obvious twins are in gradients.py and torch.optim; the tests compare.
+more memory than they need. The reference implementations are autograd and torch.optim; the tests compare.
 
 A table (one-hot weights, word vectors) is used by few of its rows in a batch, so its gradient is kept as *values* and *used*:
 the rows that ``used`` (bool[rows]) marks hold numbers, the others are zero whatever stands there.
@@ -136,7 +136,7 @@ def collect_elements(by_sum, used_sums, starts, elements, values, used):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
-    """The mean loss, in nats, of a batch whose right actions are ``targets``; see gradients.set_loss.
+    """The mean loss, in nats, of a batch whose right actions are ``targets``; see loss.set_loss.
 
     Args:
         log_probabilities: float32[batch, actions].
