@@ -137,8 +137,8 @@ def _check_anchors(settings: Settings) -> None:
             if base in ANCHORS and base not in own:
                 able = [name for name in transitions.names() if base in transitions.system_class(name).anchors]
                 raise SettingsError(
-                    f"{attribute} is read at {address}, which system={settings.system} does not have; choose another address, or "
-                    f"system={' or '.join(able)}"
+                    f"{attribute} is read at {address}, which system={settings.system} does not have; choose another address, "
+                    f"or system={' or '.join(able)}"
                 )
 
 
