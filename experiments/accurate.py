@@ -2,8 +2,8 @@
 
     python experiments/accurate.py paths.treebanks=../shared/ud-v2.2
 
-Rows go to experiments/accurate/results.csv as trainings end; a row that is there is not run again. table.md beside it is the
-comparison. UDPipe needs the extra ``compare``; without it, say ``systems=[accurate]``.
+The rows of experiments/accurate/results.csv are published, and count (see results.py); yours go to runs/accurate/results.csv as
+trainings end. table.md beside it is the comparison. UDPipe needs the extra ``compare``; without it, say ``systems=[accurate]``.
 
 With ``--config-name=unseen`` it is about treebanks that nothing was chosen on, trained on their dev part, tested on test.
 """
@@ -12,40 +12,36 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 
-import hydra
 import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from cells import Training, run_training
-from jobs import make_rows
-from measuring import udpipe
+from experiments.cells import Training, run_training
+from experiments.command import Trainings, check_known, run
+from experiments.jobs import Job
+from experiments.results import Key, Results, check
+from experiments.tables import mean_and_deviation
 from parser.evaluation import evaluate_files
-from parser.settings import Paths
-from rows import read_rows
+from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 BEAMS = (1, 5)
+UDPIPE_SYSTEMS = tuple(f"{UDPIPE}, beam {beam}" for beam in BEAMS)
+PARTS = ("train", "dev")  # that can be trained on
 
 
 @dataclass
-class Accurate:
+class Accurate(Trainings):
     """What to compare; configs/experiments/accurate.yaml says what each key is for."""
 
-    languages: list[str] = field(default_factory=list)
-    seeds: int = MISSING
     systems: list[str] = field(default_factory=list)
     train_on: str = MISSING
-    workers: int = MISSING
-    results: str = MISSING
-    runs: str = MISSING
-    paths: Paths = field(default_factory=Paths)
     all_systems: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -72,67 +68,67 @@ class Row:
         return self.system, self.treebank, self.trained_on, self.seed
 
 
-Rows = dict[tuple[str, ...], Row]
+Rows = dict[Key, Row]
 
 ConfigStore.instance().store(name="accurate_schema", node=Accurate)
 
 
-@hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="accurate")
 def main(wanted: Accurate) -> None:
     """Trains what is not there yet, then writes the table."""
-    path = Path(wanted.results) / "results.csv"
-    rows = read_rows(path, Row)
-    make_rows(_missing(wanted, rows), wanted.workers, rows, path, Row)
-    text = report(rows, list(wanted.languages), list(wanted.all_systems), wanted.train_on)
-    (path.parent / "table.md").write_text(text, encoding="utf-8")
-    print(text)
+    check_known("systems", wanted.systems, [*wanted.all_systems, UDPIPE])
+    check_known("train_on", [wanted.train_on], PARTS)
+    check(wanted, (wanted.train_on, "test") if wanted.train_on == "dev" else ("train", "dev", "test"))
+    results = Results.of(Row, wanted)
+    jobs = jobs_by_key(wanted)
+    asked = {key: config for key, (config, _) in jobs.items()}
+    missing = results.missing(asked)
+    results.run(list(dict.fromkeys(jobs[key][1] for key in missing)), wanted.workers)  # UDPipe's rows share a job
+    results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
-def _missing(wanted: Accurate, rows: Rows) -> list[Callable[[], list[Row]]]:
-    """The trainings whose rows are not there, or were made with other settings."""
-    systems = list(wanted.systems) or [*wanted.all_systems, UDPIPE]
-    if unknown := set(systems) - {*wanted.all_systems, UDPIPE}:
-        known = ", ".join([*wanted.all_systems, UDPIPE])
-        raise ValueError(f"systems has {', '.join(sorted(unknown))}; known are {known}")
+def jobs_by_key(wanted: Accurate) -> dict[Key, tuple[str, Job[list[Row]]]]:
+    """The rows that are asked for: what their fingerprint should be, and the job that makes them."""
+    systems = wanted.systems or [*wanted.all_systems, UDPIPE]
     runs = Path(wanted.runs)
-    jobs: list[Callable[[], list[Row]]] = []
-    if UDPIPE in systems:
-        made = {(row.treebank, row.trained_on) for row in rows.values() if row.system.startswith(UDPIPE)}
-        missing = [name for name in wanted.languages if (name, wanted.train_on) not in made]
-        jobs += [partial(run_udpipe, training_of(wanted, [], name, 1), wanted.train_on, runs) for name in missing]
+    jobs: dict[Key, tuple[str, Job[list[Row]]]] = {}
+    for language in wanted.languages if UDPIPE in systems else []:
+        training = training_of(wanted, [], language, 1)
+        job = Job(f"{language} {UDPIPE}", partial(run_udpipe, training, wanted.train_on, runs))
+        jobs |= {(name, language, wanted.train_on, "1"): ("", job) for name in UDPIPE_SYSTEMS}
     ours = [system for system in systems if system != UDPIPE]
     for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, ours):
         training = training_of(wanted, wanted.all_systems[system], language, seed)
-        if not training.made(rows.get((system, language, wanted.train_on, str(seed)))):
-            jobs.append(partial(run_ours, system, training, wanted.train_on, runs))
+        job = Job(f"{language} {system} seed {seed}", partial(run_ours, system, training, wanted.train_on, runs, wanted.fresh))
+        jobs[system, language, wanted.train_on, str(seed)] = training.fingerprint(), job
     return jobs
 
 
-def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: int) -> Training:
-    """The training with these settings; of the dev part alone if ``train_on`` says so.
+def page_of(rows: Rows, wanted: Accurate) -> str:
+    """The table of all treebanks that were asked for or that there are rows of."""
+    there = sorted(row.treebank for row in rows.values() if row.trained_on == wanted.train_on)
+    return report(rows, list(dict.fromkeys([*wanted.languages, *there])), list(wanted.all_systems), wanted.train_on)
 
-    Raises:
-        ValueError: ``train_on`` is neither train nor dev.
-    """
+
+def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: int) -> Training:
+    """The training with these settings; of the dev part alone if ``train_on`` says so."""
     training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(settings))
     if wanted.train_on == "train":
         return training
-    if wanted.train_on == "dev":
-        dev = training.settings().treebank.dev
-        return replace(training, overrides=(*settings, f"treebank.train={dev}", "treebank.dev=null"))
-    raise ValueError(f"train_on={wanted.train_on}: train and dev are the parts that can be trained on")
+    dev = training.settings().treebank.dev
+    return replace(training, overrides=(*settings, f"treebank.train={dev}", "treebank.dev=null"))
 
 
-def run_ours(system: str, training: Training, trained_on: str, runs: Path) -> list[Row]:
+def run_ours(system: str, training: Training, trained_on: str, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains one of our systems. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     begun = time.process_time()
     folder = runs / system.replace(" ", "_").replace(",", "") / f"{training.treebank}-seed{training.seed}"
-    metrics = run_training(training, folder)
+    metrics = run_training(training, folder, fresh=fresh)
     seconds = time.process_time() - begun
     test, dev = metrics["test"], metrics["dev"]
-    figures = [f"{test['las']:.4f}", f"{test['uas']:.4f}", f"{dev['las']:.4f}" if dev else ""]
-    return [Row(system, training.treebank, trained_on, str(training.seed), *figures, f"{seconds:.1f}", training.fingerprint())]
+    las, uas, dev_las = f"{test['las']:.4f}", f"{test['uas']:.4f}", f"{dev['las']:.4f}" if dev else ""
+    key = system, training.treebank, trained_on, str(training.seed)
+    return [Row(*key, las, uas, dev_las, f"{seconds:.1f}", training.fingerprint())]
 
 
 def run_udpipe(training: Training, trained_on: str, runs: Path) -> list[Row]:
@@ -170,7 +166,7 @@ def report(rows: Rows, languages: list[str], systems: list[str], train_on: str) 
         "| | " + " | ".join(languages) + " |",
         "|---" * (len(languages) + 1) + "|",
     ]
-    for system in [*systems, *(f"{UDPIPE}, beam {beam}" for beam in BEAMS)]:
+    for system in [*systems, *UDPIPE_SYSTEMS]:
         keys = [(system, language, train_on) for language in languages]
         found = [[row for row in rows.values() if row.key[:-1] == key] for key in keys]
         if any(found):
@@ -179,13 +175,9 @@ def report(rows: Rows, languages: list[str], systems: list[str], train_on: str) 
 
 
 def _cell(rows: list[Row]) -> str:
-    las, uas, seconds = (np.array([float(getattr(row, name)) for row in rows]) for name in ("las", "uas", "cpu_seconds"))
-
-    def shown(scores: np.ndarray) -> str:
-        return f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
-
-    return f"{shown(las)} / {shown(uas)} ({seconds.mean():.0f} s)"
+    las, uas, seconds = ([float(getattr(row, name)) for row in rows] for name in ("las", "uas", "cpu_seconds"))
+    return f"{mean_and_deviation(las)} / {mean_and_deviation(uas)} ({np.mean(seconds):.0f} s)"
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Accurate, "accurate", __doc__)

@@ -5,8 +5,9 @@
     python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
 
-The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. Rows go to
-results.csv as trainings end; a row that is there is not run again. RECIPE.md beside it has a table for each study.
+The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. The rows of the
+folders of these names under experiments/ are published, and count (see results.py); yours go to results.csv under runs/ as
+trainings end. RECIPE.md beside it has a table for each study.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import hydra
 import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from cells import Training, run_training
-from jobs import make_rows
-from parser.settings import Paths
-from rows import read_rows
+from experiments.cells import Training, run_training
+from experiments.command import Trainings, check_known, run
+from experiments.jobs import Job
+from experiments.results import Key, Results, check
+from experiments.tables import mean_and_deviation
 
 # Settings that decide the outcome of the first pass.
 _FIRST_PASS = (
@@ -52,19 +53,13 @@ class Study:
 
 
 @dataclass
-class Choices:
+class Choices(Trainings):
     """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
 
     title: str = MISSING
-    languages: list[str] = field(default_factory=list)
-    seeds: int = MISSING
     recipe: str = MISSING
     studies: list[str] = field(default_factory=list)
-    part: str = "dev"
-    workers: int = MISSING
-    results: str = MISSING
-    runs: str = MISSING
-    paths: Paths = field(default_factory=Paths)
+    part: str = MISSING
     all_studies: dict[str, Study] = field(default_factory=dict)
 
 
@@ -87,31 +82,40 @@ class Row:
         return self.recipe, self.treebank, self.seed, self.settings
 
 
-Rows = dict[tuple[str, ...], Row]
+Rows = dict[Key, Row]
 
 ConfigStore.instance().store(name="choices_schema", node=Choices)
 
 
-@hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="choices")
 def main(wanted: Choices) -> None:
     """Makes the trainings that are not there yet, then writes the tables."""
-    results = Path(wanted.results)
-    path = results / "results.csv"
-    rows = read_rows(path, Row)
-    if unknown := set(wanted.studies) - set(wanted.all_studies):
-        raise ValueError(f"studies has {', '.join(sorted(unknown))}; known are {', '.join(wanted.all_studies)}")
+    check_known("studies", wanted.studies, wanted.all_studies)
+    check_known("part", [wanted.part], ("dev", "test"))
+    check(wanted, ("train", "dev", "test"))
+    results = Results.of(Row, wanted)
     studies = {name: study for name, study in wanted.all_studies.items() if name in wanted.studies or not wanted.studies}
-    variants = list(dict.fromkeys(tuple(settings) for study in studies.values() for settings in study.variants.values()))
+    trainings = {_key(training): training for training in trainings_of(wanted, studies)}
+    asked = {key: training.fingerprint() for key, training in trainings.items()}
+    missing = [trainings[key] for key in results.missing(asked)]
     jobs = []
-    for seed in range(1, wanted.seeds + 1):
-        for language in wanted.languages:
-            trainings = [Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant) for variant in variants]
-            missing = [training for training in trainings if not training.made(rows.get(_key(training)))]
-            jobs += [partial(_run, group, Path(wanted.runs), wanted.part) for group in _groups(missing)]
-    make_rows(jobs, wanted.workers, rows, path, Row)
-    text = _report(rows, wanted, studies)
-    (results / f"{wanted.recipe}.md").write_text(text, encoding="utf-8")
-    print(text)
+    for treebank, seed in dict.fromkeys((training.treebank, training.seed) for training in missing):
+        of_one = [training for training in missing if (training.treebank, training.seed) == (treebank, seed)]
+        for group in _groups(of_one):
+            label = f"{treebank} seed {seed}, {len(group)} variant{'s' * (len(group) > 1)}"
+            jobs.append(Job(label, partial(_run, group, Path(wanted.runs), wanted.part, wanted.fresh)))
+    results.run(jobs, wanted.workers)
+    results.finish(f"{wanted.recipe}.md", lambda rows: _report(rows, wanted), asked, wanted.publish)
+
+
+def trainings_of(wanted: Choices, studies: dict[str, Study]) -> list[Training]:
+    """Those of the studies, by seed and treebank; what several studies have in common, once."""
+    variants = list(dict.fromkeys(tuple(settings) for study in studies.values() for settings in study.variants.values()))
+    return [
+        Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, variant)
+        for seed in range(1, wanted.seeds + 1)
+        for language in wanted.languages
+        for variant in variants
+    ]
 
 
 def _settings(training: Training) -> str:
@@ -134,21 +138,25 @@ def _shares_first_pass(training: Training) -> bool:
     return in_passes and not any(setting.startswith(_FIRST_PASS) for setting in training.overrides)
 
 
-def _run(trainings: list[Training], runs: Path, part: str) -> list[Row]:
+def _run(trainings: list[Training], runs: Path, part: str, fresh: bool = False) -> list[Row]:
     """Trains variants of one treebank and seed, with one first pass for those that share it. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    rows = []
+    rows: list[Row] = []
     for training in trainings:
         base = runs / training.recipe / f"{training.treebank}-seed{training.seed}"
         first_pass = None
         if _shares_first_pass(training):
-            first_pass = base / "first_pass" / "model"
-            if not first_pass.exists():
-                first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())
-                run_training(first, base / "first_pass")
+            first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())
+            folder = base / f"first_pass-{first.fingerprint()}"
+            first_pass = folder / "model"
+            if not first_pass.exists() or (fresh and not rows):
+                run_training(first, folder, fresh=fresh)
         folder = base / training.fingerprint()
         finished = folder / "metrics.json"  # of a study that was interrupted before its rows were written
-        metrics = json.loads(finished.read_text()) if finished.exists() else run_training(training, folder, first_pass)
+        if finished.exists() and not fresh:
+            metrics = json.loads(finished.read_text())
+        else:
+            metrics = run_training(training, folder, first_pass, fresh)
         found = metrics[part]
         rows.append(
             Row(
@@ -165,16 +173,23 @@ def _run(trainings: list[Training], runs: Path, part: str) -> list[Row]:
     return rows
 
 
-def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
-    """Markdown: a table for each study."""
-    languages, seeds = list(wanted.languages), range(1, wanted.seeds + 1)
+def _report(rows: Rows, wanted: Choices) -> str:
+    """Markdown: a table for each study that was asked for or that there are rows of."""
+    of_recipe = [row for row in rows.values() if row.recipe == wanted.recipe]
+    found = {row.settings for row in of_recipe}
+    languages = list(dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in of_recipe)]))
+    seeds = range(1, max([int(row.seed) for row in of_recipe], default=0) + 1)
     lines = [
         f"# {wanted.title}, recipe={wanted.recipe}",
         "",
-        f"LAS on {wanted.part} in percent, seeds 1 to {wanted.seeds}, mean ± standard deviation; the last column is the mean "
-        "difference from the first line of the table, over treebanks and seeds, ± its standard error.",
+        f"LAS on {wanted.part} in percent, seeds 1 to {seeds.stop - 1} unless the cell says otherwise, mean ± standard "
+        "deviation; the last column is the mean difference from the first line of the table, over treebanks and seeds, ± its "
+        "standard error.",
     ]
-    for name, study in studies.items():
+    for name, study in wanted.all_studies.items():
+        there = any(" ".join(settings) in found for settings in study.variants.values() if settings)
+        if not (there or name in wanted.studies):
+            continue
         lines += ["", f"## {name}", "", study.question, ""]
         lines += ["| | " + " | ".join(languages) + " | difference |", "|---" * (len(languages) + 2) + "|"]
         scores = {
@@ -182,18 +197,29 @@ def _report(rows: Rows, wanted: Choices, studies: dict[str, Study]) -> str:
             for variant, settings in study.variants.items()
         }
         default = next(iter(scores.values()))
-        for variant, found in scores.items():
-            cells = [_mean_and_deviation(of_language) for of_language in found]
-            gain = (found - default).ravel()
-            error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else 0.0
-            cells.append("" if found is default else f"{gain.mean():+.2f} ± {error:.2f}")
+        for variant, of_variant in scores.items():
+            cells = [_of_seeds(of_language) for of_language in of_variant]
+            cells.append("" if of_variant is default else _gain((of_variant - default).ravel()))
             lines.append(f"| {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _mean_and_deviation(scores: np.ndarray) -> str:
-    """One seed has no deviation to show."""
-    return f"{scores.mean():.2f} ± {scores.std(ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
+def _of_seeds(scores: np.ndarray) -> str:
+    """Of those seeds that there are rows of, and how many these are if some are missing; NaN is a missing one."""
+    there = scores[~np.isnan(scores)]
+    if not len(there):
+        return "not run"
+    some = "" if len(there) == len(scores) else f" ({len(there)} seed{'s' * (len(there) > 1)})"
+    return mean_and_deviation(there) + some
+
+
+def _gain(differences: np.ndarray) -> str:
+    """The mean, and its standard error, of the pairs that are there."""
+    there = differences[~np.isnan(differences)]
+    if not len(there):
+        return "not run"
+    error = there.std(ddof=1) / len(there) ** 0.5 if len(there) > 1 else 0.0
+    return f"{there.mean():+.2f} ± {error:.2f}"
 
 
 def _las(rows: Rows, recipe: str, treebank: str, seed: int, settings: list[str]) -> float:
@@ -202,4 +228,4 @@ def _las(rows: Rows, recipe: str, treebank: str, seed: int, settings: list[str])
 
 
 if __name__ == "__main__":
-    main()
+    run(main, Choices, "choices", __doc__)

@@ -1,4 +1,4 @@
-"""The table of results.csv beside the paper's, and the claims of its Section 8.3 tested on it.
+"""The claims of the paper's Section 8.3, and a question of ours, tested on the rows of Table 7.
 
 Section 8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over
 3; and that using the original trees is slightly better in a few cases: 5 over 4, which an open difference does not
@@ -7,24 +7,18 @@ contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question 
 Each line says that one column is better than another. The difference of their LAS is estimated per treebank and over all,
 with intervals from a paired bootstrap: sentences of the test part and seeds are drawn with replacement, the same ones for both
 columns (which share the first pass of a seed where Table 7 lets them), 2,000 times; the interval holds the middle 95% of the
-differences.
+differences. What it is computed from is in RECIPE_counts.csv beside the rows (see counts.py), what came out in claims.csv.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from cells import Row, read_counts, run_folder
-
-Rows = dict[tuple[str, ...], Row]
-Counts = dict[str, np.ndarray]
-
-COLUMNS = range(1, 6)
+from experiments.cells import Row
+from experiments.counts import AllCounts
 
 # (better, worse) columns. Nederhof (2019), Section 8.3: training benefits from all trees; then, "in a few cases" only,
 # original trees.
@@ -34,6 +28,8 @@ CLAIMS = ((2, 1), (4, 3), (5, 3), (5, 4))
 SECOND_PASS = ((3, 1), (4, 2))
 
 _DRAWS = 2000
+
+Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -53,95 +49,79 @@ class Difference:
         return "holds" if self.low > 0 else "the opposite holds" if self.high < 0 else "open"
 
 
-def report(rows: Rows, recipe: str, languages: Sequence[str], available: Collection[str], runs: Path, paper: Path) -> str:
-    """Markdown: the table, then the claims, of the named treebanks; ``available`` are those that have a train part here."""
-    with paper.open(newline="", encoding="utf-8") as file:
-        printed = {(line["treebank"], int(line["column"])): line for line in csv.DictReader(file)}
-    lines = [
-        f"# Table 7, recipe={recipe}",
-        "",
-        "Test part, all words, full relations. LAS / UAS in percent: the paper's cell; ours, mean ± standard deviation over "
-        "the seeds; the difference of the means.",
-        "",
-        "| treebank | column | paper | ours | difference | seeds |",
-        "|---|---|---|---|---|---|",
-    ]
-    for language in languages:
-        for column in COLUMNS:
-            cell = printed.get((language, column))
-            theirs = f"{cell['las']} / {cell['uas']}" if cell else ""
-            lines.append(
-                f"| {language} | {column} | {theirs} | {_ours(rows, recipe, language, column, cell, language in available)} |"
-            )
-    lines += [
-        "",
-        "## The paper's claims",
-        "",
-        "Section 8.3: accuracy is generally higher if training can benefit from all trees, (2) over (1), (4) over (3) and (5) "
-        "over (3); the original trees are slightly better in a few cases, (5) over (4), which an open difference does not "
-        "contradict. Difference of LAS between columns, with 95% intervals (paired bootstrap over sentences and seeds).",
-        "",
-    ]
-    counts = _counts(rows, recipe, languages, runs)
-    lines += _differences(counts, languages, CLAIMS)
-    lines += [
-        "",
-        "## Our question: does a second pass help?",
-        "",
-        "The paper does not claim it: in its table (3) is below (1) in LAS for eu and el, and (4) below (2) for eu, el and cu. "
-        "Columns 3 to 5 have twice the updates of columns 1 and 2; what exploration brings over as many updates on gold "
-        'computations is measured by the study `walks` of experiments/choices.py, line "never, gold computations again".',
-        "",
-    ]
-    lines += _differences(counts, languages, SECOND_PASS)
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True)
+class Claim:
+    """A line of claims.csv: a claim tested on some treebanks together."""
+
+    recipe: str
+    treebanks: str
+    better: str
+    worse: str
+    mean: str
+    low: str
+    high: str
+
+    @property
+    def key(self) -> Key:
+        """What there is one line for."""
+        return self.recipe, self.treebanks, self.better, self.worse
+
+    @property
+    def difference(self) -> Difference:
+        """What was found."""
+        return Difference(float(self.mean), float(self.low), float(self.high))
 
 
-def _differences(
-    counts: dict[tuple[str, int, int], Counts], languages: Sequence[str], pairs: Sequence[tuple[int, int]]
-) -> list[str]:
-    """The lines of a table: the pairs of columns for each treebank that has counts, then for all of them."""
-    lines = ["| treebank | " + " | ".join(f"({a}) over ({b})" for a, b in pairs) + " |", "|---" * (len(pairs) + 1) + "|"]
-    trained = [language for language in languages if any(key[0] == language for key in counts)]
-    for names in [[language] for language in trained] + ([trained] if len(trained) > 1 else []):
-        label = names[0] if len(names) == 1 else "all together"
-        cells = []
-        for better, worse in pairs:
-            found = difference(counts, names, better, worse)
-            cells.append("not run" if found is None else f"{found}, {found.verdict}")
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+def counted(counts: AllCounts, rows: Mapping[Key, Row], recipe: str) -> AllCounts:
+    """The counts of rows of a recipe that are there, made with the same settings."""
+    found = {(row.treebank, int(row.column), int(row.seed)): row.config for row in rows.values() if row.recipe == recipe}
+    return {key: of_one for key, of_one in counts.items() if found.get(key) == of_one.config}
+
+
+def claims_from(counts: AllCounts, recipe: str, treebanks: Sequence[str], before: Mapping[Key, Claim]) -> dict[Key, Claim]:
+    """The claims of each treebank, and of all together.
+
+    Args:
+        counts: of the trainings to test them on.
+        recipe: of these trainings.
+        treebanks: in the order of the table.
+        before: what came out earlier; it stays where there are no counts to compute it from.
+    """
+    claims = {key: claim for key, claim in before.items() if key[0] == recipe}
+    trained = [treebank for treebank in treebanks if any(key[0] == treebank for key in counts)]
+    for names in {(name,): None for name in trained} | {tuple(trained): None}:
+        for better, worse in (*CLAIMS, *SECOND_PASS):
+            found = difference(counts, names, better, worse) if names else None
+            if found is not None:
+                numbers = (f"{number:.4f}" for number in (found.mean, found.low, found.high))
+                claim = Claim(recipe, " ".join(names), str(better), str(worse), *numbers)
+                claims[claim.key] = claim
+    return claims
+
+
+def as_table(claims: Iterable[Claim], pairs: Sequence[tuple[int, int]], treebanks: Sequence[str], label: str = "") -> list[str]:
+    """Lines of Markdown, without the head; a line for each treebank that there are claims of, and each set of them.
+
+    Args:
+        claims: of one recipe.
+        pairs: the columns (better, worse) that the table is about.
+        treebanks: in the order of the table.
+        label: is put after the treebank's name.
+    """
+    by_names: dict[tuple[str, ...], dict[tuple[int, int], Claim]] = {}
+    for claim in claims:
+        by_names.setdefault(tuple(claim.treebanks.split()), {})[int(claim.better), int(claim.worse)] = claim
+    order = {name: number for number, name in enumerate(treebanks)}
+    lines = []
+    for names in sorted(by_names, key=lambda names: (len(names), [order.get(name, len(order)) for name in names])):
+        found = (by_names[names].get(pair) for pair in pairs)
+        cells = ["no counts" if c is None else f"{c.difference}, {c.difference.verdict}" for c in found]
+        name = names[0] if len(names) == 1 else f"{', '.join(names)} together"
+        lines.append(f"| {name}{label} | " + " | ".join(cells) + " |")
     return lines
 
 
-def _ours(rows: Rows, recipe: str, language: str, column: int, cell: dict[str, str] | None, available: bool) -> str:
-    """The last three columns of a line of the table."""
-    found = [row for row in rows.values() if row.key[:3] == (language, recipe, str(column))]
-    if not found:
-        return "not run | | " if available else "train part not available | | "
-    scores = np.array([(float(row.las), float(row.uas)) for row in found])
-    means = scores.mean(axis=0)
-    spread = [f" ± {deviation:.2f}" for deviation in scores.std(axis=0, ddof=1)] if len(found) > 1 else ["", ""]
-    ours = " / ".join(f"{mean:.2f}{deviation}" for mean, deviation in zip(means, spread, strict=True))
-    apart = ""
-    if cell:
-        apart = " / ".join(f"{mean - float(cell[key]):+.2f}" for mean, key in zip(means, ("las", "uas"), strict=True))
-    return f"{ours} | {apart} | {len(found)}"
-
-
-def _counts(rows: Rows, recipe: str, languages: Sequence[str], runs: Path) -> dict[tuple[str, int, int], Counts]:
-    """By (treebank, column, seed): the counts by sentence, of the rows whose run folder is there."""
-    counts = {}
-    for row in rows.values():
-        if row.recipe == recipe and row.treebank in languages:
-            found = read_counts(run_folder(runs, row.key))
-            if found is not None:
-                counts[row.treebank, int(row.column), int(row.seed)] = found
-    return counts
-
-
-def difference(
-    counts: dict[tuple[str, int, int], Counts], languages: Sequence[str], better: int, worse: int
-) -> Difference | None:
+def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Difference | None:
     """LAS of a column minus LAS of another, the mean over treebanks; None if a treebank has no seed with both."""
     rng = np.random.default_rng(0)
     means, draws = [], []
@@ -149,8 +129,8 @@ def difference(
         seeds = sorted(s for t, c, s in counts if t == language and c == better and (language, worse, s) in counts)
         if not seeds:
             return None
-        words = counts[language, better, seeds[0]]["words"]
-        gain = np.stack([counts[language, better, s]["las"] - counts[language, worse, s]["las"] for s in seeds])
+        words = counts[language, better, seeds[0]].words
+        gain = np.stack([counts[language, better, s].las - counts[language, worse, s].las for s in seeds])
         means.append(100 * gain.sum(axis=1).mean() / words.sum())
         draws.append(np.array([_draw(rng, gain, words) for _ in range(_DRAWS)]))
     low, high = np.percentile(np.mean(draws, axis=0), [2.5, 97.5])

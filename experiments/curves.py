@@ -4,7 +4,7 @@
     python experiments/curves.py recipe=paper_tuned
 
 Read from the run folders that experiments/table7.py left. A second pass begins where the first one ended: with its best epoch.
-Writes experiments/curves/RECIPE.csv and RECIPE.svg.
+Writes RECIPE.csv and RECIPE.svg.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from cells import run_folder
-from figures import BLUE, GREEN, GREY, HERE, ORANGE, RED, panels, provenance, run, save, write_csv
+from experiments.cells import run_folder
+from experiments.command import Pictures, run
+from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, save, write_csv
 
 COMMAND = "python experiments/curves.py"
 PASSES = ("first_pass", "second_pass")
@@ -32,14 +35,16 @@ LINES = {
 
 
 @dataclass
-class Settings:
-    """Of a run; the defaults are those of the committed figures."""
+class Curves(Pictures):
+    """Which curves to draw; configs/experiments/curves.yaml says what each key is for."""
 
-    recipe: str = "paper"
-    treebanks: list[str] = field(default_factory=lambda: ["hu", "el", "cu", "got"])
-    seeds: int = 5
-    runs: str = "runs/table7"
-    output: str = str(HERE / "curves")
+    recipe: str = MISSING
+    treebanks: list[str] = field(default_factory=list)
+    seeds: int = MISSING
+    runs: str = MISSING
+
+
+ConfigStore.instance().store(name="curves_schema", node=Curves)
 
 
 def dev_las(folder: Path, name: str) -> list[float]:
@@ -53,7 +58,7 @@ def dev_las(folder: Path, name: str) -> list[float]:
     return [event.value for event in events.Scalars("dev/las") if passes[event.step] == 1 + PASSES.index(name)]
 
 
-def curves_of(settings: Settings, treebank: str, column: int) -> np.ndarray:
+def curves_of(settings: Curves, treebank: str, column: int) -> np.ndarray:
     """float[seeds, epochs]: dev LAS in the last pass of a column."""
     name = PASSES[column > 2]
     folders = [
@@ -67,7 +72,7 @@ def curves_of(settings: Settings, treebank: str, column: int) -> np.ndarray:
     return np.array(curves)
 
 
-def main(settings: Settings) -> None:
+def main(settings: Curves) -> None:
     """Writes the numbers and the plot."""
     rows = []
     figure, plots = panels(len(settings.treebanks), width=2.9, height=3.2, share_y=False)
@@ -90,11 +95,11 @@ def main(settings: Settings) -> None:
     plots[0].set_ylabel("LAS on dev (percent)")
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
-    output = Path(settings.output)
+    output = settings.folder
     head = provenance(f"{COMMAND} recipe={settings.recipe}", settings.treebanks, [f"seeds: 1 to {settings.seeds}"])
     write_csv(output / f"{settings.recipe}.csv", head, ("treebank", "column", "epoch", "dev_las", "standard_deviation"), rows)
     save(figure, output / f"{settings.recipe}.svg")
 
 
 if __name__ == "__main__":
-    run(main, Settings, __doc__)
+    run(main, Curves, "curves", __doc__)

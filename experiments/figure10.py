@@ -7,8 +7,7 @@ critical if at least one of its gold descendants is not in B or its gold parent 
 curve counts the nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold edge to a stack element,
 and the ancestors in B of such nodes; the others of the paper are tied only to nodes already removed, whose edges are lost
 whatever is done. On projectivized trees, as nothing may be removed on others. The configurations are those of random
-computations that take an optimal step with probability ``follow``, else any step. Writes experiments/figure10/results.csv and
-figure10.svg.
+computations that take an optimal step with probability ``follow``, else any step. Writes results.csv and figure10.svg.
 
 In results.csv, ``kept`` is the mean k + m' by the paper's definition, and the percentiles are of the same; ``kept_here`` is the
 mean with the set that critical_nodes.py keeps.
@@ -20,33 +19,37 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from hydra.core.config_store import ConfigStore
 from numba import njit
+from omegaconf import MISSING
 
 import oracles
-import treebanks
-from figures import BLACK, BLUE, GREEN, GREY, HERE, Paths, describe, panels, provenance, run, save, write_csv
-from measuring import Batch, walk
+from experiments import treebanks
+from experiments.command import Pictures, run
+from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, provenance, save, write_csv
 from oracles import Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.gold_children import gold_children
+from scripts.benchmarks.walks import Batch, walk
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")
 
 
 @dataclass
-class Settings:
-    """Of a run; the defaults are those of the committed figure."""
+class Figure10(Pictures):
+    """Which walks to count; configs/experiments/figure10.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=lambda: list(treebanks.WITH_TRAIN_PART))
-    strategy: str = "left_before_right"
-    follow: float = 0.9
-    seed: int = 1
-    walks: int = 10  # random computations of each sentence
-    min_sentences: int = 30  # sizes that fewer sentences reach are in the CSV file, but not drawn
-    paths: Paths = field(default_factory=Paths)
-    output: str = str(HERE / "figure10")
-    format: str = "svg"
+    treebanks: list[str] = field(default_factory=list)
+    strategy: str = MISSING
+    follow: float = MISSING
+    seed: int = MISSING
+    walks: int = MISSING
+    min_sentences: int = MISSING
+    format: str = MISSING
+
+
+ConfigStore.instance().store(name="figure10_schema", node=Figure10)
 
 
 def critical_counts(trees: Trees, batches: list[Batch]) -> np.ndarray:
@@ -125,7 +128,7 @@ def draw(rows: list[tuple[int | float, ...]], min_sentences: int, path: Path) ->
     save(figure, path)
 
 
-def main(settings: Settings) -> None:
+def main(settings: Figure10) -> None:
     """Counts, and writes."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
@@ -135,7 +138,7 @@ def main(settings: Settings) -> None:
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
     how = f"{settings.strategy}, an optimal step with probability {settings.follow}"
     more = [f"computations: {settings.walks} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]
-    output = Path(settings.output)
+    output = settings.folder
     write_csv(output / "results.csv", provenance(COMMAND, data, more), COLUMNS, rows)
     draw(rows, settings.min_sentences, output / f"figure10.{settings.format}")
     for size, configurations, _, kept, here, *_ in rows:
@@ -144,4 +147,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    run(main, Settings, __doc__)
+    run(main, Figure10, "figure10", __doc__)

@@ -5,7 +5,7 @@
 The geometric mean, by sentence length, of the number of projective trees that have the most gold edges, exactly counted
 (oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they
 do not, as a projective tree has just itself: the mean is over the non-projective trees of all parts that are there. Lengths
-are put together in bins of ``bin_width``. Writes experiments/figure8/results.csv and figure8.svg; low and high are the ends
+are put together in bins of ``bin_width``. Writes results.csv and figure8.svg; low and high are the ends
 of the 95% interval of the mean logarithm, 1.96 standard errors away.
 
 The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests it: the growth in
@@ -23,31 +23,31 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
+from hydra.core.config_store import ConfigStore
 from matplotlib.ticker import LogLocator
+from omegaconf import MISSING
 from tqdm import tqdm
 
 import oracles
-import treebanks
-from figures import (
+from experiments import treebanks
+from experiments.command import Pictures, run
+from experiments.figures import (
     BLACK,
     BLUE,
     GREEN,
     GREY,
-    HERE,
     ORANGE,
     PINK,
     RED,
     SKY,
     YELLOW,
-    Paths,
     describe,
-    markdown,
     panels,
     provenance,
-    run,
     save,
     write_csv,
 )
+from experiments.tables import markdown
 from oracles import Trees
 
 COMMAND = "python experiments/figure8.py"
@@ -55,15 +55,16 @@ POOLED = "all"
 
 
 @dataclass
-class Settings:
-    """Of a run; the defaults are those of the committed figure."""
+class Figure8(Pictures):
+    """Which trees to count; configs/experiments/figure8.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=lambda: list(treebanks.ALL))
-    bin_width: int = 5
-    min_trees: int = 10  # bins with fewer trees are in the CSV file, but not drawn
-    paths: Paths = field(default_factory=Paths)
-    output: str = str(HERE / "figure8")
-    format: str = "svg"
+    treebanks: list[str] = field(default_factory=list)
+    bin_width: int = MISSING
+    min_trees: int = MISSING
+    format: str = MISSING
+
+
+ConfigStore.instance().store(name="figure8_schema", node=Figure8)
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def draw(rows: list[Bin], min_trees: int, path: Path) -> None:
     save(figure, path)
 
 
-def main(settings: Settings) -> None:
+def main(settings: Figure8) -> None:
     """Counts, and writes."""
     by_treebank: dict[str, list[tuple[int, float]]] = {}
     rows, data = [], []
@@ -187,7 +188,7 @@ def main(settings: Settings) -> None:
         rows += bins(name, found, settings.bin_width)
     by_treebank[POOLED] = list(chain.from_iterable(by_treebank.values()))
     rows += bins(POOLED, by_treebank[POOLED], settings.bin_width)
-    output = Path(settings.output)
+    output = settings.folder
     columns = [column.name for column in fields(Bin)]
     values = ([getattr(row, column) for column in columns] for row in rows)
     write_csv(output / "results.csv", provenance(COMMAND, data), columns, values)
@@ -201,4 +202,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    run(main, Settings, __doc__)
+    run(main, Figure8, "figure8", __doc__)

@@ -11,7 +11,7 @@ needs no model: its computations take an optimal step with probability ``follow`
 on the machine meanwhile.
 
 The paper's cubic algorithm has the non-critical nodes removed on projectivized trees, as nederhof_cubic here; the one from
-nothing is not in the paper. Writes results.csv, figure9.svg and table.md to experiments/figure9/, with models explorations.csv,
+nothing is not in the paper. Writes results.csv, figure9.svg and table.md, with models explorations.csv,
 explorations.svg and explorations.md.
 """
 
@@ -21,25 +21,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import treebanks
-from figures import (
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+from experiments import treebanks
+from experiments.command import Pictures, run
+from experiments.figures import (
     BLACK,
     BLUE,
     GREEN,
-    HERE,
     ORANGE,
     PINK,
     RED,
-    Paths,
     describe,
-    markdown,
     panels,
     provenance,
-    run,
     save,
     write_csv,
 )
-from measuring import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING, benchmark_oracles
+from experiments.tables import markdown
+from scripts.benchmarks import oracles as benchmark
+from scripts.benchmarks.oracles import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING
 
 COMMAND = "python experiments/figure9.py"
 COLUMNS = ("trees", "oracle", "k_plus_m", "microseconds")
@@ -60,19 +62,20 @@ PAPER_SIZE, PAPER_RATIO = 80, 65
 
 
 @dataclass
-class Settings:
-    """Of a run; the defaults are those of the committed figure."""
+class Figure9(Pictures):
+    """What to measure; configs/experiments/figure9.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=lambda: list(treebanks.WITH_TRAIN_PART))
-    models: dict[str, str] = field(default_factory=dict)  # treebank: a model folder; if given, these treebanks are explored
-    sizes: list[int] = field(default_factory=lambda: [5, *range(10, 101, 10)])
-    strategy: str = "left_before_right"
-    follow: float = 0.9
-    seed: int = 1
-    repeats: int = 21
-    paths: Paths = field(default_factory=Paths)
-    output: str = str(HERE / "figure9")
-    format: str = "svg"
+    treebanks: list[str] = field(default_factory=list)
+    models: dict[str, str] = field(default_factory=dict)
+    sizes: list[int] = field(default_factory=list)
+    strategy: str = MISSING
+    follow: float = MISSING
+    seed: int = MISSING
+    repeats: int = MISSING
+    format: str = MISSING
+
+
+ConfigStore.instance().store(name="figure9_schema", node=Figure9)
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
@@ -130,15 +133,21 @@ def _agreement(result: dict[str, Any]) -> str:
     )
 
 
-def main(settings: Settings) -> None:
+def main(settings: Figure9) -> None:
     """Measures, and writes."""
     names = list(settings.models) or settings.treebanks
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in names]
     paths = [treebanks.files(treebank.name, settings.paths.treebanks)[part] for treebank in chosen for part in treebank.parts]
-    options = [f"--{key}={getattr(settings, key)}" for key in ("strategy", "follow", "seed", "repeats")]
-    if settings.models:
-        options += ["--models", *(settings.models[treebank.name] for treebank in chosen for _ in treebank.parts)]
-    result = benchmark_oracles([*map(str, paths), "--sizes", *map(str, settings.sizes), *options])
+    models = [Path(settings.models[treebank.name]) for treebank in chosen for _ in treebank.parts] if settings.models else []
+    result = benchmark.run(
+        paths,
+        strategy=settings.strategy,
+        follow=settings.follow,
+        sizes=settings.sizes,
+        repeats=settings.repeats,
+        seed=settings.seed,
+        models=models,
+    )
     unknown = {name for kind in KINDS for name in result[kind]} - set(LINES)
     if unknown:
         raise ValueError(f"there are oracles that this figure has no line for: {', '.join(sorted(unknown))}; add them to LINES")
@@ -157,7 +166,7 @@ def main(settings: Settings) -> None:
         for name in LINES
         for size, microseconds in result[kind].get(name, {}).get("by_size", {}).items()
     ]
-    output = Path(settings.output)
+    output = settings.folder
     csv_name, table_name = (f"{stem}.csv", f"{stem}.md") if settings.models else ("results.csv", "table.md")
     write_csv(output / csv_name, provenance(COMMAND, data, more, timed=True), COLUMNS, rows)
     draw(result, output / f"{stem}.{settings.format}")
@@ -167,4 +176,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    run(main, Settings, __doc__)
+    run(main, Figure9, "figure9", __doc__)

@@ -1,13 +1,11 @@
-"""What table6.py and figure8.py to figure10.py share: settings from the command line, numbers as CSV, the look of a plot."""
+"""What the experiments that measure and draw share: numbers as CSV, where they come from, the look of a plot."""
 
 from __future__ import annotations
 
 import csv
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import matplotlib
 
@@ -15,13 +13,9 @@ matplotlib.use("Agg")  # writes files, needs no screen
 
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
-from measuring import machine
 from parser.versions import versions
-
-HERE = Path(__file__).resolve().parent
+from scripts.benchmarks.machine import machine
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLACK, GREY = "#000000", "#777777"
@@ -42,52 +36,6 @@ _STYLE: dict[Any, Any] = {
     # The same numbers give the same bytes.
     "svg.hashsalt": "optimal-step",
 }
-
-S = TypeVar("S")
-
-
-@dataclass
-class Paths:
-    """Where things lie on this machine."""
-
-    treebanks: str = "data"
-
-
-def run(main: Callable[[S], None], settings: type[S], doc: str | None) -> None:
-    """Calls ``main`` with the settings, as changed by KEY=VALUE on the command line; an error is one line.
-
-    Args:
-        main: what to do.
-        settings: a dataclass whose defaults are those of the committed results.
-        doc: printed by --help.
-    """
-    assert is_dataclass(settings)
-    defaults = OmegaConf.structured(settings)
-    if {"-h", "--help"} & set(sys.argv[1:]):
-        print(f"{doc}\nKEY=VALUE, and what is taken if it is not given:\n{OmegaConf.to_yaml(defaults)}", end="")
-        return
-    name = Path(sys.argv[0]).name
-    try:
-        given = OmegaConf.from_dotlist([check_override(argument) for argument in sys.argv[1:]])
-        made = OmegaConf.to_object(OmegaConf.merge(defaults, given))
-    except (ValueError, OmegaConfBaseException) as error:
-        keys = ", ".join(field.name for field in fields(settings))
-        sys.exit(f"{name}: {str(error).splitlines()[0]}; the keys: {keys} (--help shows them)")
-    try:
-        main(made)  # type: ignore[arg-type]
-    except (OSError, ValueError) as error:
-        sys.exit(f"{name}: {error}")
-
-
-def check_override(argument: str) -> str:
-    """The argument, if it is of the form KEY=VALUE.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if "=" not in argument:
-        raise ValueError(f"{argument!r} is not KEY=VALUE")
-    return argument
 
 
 def provenance(command: str, data: Iterable[str], more: Iterable[str] = (), timed: bool = False) -> list[str]:
@@ -127,12 +75,6 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     """The rows of such a file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
-def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is text, and the others numbers."""
-    lines = [list(columns), ["---", *["---:"] * (len(columns) - 1)], *map(list, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: bool = True) -> tuple[Figure, list[Any]]:

@@ -5,7 +5,7 @@
 By sentence length: the words of the test part cut anew into sentences of one length, within one process, in memory. By file
 size: the test part over and over through a pipe, ``scripts/parse.py MODEL - -o /dev/null``, a process of its own each time; its
 own figure for the speed, which includes that compiled code is loaded, and the system's for the highest memory. Nothing else
-should run on the machine meanwhile. Writes results.csv, growth.svg and table.md to experiments/growth/.
+should run on the machine meanwhile. Writes results.csv, growth.svg and table.md.
 """
 
 from __future__ import annotations
@@ -23,15 +23,20 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-import treebanks
-from figures import BLUE, HERE, RED, Paths, describe, markdown, panels, provenance, run, save, write_csv
-from measuring import machine
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+from experiments import treebanks
+from experiments.command import ROOT, Pictures, run
+from experiments.figures import BLUE, RED, describe, panels, provenance, save, write_csv
+from experiments.tables import markdown
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
+from scripts.benchmarks.machine import machine
 
 COMMAND = "python experiments/growth.py"
-PARSE = HERE.parent / "scripts" / "parse.py"
+PARSE = ROOT / "scripts" / "parse.py"
 COLUMNS = ("by", "size", "threads", "words", "words_per_second", "peak_megabytes", "process_seconds")
 LENGTH, FILE = "sentence length", "file size"
 
@@ -49,19 +54,20 @@ sys.exit(status)
 
 
 @dataclass
-class Settings:
-    """Of a run; the defaults are those of the committed figure."""
+class Growth(Pictures):
+    """What to measure; configs/experiments/growth.yaml says what each key is for."""
 
-    model: str = ""
-    treebank: str = "hu"
-    lengths: list[int] = field(default_factory=lambda: [10, 20, 50, 100, 200, 500, 1000])
-    length_words: int = 200_000  # parsed for every sentence length
-    sizes: list[int] = field(default_factory=lambda: [10_000, 100_000, 1_000_000, 10_000_000])
-    threads: list[int] = field(default_factory=lambda: [1, 2])
-    repeats: int = 3  # of which medians are taken
-    paths: Paths = field(default_factory=Paths)
-    output: str = str(HERE / "growth")
-    format: str = "svg"
+    model: str = MISSING
+    treebank: str = MISSING
+    lengths: list[int] = field(default_factory=list)
+    length_words: int = MISSING
+    sizes: list[int] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    repeats: int = MISSING
+    format: str = MISSING
+
+
+ConfigStore.instance().store(name="growth_schema", node=Growth)
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[floa
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 
 
-def measure(settings: Settings, file: Path) -> tuple[list[Row], int, int]:
+def measure(settings: Growth, file: Path) -> tuple[list[Row], int, int]:
     """All rows, and how many sentences and words the file has."""
     with file.open("rb") as stream:
         counts = [len(sentence) for sentence in read_raw_sentences(stream, str(file))]
@@ -197,7 +203,7 @@ def as_table(rows: list[Row]) -> str:
     return "\n".join(text)
 
 
-def main(settings: Settings) -> None:
+def main(settings: Growth) -> None:
     """Measures, and writes."""
     if not settings.model:
         raise ValueError("give a model to parse with: model=RUN_FOLDER/model")
@@ -205,14 +211,15 @@ def main(settings: Settings) -> None:
     if file is None:
         raise ValueError(f"treebank {settings.treebank!r} has no part test under {settings.paths.treebanks}; name another")
     rows, sentences, words = measure(settings, file)
-    shape = Model.load(Path(settings.model)).shape
-    slots = len(Model.load(Path(settings.model)).slots)
+    model = Model.load(Path(settings.model))
+    shape = model.shape
+    slots = len(model.slots)
     more = [
         f"model: {slots} feature slots, {shape.hidden} hidden units",
         f"times: median of {settings.repeats}",
         "machine: {processor}, {cores} cores".format(**machine()),
     ]
-    output = Path(settings.output)
+    output = settings.folder
     data = [describe(f"{settings.treebank} test", sentences, words)]
     write_csv(output / "results.csv", provenance(COMMAND, data, more), COLUMNS, [[*vars(row).values()] for row in rows])
     draw(rows, output / f"growth.{settings.format}")
@@ -222,4 +229,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    run(main, Settings, __doc__)
+    run(main, Growth, "growth", __doc__)

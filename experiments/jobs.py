@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from pathlib import Path
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from tqdm import tqdm
-
-from rows import RowT, write_rows
 
 Result = TypeVar("Result")
 
 
-def run_jobs(jobs: Sequence[Callable[[], Result]], workers: int) -> Iterator[Result]:
+@dataclass(frozen=True)
+class Job(Generic[Result]):
+    """Work for a process.
+
+    Attributes:
+        label: names it in the progress bar, such as ``hu column 3 seed 1``.
+        work: a function that can be pickled, such as a partial of a module's function.
+    """
+
+    label: str
+    work: Callable[[], Result]
+
+
+def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
     """Runs the jobs, ``workers`` at a time; what each returns, in the order in which they end.
 
-    Args:
-        jobs: functions that can be pickled, such as a partial of a module's function.
-        workers: processes side by side.
+    The progress bar names the jobs that are running.
 
     Raises:
         whatever a job raises.
     """
+    if not jobs:
+        return
     context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        running = [pool.submit(job) for job in jobs]
-        for job in tqdm(as_completed(running), total=len(running), unit="job", disable=None):
-            yield job.result()
+    with (
+        ProcessPoolExecutor(workers, mp_context=context, initializer=_without_bars) as pool,
+        tqdm(total=len(jobs), unit="job", disable=None) as bar,
+    ):
+        label_of = {pool.submit(job.work): job.label for job in jobs}
+        labels = list(label_of.values())
+        bar.set_postfix_str("; ".join(labels[:workers]))
+        for ended in as_completed(list(label_of)):
+            labels.remove(label_of[ended])
+            bar.set_postfix_str("; ".join(labels[:workers]))  # jobs begin in their order
+            bar.update()
+            yield ended.result()
 
 
-def make_rows(
-    jobs: Sequence[Callable[[], Sequence[RowT]]],
-    workers: int,
-    rows: dict[tuple[str, ...], RowT],
-    path: Path,
-    kind: type[RowT],
-) -> None:
-    """Runs jobs that return rows. Theirs join ``rows``, and all are written to the file whenever a job ends."""
-    for made in run_jobs(jobs, workers):
-        rows |= {row.key: row for row in made}
-        write_rows(path, kind, rows)
+class _NoTerminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return False
+
+
+def _without_bars() -> None:
+    """Bars of the trainings, several at a time, would overwrite each other and the one that names them."""
+    sys.stderr = _NoTerminal(sys.stderr.buffer, encoding=sys.stderr.encoding, line_buffering=True)

@@ -3,49 +3,43 @@
     python experiments/noisy_tags.py paths.treebanks=../shared/ud-v2.2
 
 A tagger of UDPipe 1 (extra ``compare``), trained on the training part, tags dev and test (UPOS, XPOS, FEATS); taggers trained
-on other folds tag the training part, so that its tags are as noisy as those to come. Rows go to results.csv as trainings end;
-rows that are there are not made again. The table is beside them.
+on other folds tag the training part, so that its tags are as noisy as those to come. The rows of experiments/noisy_tags are
+published, and count (see results.py); yours go to runs/noisy_tags/results.csv as trainings end. The table is beside them.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import hydra
-import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from cells import Training, run_training
-from jobs import make_rows, run_jobs
-from measuring import udpipe
+from experiments.cells import Training, run_training
+from experiments.command import Trainings, check_at_least, run
+from experiments.jobs import Job, run_jobs
+from experiments.results import Key, Results, check
+from experiments.tables import mean_and_deviation
 from parser.atomic import replacing
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation import evaluate_files
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
-from parser.settings import Paths
-from rows import read_rows
+from scripts.benchmarks import udpipe
 
 TAGS = ("gold", "predicted")
 
 
 @dataclass
-class NoisyTags:
+class NoisyTags(Trainings):
     """What to measure; configs/experiments/noisy_tags.yaml says what each key is for."""
 
-    languages: list[str] = field(default_factory=list)
-    seeds: int = MISSING
     recipe: str = MISSING
     folds: int = MISSING
-    workers: int = MISSING
-    results: str = MISSING
-    runs: str = MISSING
-    paths: Paths = field(default_factory=Paths)
 
 
 @dataclass(frozen=True)
@@ -53,6 +47,8 @@ class Row:
     """A line of results.csv: percentages on test, all words, full relations; how many tags of test are right."""
 
     treebank: str
+    recipe: str
+    folds: str
     seed: str
     training_tags: str
     test_tags: str
@@ -65,46 +61,63 @@ class Row:
     @property
     def key(self) -> tuple[str, ...]:
         """What there is one row for."""
-        return self.treebank, self.seed, self.training_tags, self.test_tags
+        return self.treebank, self.recipe, self.folds, self.seed, self.training_tags, self.test_tags
 
 
 ConfigStore.instance().store(name="noisy_tags_schema", node=NoisyTags)
 
 
-@hydra.main(version_base="1.3", config_path="../configs/experiments", config_name="noisy_tags")
 def main(wanted: NoisyTags) -> None:
     """Tags, trains, parses, and writes the table."""
-    path = Path(wanted.results) / "results.csv"
-    rows = read_rows(path, Row)
-    seeds = range(1, wanted.seeds + 1)
-    trainings = [
-        Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ()) for seed in seeds for name in wanted.languages
-    ]
-    missing = [training for training in trainings if not is_done(training, rows)]
+    check(wanted, ("train", "dev", "test"))
+    check_at_least("folds", wanted.folds, 2)
+    results = Results.of(Row, wanted)
+    trainings = {
+        key: training
+        for seed in range(1, wanted.seeds + 1)
+        for name in wanted.languages
+        for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
+        for key in keys_of(training, wanted.folds)
+    }
+    asked = {key: training.fingerprint() for key, training in trainings.items()}
+    missing = list(dict.fromkeys(trainings[key] for key in results.missing(asked)))  # four rows share a job
     folders = {name: Path(wanted.runs) / f"{name}-{wanted.folds}folds" for name in wanted.languages}
-    to_tag = {training.treebank: training for training in missing}.values()
-    tagging = [partial(tag_treebank, training, folders[training.treebank], wanted.folds) for training in to_tag]
+    to_tag = {training.treebank: training for training in missing}
+    tagging = [
+        Job(f"tagging {name}", partial(tag_treebank, training, folders[name], wanted.folds, wanted.fresh))
+        for name, training in to_tag.items()
+    ]
     for _ in run_jobs(tagging, wanted.workers):
         pass
-    jobs = [partial(measure, training, folders[training.treebank]) for training in missing]
-    make_rows(jobs, wanted.workers, rows, path, Row)
-    text = report(list(rows.values()), list(wanted.languages), wanted.recipe)
-    (path.parent / "table.md").write_text(text, encoding="utf-8")
-    print(text)
+    jobs = [
+        Job(
+            f"{training.treebank} seed {training.seed}",
+            partial(measure, training, wanted.folds, folders[training.treebank], wanted.fresh),
+        )
+        for training in missing
+    ]
+    results.run(jobs, wanted.workers)
+    results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
-def is_done(training: Training, rows: dict[tuple[str, ...], Row]) -> bool:
-    """Whether the rows of a treebank and seed are there, made with today's settings."""
-    of_both = (training.treebank, str(training.seed))
-    found = [row for row in rows.values() if (row.treebank, row.seed) == of_both]
-    return len(found) == len(TAGS) ** 2 and all(training.made(row) for row in found)
+def keys_of(training: Training, folds: int) -> list[Key]:
+    """The keys of the four rows of a treebank and seed."""
+    of_both = (training.treebank, training.recipe, str(folds), str(training.seed))
+    return [(*of_both, training_tags, test_tags) for training_tags in TAGS for test_tags in TAGS]
 
 
-def tag_treebank(training: Training, folder: Path, folds: int) -> None:
+def page_of(rows: Mapping[Key, Row], wanted: NoisyTags) -> str:
+    """The table of all treebanks that were asked for or that there are rows of."""
+    found = [row for row in rows.values() if (row.recipe, row.folds) == (wanted.recipe, str(wanted.folds))]
+    languages = dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in found)])
+    return report(found, list(languages), wanted.recipe)
+
+
+def tag_treebank(training: Training, folder: Path, folds: int, fresh: bool = False) -> None:
     """Writes train.conllu, dev.conllu and test.conllu with predicted tags into the folder, unless they are there."""
     treebank = training.settings().treebank
     texts = {part: Path(str(getattr(treebank, part))).read_text(encoding="utf-8") for part in ("train", "dev", "test")}
-    if all((folder / f"{part}.conllu").exists() for part in texts):
+    if not fresh and all((folder / f"{part}.conllu").exists() for part in texts):
         return
 
     def tagger(text: str, name: str) -> udpipe.Udpipe:
@@ -125,7 +138,7 @@ def tag_treebank(training: Training, folder: Path, folds: int) -> None:
             temporary.write_text(text, encoding="utf-8")
 
 
-def measure(training: Training, folder: Path) -> list[Row]:
+def measure(training: Training, folds: int, folder: Path, fresh: bool = False) -> list[Row]:
     """Trains on gold and on predicted tags, and parses test with both. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     gold_test = str(training.settings().treebank.test)
@@ -137,14 +150,14 @@ def measure(training: Training, folder: Path) -> list[Row]:
     for training_tags, overrides in (("gold", ()), ("predicted", predicted)):
         of_tags = Training(training.treebank, training.recipe, training.column, training.seed, training.treebanks, overrides)
         run_folder = folder / f"{training_tags}-seed{training.seed}-{of_tags.fingerprint()}"  # not one of other settings
-        if not (run_folder / "metrics.json").exists():
-            run_training(of_tags, run_folder)
+        if fresh or not (run_folder / "metrics.json").exists():
+            run_training(of_tags, run_folder, fresh=fresh)
         model = Model.load(run_folder / "model")
         for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
-            gold = GoldPart.of(read_treebank(path).sentences, model.encoder, model.relations)
+            gold = GoldPart.of(read_treebank(path).sentences, model.vocabularies, model.relations)
             scores = gold.scores(parser_of(model).parse(gold.sentences))
             figures = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
-            key = training.treebank, str(training.seed), training_tags, test_tags
+            key = training.treebank, training.recipe, str(folds), str(training.seed), training_tags, test_tags
             rows.append(Row(*key, *figures, training.fingerprint()))
     return rows
 
@@ -164,15 +177,14 @@ def report(rows: list[Row], languages: list[str], recipe: str) -> str:
         for training_tags in TAGS:
             for test_tags in TAGS:
                 found = [r for r in rows if (r.treebank, r.training_tags, r.test_tags) == (language, training_tags, test_tags)]
-                las, uas = (_shown([float(getattr(row, name)) for row in found]) for name in ("las", "uas"))
+                if not found:
+                    lines.append(f"| {language} | {training_tags} | {test_tags} | not run | | |")
+                    continue
+                las, uas = (mean_and_deviation([float(getattr(row, name)) for row in found]) for name in ("las", "uas"))
                 right = f"{float(found[0].upos):.2f} / {float(found[0].ufeats):.2f}"
                 lines.append(f"| {language} | {training_tags} | {test_tags} | {las} | {uas} | {right} |")
     return "\n".join(lines) + "\n"
 
 
-def _shown(scores: list[float]) -> str:
-    return f"{np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f}" if len(scores) > 1 else f"{scores[0]:.2f}"
-
-
 if __name__ == "__main__":
-    main()
+    run(main, NoisyTags, "noisy_tags", __doc__)

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import astuple, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from parser.atomic import replacing
 
@@ -14,7 +14,7 @@ from parser.atomic import replacing
 class Keyed(Protocol):
     """A dataclass of strings with a key."""
 
-    __dataclass_fields__: Any
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -26,11 +26,19 @@ RowT = TypeVar("RowT", bound=Keyed)
 
 
 def read_rows(path: Path, kind: type[RowT]) -> dict[tuple[str, ...], RowT]:
-    """The rows of the file by key; none if there is no such file."""
+    """The rows of the file by key; none if there is no such file.
+
+    Raises:
+        ValueError: it has other columns.
+    """
     if not path.exists():
         return {}
+    columns = [column.name for column in fields(kind)]
     with path.open(newline="", encoding="utf-8") as file:
-        rows = [kind(**line) for line in csv.DictReader(file)]
+        reader = csv.DictReader(file)
+        if reader.fieldnames is not None and list(reader.fieldnames) != columns:
+            raise ValueError(f"{path} has the columns {','.join(reader.fieldnames)}; not {','.join(columns)}; move it away")
+        rows = [kind(**line) for line in reader]
     return {row.key: row for row in rows}
 
 

@@ -5,7 +5,7 @@
 Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
 pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py); the paper used MaltParser 1.9.0 for that. Percentage of the
 edges of all trees, projective ones included. The training part where it is there, dev and test elsewhere; the paper does not
-name the part, by its context it is the training part. Writes experiments/table6/table.md and results.csv.
+name the part, by its context it is the training part. Writes table.md and results.csv.
 
 Times are of all trees of a treebank in one call, the test whether a tree is projective included, the median of ``repeats``.
 """
@@ -15,13 +15,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 
 import numpy as np
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
 
 import oracles
-import treebanks
-from figures import HERE, Paths, describe, markdown, provenance, run, write_csv
+from experiments import treebanks
+from experiments.command import Pictures, run
+from experiments.figures import describe, provenance, write_csv
+from experiments.tables import markdown
 from oracles import Trees
 
 COMMAND = "python experiments/table6.py"
@@ -42,13 +45,14 @@ NOTES = f"""
 
 
 @dataclass
-class Settings:
-    """Of a run; the defaults are those of the committed table."""
+class Table6(Pictures):
+    """Which treebanks to measure; configs/experiments/table6.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=lambda: list(treebanks.ALL))
-    repeats: int = 5
-    paths: Paths = field(default_factory=Paths)
-    output: str = str(HERE / "table6")
+    treebanks: list[str] = field(default_factory=list)
+    repeats: int = MISSING
+
+
+ConfigStore.instance().store(name="table6_schema", node=Table6)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ def as_table(rows: list[Row]) -> str:
     return title + markdown(columns, lines) + NOTES
 
 
-def main(settings: Settings) -> None:
+def main(settings: Table6) -> None:
     """Measures and writes."""
     rows, everything = [], []
     for name in settings.treebanks:
@@ -150,7 +154,7 @@ def main(settings: Settings) -> None:
     rows.append(measure("all of these", "", treebanks.trees(everything), settings.repeats))
     data = [describe(f"{row.treebank} {row.parts}", row.sentences, row.words) for row in rows[:-1]]
     head = provenance(COMMAND, data, [f"times: median of {settings.repeats}"], timed=True)
-    output = Path(settings.output)
+    output = settings.folder
     columns = [column.name for column in fields(Row)]
     write_csv(output / "results.csv", head, columns, ([getattr(row, column) for column in columns] for row in rows))
     table = as_table(rows)
@@ -159,4 +163,4 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    run(main, Settings, __doc__)
+    run(main, Table6, "table6", __doc__)

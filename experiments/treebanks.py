@@ -11,8 +11,9 @@ from omegaconf import OmegaConf
 
 from oracles import Trees
 from parser.data.treebank import read_treebank
+from scripts.configs import CONFIGS
 
-CONFIGS = Path(__file__).resolve().parent.parent / "configs" / "treebank"
+FOLDER = CONFIGS / "treebank"
 PARTS = ("train", "dev", "test")
 
 # Gothic, Old Church Slavonic, Hungarian, Greek; Ancient Greek, German, Danish, Basque.
@@ -40,24 +41,40 @@ class Treebank:
         return f"{self.name} {'+'.join(self.parts)}"
 
 
-def files(name: str, folder: str) -> dict[str, Path]:
-    """The parts that are there.
+def paths(name: str, folder: str) -> dict[str, Path]:
+    """Where the parts lie, or would lie.
 
     Args:
         name: of a treebank in configs/treebank/.
         folder: where the treebanks lie, paths.treebanks.
 
     Raises:
-        ValueError: no such name, or none of its parts.
+        ValueError: no such name.
     """
-    config = CONFIGS / f"{name}.yaml"
+    config = FOLDER / f"{name}.yaml"
     if not config.is_file():
-        known = ", ".join(sorted(path.stem for path in CONFIGS.glob("*.yaml")))
+        known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
         raise ValueError(f"unknown treebank {name!r}; known: {known}")
     wanted = OmegaConf.create({"paths": {"treebanks": folder}, "treebank": OmegaConf.load(config)}).treebank
-    found = {part: Path(wanted[part]) for part in PARTS if Path(wanted[part]).is_file()}
+    return {part: Path(wanted[part]) for part in PARTS}
+
+
+def has_parts(name: str, folder: str, parts: Iterable[str]) -> bool:
+    """Whether these parts are there; arguments and errors as of ``paths``."""
+    where = paths(name, folder)
+    return all(where[part].is_file() for part in parts)
+
+
+def files(name: str, folder: str) -> dict[str, Path]:
+    """The parts that are there.
+
+    Raises:
+        ValueError: no such name, or none of its parts.
+    """
+    where = paths(name, folder)
+    found = {part: path for part, path in where.items() if path.is_file()}
     if not found:
-        raise ValueError(f"no part of treebank {name!r}: {wanted.train} and its like are not there; set paths.treebanks=DIR")
+        raise ValueError(f"no part of treebank {name!r}: {where['train']} and its like are not there; set paths.treebanks=DIR")
     return found
 
 

@@ -71,7 +71,7 @@ class VectorSettings:
 
 @dataclass
 class ClassifierSettings:
-    """The shape of the classifier; see classifier.py."""
+    """The shape of the classifier; see classifier/classifier.py."""
 
     hidden: int = MISSING
     activation: str = MISSING
@@ -83,19 +83,19 @@ class ClassifierSettings:
 
 @dataclass
 class EncoderSettings:
-    """The encoder of sentences, and what the classifier reads of it; see sentence_encoder.py."""
+    """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
 
     layers: int = MISSING
     hidden: int = MISSING
     dropout: float = MISSING
     attribute_dropout: float = MISSING
-    longest_gradient: float = MISSING
+    max_grad_norm: float = MISSING
     slots: dict[str, list[str]] = MISSING
 
 
 @dataclass
 class OptimizerSettings:
-    """How the classifier is fitted; see fitting/optimization.py."""
+    """How the classifier is fitted; see training/fitter.py."""
 
     name: str = MISSING
     learning_rate: float = MISSING

@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 
-from command_line import run
 from parser.conllu.files import STANDARD_STREAM
 from parser.evaluation import Score, evaluate_files
+from scripts.command_line import run
 
 NAMES = {
     "tokens": "Tokens",

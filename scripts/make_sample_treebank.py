@@ -1,17 +1,20 @@
-"""Writes the bundled sample treebank: ``python scripts/make_sample_treebank.py [FOLDER]`` (default: data/sample)."""
+"""Writes the bundled sample treebank: python scripts/make_sample_treebank.py [FOLDER]; the same bytes every time."""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
-from sample_treebank.treebank import file_name, make_parts
+from data.sample_grammar.treebank import file_name, make_parts
+
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "sample"
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Writes the three parts."""
-    default = Path(__file__).resolve().parent.parent / "data" / "sample"
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER, metavar="FOLDER", help="default: data/sample")
+    folder = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)
     for part, content in make_parts().items():
         path = folder / file_name(part)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import torch
 
-from command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file
 from parser.model import Model
+from scripts.command_line import number_of_threads, run
 
 
 def main() -> int:

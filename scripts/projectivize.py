@@ -15,10 +15,10 @@ import sys
 from dataclasses import dataclass
 
 import oracles
-from command_line import run
 from parser.conllu.checks import DEPREL, ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from scripts.command_line import run
 
 LIFTING = "lifting"  # the baseline: Nivre and Nilsson 2005
 

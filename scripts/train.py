@@ -22,11 +22,11 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-import command_line
 from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+from scripts import command_line
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.classifier import Embedding
-from parser.data.vocabulary import Encoder, Vocabulary
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
+from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
-from parser.model import SETTINGS, TENSORS, VOCABULARIES, ClassifierShape, Model, ModelError
+from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from parser.transitions.features import slots_of
 from tests.toy import ROOT, sentence, write_conllu
 
@@ -29,7 +30,7 @@ def sentences():
 @pytest.fixture
 def model(sentences) -> Model:
     torch.manual_seed(0)
-    encoder = Encoder(
+    vocabularies = Vocabularies(
         {
             "form": Vocabulary.of(form for s in sentences for form in s.forms),
             "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
@@ -37,7 +38,7 @@ def model(sentences) -> Model:
     )
     slots = slots_of({"form": ["s0", "b0"], "upos": ["s0", "s1"], "deprel": ["s0.l1"]})
     shape = ClassifierShape(16, "tanh", 0.5, 0.1, 0.1, {"form": Embedding(5, False)})
-    return Model.new(encoder, Vocabulary(["det", "root", "obj"]), slots, shape)
+    return Model.new(vocabularies, Vocabulary(["det", "root", "obj"]), slots, shape)
 
 
 def test_a_saved_model_parses_as_before(model, sentences, tmp_path):
@@ -91,7 +92,7 @@ def test_another_format_is_refused(model, tmp_path):
     model.save(tmp_path / "model")
     path = tmp_path / "model" / SETTINGS
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(ModelError, match="format 99, this version reads format 1"):
+    with pytest.raises(ModelError, match="format 99, this version reads formats 1 and 2"):
         Model.load(tmp_path / "model")
 
 
@@ -118,7 +119,6 @@ import runpy, sys
 for name in ("gensim", "hydra", "tensorboard"):
     sys.modules[name] = None  # importing it fails
 sys.argv = ["parse.py", {str(tmp_path / "model")!r}, {str(source)!r}, "-o", {str(tmp_path / "out.conllu")!r}]
-sys.path.insert(0, {str(ROOT / "scripts")!r})
 runpy.run_path({str(ROOT / "scripts" / "parse.py")!r}, run_name="__main__")
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

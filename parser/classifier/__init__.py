@@ -1,1 +1,1 @@
-"""From feature values to scores of actions: token representations, the hidden layer, and what can be computed beforehand."""
+"""From feature values to scores of actions: token representations, the classifier over them, and precomputed contributions."""

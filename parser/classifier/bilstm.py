@@ -4,28 +4,28 @@ A token goes in as the vectors of its attributes, side by side; the artificial r
 layer reads the outputs of the one below, in both directions. In training, whole attributes of tokens are dropped, and of what
 goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
 
-Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence turned around.
-So no LSTM meets padding before it has read the sentence, and each is a plain one, for which torch has fast kernels; packed
-sequences cost three times as much. In which batch a sentence is read changes its vectors by no more than rounding: the products
-are the same, but the library that computes them may add up in another order.
+Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
+LSTM meets padding before it has read the sentence, and each is a plain one, for which torch has fast kernels; packed sequences
+cost three times as much. In which batch a sentence is read changes its vectors by no more than rounding: the products are the
+same, but the library that computes them may add up in another order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.classifier.classifier import Embedding, SetValues
-from parser.data.set_vocabulary import Elements
+from parser.classifier.dropout import bernoulli_mask
+from parser.classifier.embeddings import Embeddings
+from parser.classifier.representation import ContextualRepresentation
 
 
 @dataclass(frozen=True)
-class EncoderShape:
-    """What is needed to build a SentenceEncoder again.
+class BiLSTMShape:
+    """What is needed to build a BiLSTM again.
 
     Attributes:
         layers: LSTMs, one above the other.
@@ -40,68 +40,48 @@ class EncoderShape:
     attribute_dropout: float
 
 
-class SentenceEncoder(nn.Module):
+class BiLSTM(ContextualRepresentation):
     """From the attributes of tokens to vectors of tokens in their sentences.
 
     Args:
-        sizes: by attribute, in the order of the columns of the input, how many values there are (reserved ones included).
-        embeddings: by attribute, how it is embedded.
+        inputs: the embeddings of the attributes, in the order of ``Sentences.values``.
+        embeddings: those of relations, if they are embedded.
         shape: layers and dropout.
-        elements: by attribute, the elements of its values, for those attributes whose values are sets.
     """
 
-    def __init__(
-        self,
-        sizes: Mapping[str, int],
-        embeddings: Mapping[str, Embedding],
-        shape: EncoderShape,
-        elements: Mapping[str, Elements],
-    ) -> None:
-        super().__init__()
+    def __init__(self, inputs: Embeddings, embeddings: Embeddings, shape: BiLSTMShape) -> None:
+        super().__init__(embeddings, 2 * shape.hidden)
         self.shape = shape
-        self.set_values = nn.ModuleDict({name: SetValues(found, sizes[name]) for name, found in elements.items()})
-        self.vectors = nn.ParameterDict()
-        for name, size in sizes.items():
-            rows = elements[name].n_elements if name in elements else size
-            vectors = torch.empty(rows, embeddings[name].size).normal_(std=embeddings[name].size ** -0.5)
-            self.vectors[name] = nn.Parameter(vectors, requires_grad=embeddings[name].trained)
-        width = sum(embeddings[name].size for name in sizes)
-        widths = [width, *[2 * shape.hidden] * (shape.layers - 1)]
+        self.inputs = inputs
+        self.inputs.initialize(self.inputs.sizes)
+        widths = [sum(inputs.sizes.values()), *[2 * shape.hidden] * (shape.layers - 1)]
         self.forwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
         self.backwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
 
-    def forward(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
-        """float32[tokens, 2 hidden]: the vectors of the tokens.
+    def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
+        """See TokenRepresentation."""
+        self.inputs.set_vectors(attribute, matrix)
 
-        Args:
-            values: int32[tokens, attributes], the tokens of all sentences, one sentence behind the other.
-            lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
-            dropping: whether dropout is in force; an argument, for threads may read at the same time.
-        """
+    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
+        """See ContextualRepresentation."""
         grid = _Grid.of(lengths, values.device)
         read = self._embed(values, dropping)[grid.tokens]
         for number, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if number and dropping and self.shape.dropout:
-                read = read * _mask(read[:1], self.shape.dropout)
-            turned = backwards(grid.turn(read))[0]
-            read = torch.cat([forwards(read)[0], grid.turn(turned)], dim=2)
+                read = read * bernoulli_mask(read[:1], self.shape.dropout)
+            from_end = backwards(grid.reverse(read))[0]
+            read = torch.cat([forwards(read)[0], grid.reverse(from_end)], dim=2)
         return read.flatten(0, 1)[grid.cells]
 
     def _embed(self, values: Tensor, dropping: bool) -> Tensor:
         """float32[tokens, width]: the vectors of the attributes, side by side."""
         parts = []
-        for column, (name, vectors) in enumerate(self.vectors.items()):
-            matrix = self.set_values[name](vectors) if name in self.set_values else vectors
+        for column, matrix in enumerate(self.inputs.matrices().values()):
             found = nn.functional.embedding(values[:, column], matrix)
             if dropping and self.shape.attribute_dropout:
-                found = found * _mask(found.new_empty(len(found), 1), self.shape.attribute_dropout)
+                found = found * bernoulli_mask(found.new_empty(len(found), 1), self.shape.attribute_dropout)
             parts.append(found)
         return torch.cat(parts, dim=1)
-
-
-def _mask(like: Tensor, share: float) -> Tensor:
-    """0 for the share that is dropped, and as much for the others as keeps the mean."""
-    return torch.empty_like(like).bernoulli_(1 - share).div_(1 - share)
 
 
 @dataclass(frozen=True)
@@ -110,12 +90,12 @@ class _Grid:
 
     Attributes:
         tokens: int64[longest, sentences], the token in each cell; of padding, any one.
-        turned: int64[longest, sentences], the row to read instead of each, to turn the sentences around.
+        reversed: int64[longest, sentences], the row to read instead of each, to reverse the sentences.
         cells: int64[tokens], the cell of each token.
     """
 
     tokens: Tensor
-    turned: Tensor
+    reversed: Tensor
     cells: Tensor
 
     @classmethod
@@ -125,11 +105,11 @@ class _Grid:
         inside = rows < lengths
         starts = np.cumsum(lengths) - lengths
         tokens = np.where(inside, starts + rows, 0)
-        turned = np.where(inside, lengths - 1 - rows, rows)
+        from_end = np.where(inside, lengths - 1 - rows, rows)
         cells = np.empty(lengths.sum(), np.int64)
         cells[tokens[inside]] = (rows * len(lengths) + columns)[inside]
-        return cls(*(torch.from_numpy(array).to(device) for array in (tokens, turned, cells)))
+        return cls(*(torch.from_numpy(array).to(device) for array in (tokens, from_end, cells)))
 
-    def turn(self, read: Tensor) -> Tensor:
-        """float32[longest, sentences, width] with every sentence turned around, the padding left at its end."""
-        return read[self.turned, torch.arange(self.turned.shape[1], device=read.device)]
+    def reverse(self, read: Tensor) -> Tensor:
+        """float32[longest, sentences, width] with every sentence reversed, the padding left at its end."""
+        return read[self.reversed, torch.arange(self.reversed.shape[1], device=read.device)]

@@ -1,13 +1,15 @@
-"""The hidden layer as a sum of rows, one for each slot: what a slot with a certain value adds to the hidden units.
+"""Precomputed contributions to the hidden layer: what a slot that reads a certain number adds to the hidden units.
 
-Chen and Manning (2014) compute such rows in advance. A one-hot slot has them anyway; for an embedded slot they
-are its vectors times its part of the weights. Rows for all values of a large vocabulary would not fit into memory, so those of
-embedded slots are made for the values that occur in the sentences at hand, once per call, by one matrix product. A row is the
-same, to the last bit, whatever other values it is made together with.
+The hidden layer of a configuration is then a sum of contributions, one for each slot, whatever the length of the vectors (Chen
+and Manning 2014). A one-hot slot has its contributions in the weights; for a slot that reads vectors they are the
+vectors times its part of the weights. Contributions of all values of a large vocabulary would not fit into memory, so those of
+attributes are computed for the values that occur in the sentences at hand, once per call, by one matrix product. Those of
+values are the same, to the last bit, whatever other values they are computed together with.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,23 +17,23 @@ import torch
 from numba import njit
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.context import CONTEXT
 from parser.classifier.matrix_products import product
 from parser.data.vocabulary import ABSENT, Sentences
-from parser.transitions.features import RELATION, FeatureTable
+from parser.transitions.features import RELATION, TOKEN, FeatureTable
 
-# Rows that are made at a time: with 256 hidden units, 16 kilobytes of sums, which stay in a processor's nearest cache.
+# Contributions that are computed at a time: with 256 hidden units, 16 kilobytes of sums, which stay in a processor's nearest
+# cache.
 _TILE = 16
 
 
 @dataclass(frozen=True)
-class HiddenTables:
-    """Rows to add up, for the sentences that they were made for.
+class HiddenContributions:
+    """What slots add to the hidden layer, for the tokens that it was computed for.
 
     Attributes:
-        rows: float32[total, hidden]; slot c with value v adds row ``starts[c] + v``.
+        rows: float32[total, hidden]; slot c that reads v adds row ``starts[c] + v``.
         starts: int64[slots].
-        values: int32[attributes, tokens], the values of the sentences in the numbering of the rows.
+        values: int32[attributes, tokens], what slots can read of the tokens, in the numbering of the rows.
         bias: float32[hidden].
     """
 
@@ -41,118 +43,123 @@ class HiddenTables:
     bias: np.ndarray
 
 
-class TableMaker:
-    """Makes the rows of a classifier; what does not depend on the sentences is made once.
+class ContributionMaker:
+    """Computes the contributions of the slots of a classifier; what does not depend on the sentences is computed once.
 
     Args:
-        classifier: a trained classifier, on any device.
+        classifier: the classifier with the weights as they are now, on any device.
         table: its features.
-        attributes: the order of the rows of ``Sentences.values``.
     """
 
-    def __init__(self, classifier: Classifier, table: FeatureTable, attributes: list[str]) -> None:
-        self._slots = table.slots
-        self._attributes = attributes
+    def __init__(self, classifier: Classifier, table: FeatureTable) -> None:
+        self._tokens = classifier.tokens
+        self._table = table
         self._bias = _numpy(classifier.hidden_bias)
-        self._always = _numpy(classifier.one_hot.weight)
-        self._starts = np.zeros(len(self._slots), np.int64)
+        self._vectors = _arrays(classifier.tokens.fixed_vectors())
+        self._starts = np.zeros(len(table.slots), np.int64)
         self._starts[classifier.one_hot_columns.numpy(force=True)] = classifier.one_hot_starts.numpy(force=True)
-        self._embedded: dict[str, _Embedded] = {}
-        first = 0
-        for name, columns in classifier.embedded_columns.items():
-            vectors = _numpy(classifier.matrix(name))
-            width = len(columns) * vectors.shape[1]
-            if columns:
-                assert classifier.embedded is not None
-                weights = _numpy(classifier.embedded.weight)[:, first : first + width]
-                # [hidden, slots * size] -> [size, slots * hidden], so that one product serves all slots of the attribute
-                by_slot = weights.reshape(len(weights), len(columns), -1).transpose(2, 1, 0)
-                by_slot = np.ascontiguousarray(by_slot.reshape(vectors.shape[1], -1))
-                embedded = _Embedded(np.array(columns), vectors, by_slot, exact=name != CONTEXT)
-                if name == RELATION:  # relations are given while parsing, so all of them are needed
-                    self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
-                    relations = np.empty((len(columns) * len(vectors), len(self._bias)), np.float32)
-                    embedded.fill(np.arange(len(vectors)), relations)
-                    self._always = np.concatenate([self._always, relations])
-                else:
-                    self._embedded[name] = embedded
-            first += width
+        # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
+        self._always = _numpy(classifier.one_hot.weight)
+        self._embedded: dict[str, _EmbeddedSlots] = {}
+        for name, columns, weights in classifier.slot_weights():
+            slots = _EmbeddedSlots(np.array(columns), _numpy(weights), exact=name != TOKEN)
+            if name == RELATION:
+                vectors = self._vectors[name]
+                self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
+                relations = np.empty((len(columns) * len(vectors), len(self._bias)), np.float32)
+                slots.fill(vectors, relations)
+                self._always = np.concatenate([self._always, relations])
+            else:
+                self._embedded[name] = slots
 
-    def tables(self, sentences: Sentences) -> HiddenTables:
-        """The rows for all values that occur in the sentences."""
-        starts = self._starts.copy()
-        values = sentences.values.copy()
+    def of_sentences(self, sentences: Sentences) -> HiddenContributions:
+        """The contributions of all that occurs in the sentences."""
+        vectors = _arrays(self._tokens.vectors_of(sentences)) if self._tokens.contextual else self._vectors
+        return self._contributions(self._table.values(sentences), vectors)
+
+    def of_values(self, values: np.ndarray) -> HiddenContributions:
+        """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""
+        return self._contributions(values, self._vectors)
+
+    def _contributions(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> HiddenContributions:
+        starts, values = self._starts.copy(), values.copy()
         filled = len(self._always)
         occurring = []
-        for name, embedded in self._embedded.items():
-            row = self._attributes.index(name)
+        for name, slots in self._embedded.items():
+            row = self._table.attributes.index(name)
             used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
             values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
-            starts[embedded.columns] = filled + np.arange(len(embedded.columns)) * len(used)
-            end = filled + len(embedded.columns) * len(used)
-            occurring.append((embedded, used, slice(filled, end)))
+            starts[slots.columns] = filled + np.arange(len(slots.columns)) * len(used)
+            end = filled + len(slots.columns) * len(used)
+            occurring.append((slots, vectors[name][used], slice(filled, end)))
             filled = end
         rows = np.empty((filled, len(self._bias)), np.float32)
         rows[: len(self._always)] = self._always
-        for embedded, used, places in occurring:
-            embedded.fill(used, rows[places])
-        return HiddenTables(rows, starts, values, self._bias)
+        for slots, used_vectors, places in occurring:
+            slots.fill(used_vectors, rows[places])
+        return HiddenContributions(rows, starts, values, self._bias)
 
 
 @dataclass(frozen=True)
-class _Embedded:
-    """An embedded attribute: its slots, the vectors of its values, and the weights, float32[size, slots * hidden].
+class _EmbeddedSlots:
+    """The slots that read an embedded attribute.
 
-    ``exact`` rows are the same together with any others. Vectors of contexts are not, so their rows need not be.
+    Attributes:
+        columns: their numbers.
+        weights: float32[size, slots * hidden], see Classifier.slot_weights.
+        exact: whether a contribution must be the same whatever others it is computed together with. The vectors of a contextual
+            representation are not, so their contributions need not be.
     """
 
     columns: np.ndarray
-    vectors: np.ndarray
     weights: np.ndarray
     exact: bool
 
-    def fill(self, used: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in ``rows``, float32[slots * used, hidden]: what the used values add in the first slot, in the second..."""
-        by_slot = rows.reshape(len(self.columns), len(used), -1)
-        vectors = self.vectors[used]
+    def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
+        """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""
+        by_slot = rows.reshape(len(self.columns), len(vectors), -1)
         if self.exact:
-            _fill(vectors, self.weights, by_slot)
+            _multiply(vectors, self.weights, by_slot)
         else:
             found = product(torch.from_numpy(vectors), torch.from_numpy(self.weights).t()).numpy()
-            by_slot[:] = found.reshape(len(used), len(self.columns), -1).transpose(1, 0, 2)
+            by_slot[:] = found.reshape(len(vectors), len(self.columns), -1).transpose(1, 0, 2)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _fill(vectors, weights, rows):
+def _multiply(vectors, weights, products):
     """float32[slots, n, hidden] = float32[n, size] @ float32[size, slots * hidden]; each sum is added up in one order.
 
     BLAS has an order that depends on n.
     """
-    slots, n, hidden = rows.shape
+    slots, n, hidden = products.shape
     size = vectors.shape[1]
     for slot in range(slots):
         first = slot * hidden
-        # A few rows at a time, so that the weights are read once for all of them.
-        for first_row in range(0, n, _TILE):
-            last_row = min(first_row + _TILE, n)
-            for i in range(first_row, last_row):
-                rows[slot, i, :] = 0
+        # A few vectors at a time, so that the weights are read once for all of them.
+        for first_vector in range(0, n, _TILE):
+            last_vector = min(first_vector + _TILE, n)
+            for i in range(first_vector, last_vector):
+                products[slot, i, :] = 0
             # Four at a time, so that a sum is read and written a quarter as often.
             for k in range(0, size - 3, 4):
                 w0 = weights[k, first : first + hidden]
                 w1 = weights[k + 1, first : first + hidden]
                 w2 = weights[k + 2, first : first + hidden]
                 w3 = weights[k + 3, first : first + hidden]
-                for i in range(first_row, last_row):
+                for i in range(first_vector, last_vector):
                     x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
-                    row = rows[slot, i]
+                    total = products[slot, i]
                     for j in range(hidden):
-                        row[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
+                        total[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
             for k in range(size - size % 4, size):
-                for i in range(first_row, last_row):
+                for i in range(first_vector, last_vector):
                     for j in range(hidden):
-                        rows[slot, i, j] += vectors[i, k] * weights[k, first + j]
+                        products[slot, i, j] += vectors[i, k] * weights[k, first + j]
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().numpy()
+    return tensor.detach().cpu().contiguous().numpy()
+
+
+def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
+    return {name: _numpy(tensor) for name, tensor in tensors.items()}

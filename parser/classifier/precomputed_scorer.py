@@ -1,7 +1,7 @@
-"""Scores of configurations from rows made in advance, for a walk over sentences while the weights are at rest.
+"""Scores of configurations from precomputed contributions, for exploration and lockstep parsing: the weights are at rest.
 
-The rows (hidden_tables.py) hold what a slot with a certain value adds to the hidden units, so that the hidden layer of a
-configuration is a sum of rows, whatever the length of the embeddings. Model.scorer() is the slow, obvious twin.
+The hidden layer of a configuration is a sum of contributions (hidden_contributions.py), whatever the length of the vectors.
+Classifier.forward is the reference implementation.
 """
 
 from __future__ import annotations
@@ -11,32 +11,29 @@ import torch
 from numba import njit
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.hidden_contributions import TableMaker
+from parser.classifier.hidden_contributions import ContributionMaker
 from parser.classifier.scorer import Scorer
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.transitions.features import RELATION, FeatureTable
 
 
-def table_scorer(
-    classifier: Classifier, table: FeatureTable, attributes: list[str], sentences: Sentences, row_by_row: bool = False
-) -> Scorer:
+def precomputed_scorer(classifier: Classifier, table: FeatureTable, sentences: Sentences, row_by_row: bool = False) -> Scorer:
     """The classifier as it is now, as a function from features, int32[m, slots], to scores, float32[m, outputs].
 
     Args:
         classifier: the classifier, on any device.
         table: the features.
-        attributes: the order of the rows of ``sentences.values``.
-        sentences: those that will be explored or parsed; other values than theirs may not be asked for.
+        sentences: those that the features will be read in; values that do not occur there may not be asked for.
         row_by_row: scores of a configuration do not depend, in their last digits, on the others that are scored with it.
             This takes longer.
     """
-    tables = TableMaker(classifier, table, attributes).tables(sentences)
-    # The rows have numbers of their own for the values that occur in the sentences.
+    contributions = ContributionMaker(classifier, table).of_sentences(sentences)
+    # The contributions have numbers of their own for the values that occur in the sentences.
     renumbered = {}
-    for name, ours, theirs in zip(attributes, sentences.values, tables.values, strict=True):
+    for name, ours, theirs in zip(table.attributes, table.values(sentences), contributions.values, strict=True):
         renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
         renumbered[name][ours] = theirs
-    identity = np.arange(N_RESERVED + classifier.output.out_features, dtype=np.int32)  # there are fewer relations than actions
+    identity = np.arange(N_RESERVED + classifier.output.out_features, dtype=np.int32)  # there are fewer relations than outputs
     numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
     firsts = np.cumsum([0, *map(len, numbers[:-1])])
     flat = np.concatenate(numbers)
@@ -45,8 +42,8 @@ def table_scorer(
     output_weights = np.ascontiguousarray(weights.numpy().T)
 
     def score(features: np.ndarray) -> np.ndarray:
-        hidden = np.empty((len(features), len(tables.bias)), np.float32)
-        _add_up(features, flat, firsts, tables.starts, tables.rows, tables.bias, hidden)
+        hidden = np.empty((len(features), len(contributions.bias)), np.float32)
+        _add_up(features, flat, firsts, contributions.starts, contributions.rows, contributions.bias, hidden)
         active = classifier.activation.apply(torch.from_numpy(hidden))
         if row_by_row:
             scores = np.empty((len(features), len(bias)), np.float32)
@@ -59,7 +56,7 @@ def table_scorer(
 
 @njit(cache=True, nogil=True)
 def _add_up(features, numbers, firsts, starts, rows, bias, hidden):
-    """Fills in ``hidden`` (float32[m, units]): the bias and the rows of all slots, added up."""
+    """Fills in ``hidden`` (float32[m, units]): the bias and the contributions of all slots, added up."""
     for m in range(len(features)):
         for h in range(len(bias)):
             hidden[m, h] = bias[h]

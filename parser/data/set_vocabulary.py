@@ -5,6 +5,7 @@ A set is embedded as the sum of its elements' vectors, so that what is learned o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
@@ -13,8 +14,8 @@ import numpy as np
 
 from parser.data.vocabulary import ELEMENTS, N_RESERVED, Vocabulary
 
-# Unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
-_REMEMBERED = 10_000
+# Bytes of the unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
+_REMEMBERED_BYTES = 8 * 2**20
 
 
 class SetVocabulary(Vocabulary):
@@ -27,9 +28,17 @@ class SetVocabulary(Vocabulary):
 
     def __init__(self, symbols: Iterable[str], elements_of: Callable[[str], list[str]]) -> None:
         super().__init__(symbols)
+        if not self.symbols:
+            raise ValueError("a vocabulary of sets has at least one value")
         self.elements_of = elements_of
-        self._sets = [frozenset(elements_of(symbol)) for symbol in self.symbols]
+        sets = [frozenset(elements_of(symbol)) for symbol in self.symbols]
+        self._sizes = np.array([len(known) for known in sets])
+        self._having: dict[str, list[int]] = {}  # the values with an element
+        for number, known in enumerate(sets):
+            for element in known:
+                self._having.setdefault(element, []).append(number)
         self._closest: dict[str, int] = {}
+        self._remembered_bytes = 0
 
     def encode(self, values: Iterable[str]) -> list[int]:
         """The numbers of the values; for unknown ones those of the most similar, the share of common elements deciding."""
@@ -37,13 +46,22 @@ class SetVocabulary(Vocabulary):
         return [number if (number := get(value)) is not None else self._most_similar(value) for value in values]
 
     def _most_similar(self, value: str) -> int:
-        if value not in self._closest:
-            if len(self._closest) >= _REMEMBERED:
-                self._closest.clear()
-            wanted = frozenset(self.elements_of(value))
-            likeness = [len(wanted & known) / len(wanted | known) for known in self._sets]
-            self._closest[value] = N_RESERVED + int(np.argmax(likeness))  # the most frequent of the most similar
-        return self._closest[value]
+        if (known := self._closest.get(value)) is not None:
+            return known
+        wanted = frozenset(self.elements_of(value))
+        common = np.zeros(len(self._sizes))
+        for element in wanted:
+            common[self._having.get(element, [])] += 1
+        likeness = common / (len(wanted) + self._sizes - common)
+        closest = N_RESERVED + int(np.argmax(likeness))  # the most frequent of the most similar
+        size = sys.getsizeof(value)
+        if self._remembered_bytes + size > _REMEMBERED_BYTES:
+            self._closest.clear()
+            self._remembered_bytes = 0
+        if size <= _REMEMBERED_BYTES:
+            self._closest[value] = closest
+            self._remembered_bytes += size
+        return closest
 
 
 @dataclass(frozen=True)

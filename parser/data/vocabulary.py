@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -112,25 +112,38 @@ class Sentences:
         start, end = self.offsets[first], self.offsets[last]
         return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
 
+    def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
+        """Consecutive sentences, from the first number to before the second, of at most so many tokens if they are several."""
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
+            yield first, (last := max(last, first + 1))
+            first = last
 
-class Encoder:
-    """The vocabularies of all attributes, in a fixed order."""
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence behind the other."""
+        lengths = np.diff(self.offsets)[numbers]
+        return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)
 
-    def __init__(self, vocabularies: dict[str, Vocabulary]) -> None:
-        self.vocabularies = vocabularies
+
+class Vocabularies:
+    """The vocabularies of all attributes, ``by_attribute`` in a fixed order."""
+
+    def __init__(self, by_attribute: dict[str, Vocabulary]) -> None:
+        self.by_attribute = by_attribute
 
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes, in the order of ``Sentences.values``."""
-        return list(self.vocabularies)
+        return list(self.by_attribute)
 
     def encode(self, sentences: Sequence[Columns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         lengths = [len(sentence.forms) for sentence in sentences]
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum(np.array(lengths, np.int64) + 1, out=offsets[1:])
-        values = np.empty((len(self.vocabularies), offsets[-1]), np.int32)
-        for row, (attribute, vocabulary) in zip(values, self.vocabularies.items(), strict=True):
+        values = np.empty((len(self.by_attribute), offsets[-1]), np.int32)
+        for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=True):
             numbers: list[int] = []
             for column in attribute_values(sentences, attribute):
                 numbers.append(ROOT)
@@ -141,4 +154,4 @@ class Encoder:
     def unknown_counts(self, sentences: Sentences) -> dict[str, int]:
         """By attribute: how many tokens have a value that training never saw."""
         unknown = (sentences.values == UNKNOWN).sum(axis=1)
-        return {name: int(count) for name, count in zip(self.vocabularies, unknown, strict=True)}
+        return {name: int(count) for name, count in zip(self.by_attribute, unknown, strict=True)}

@@ -124,8 +124,8 @@ def parse_file(
     parser = ChunkParser(model, single_root, on_error, report)
     chunks = read_chunks(source, chunk_bytes)
     if not allow_missing_columns:
-        chunks = refuse_missing_columns(chunks, model.encoder.vocabularies, name)
-    parsed = Parsed(0, 0, 0, dict.fromkeys(model.encoder.vocabularies, 0))
+        chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
+    parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
     for chunk, result in map_in_order(parser.parse, chunks, threads):
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
@@ -153,7 +153,7 @@ class ChunkParser:
         self._single_root = single_root
         self._on_error = on_error
         self._report = report
-        self._lexicon = Lexicon(model.encoder)
+        self._lexicon = Lexicon(model.vocabularies)
         self._parser = parser_of(model)
         self._writer = TreeWriter(model.relations.symbols)
 
@@ -166,7 +166,7 @@ class ChunkParser:
         parses = self._parser.parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
-        unknown = self._model.encoder.unknown_counts(encoded)
+        unknown = self._model.vocabularies.unknown_counts(encoded)
         return text, Parsed(words.n_lines, len(encoded), len(words.forms), unknown)
 
     def parse_slowly(self, chunk: Chunk, name: str, before: Parsed) -> tuple[bytes | memoryview, Parsed]:
@@ -199,7 +199,7 @@ class ChunkParser:
             lines=sum(len(sentence.lines) for sentence in sentences),
             sentences=sum(len(sentence) > 0 for sentence in sentences),
             words=sum(map(len, sentences)),
-            unknown=self._model.encoder.unknown_counts(encoded),
+            unknown=self._model.vocabularies.unknown_counts(encoded),
             refused=len(errors),
         )
         return text.encode("utf-8", "surrogateescape"), part

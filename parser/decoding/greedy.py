@@ -2,14 +2,13 @@
 
 For arc-standard and Attardi's system. A step adds up a precomputed contribution to the hidden layer for every address
 (type_contributions.py), and multiplies the active units by the output weights. What the addresses in the buffer contribute is
-kept until the next shift; where only one output is possible, nothing is computed. Nothing of it depends on which other
-sentences are parsed along, so the result is the same for any batching and any number of threads. decoding/lockstep.py is the
+kept until the next shift; where only one output is possible, nothing is computed. The result is the same for any number of
+threads; with a static token representation, it depends on no other sentence that is parsed along. decoding/lockstep.py is the
 reference implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,13 +16,12 @@ import numpy as np
 from numba import njit
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.hidden_contributions import TableMaker
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.decoding.type_contributions import TypedSentences, TypeRows
+from parser.decoding.type_contributions import TypedSentences, address_contributions
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import FeatureTable, find_nodes
+from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 _RELU, _TANH, _SIGMOID, _CUBE = range(4)
@@ -45,7 +43,7 @@ class _Rules(NamedTuple):
 
 
 class _Addresses(NamedTuple):
-    """Some of the addresses that features read: their programs (see FeatureTable) and their rows (see TypeRows)."""
+    """Some of the addresses that features read: their programs (see FeatureTable) and their rows (see AddressContributions)."""
 
     programs: np.ndarray
     places: np.ndarray
@@ -53,7 +51,7 @@ class _Addresses(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of sentences as types, and the contributions of types; see TypeRows and TypedSentences."""
+    """The words of sentences as types, and the contributions of types; see AddressContributions and TypedSentences."""
 
     types: np.ndarray
     rows: np.ndarray
@@ -81,7 +79,6 @@ class GreedyParser:
         activation: its activation.
         system: the transition system.
         table: the features.
-        attributes: the attributes of the sentences to come.
         threads: how many sentences are parsed side by side.
     """
 
@@ -91,10 +88,9 @@ class GreedyParser:
         activation: str,
         system: Attardi,
         table: FeatureTable,
-        attributes: list[str],
         threads: int = 1,
     ) -> None:
-        rows = TypeRows(TableMaker(classifier, table, attributes), table, len(attributes), system.n_relations)
+        rows = address_contributions(classifier, table, system.n_relations)
         self._rows = rows
         weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
         lacking = -len(bias) % _LANES
@@ -123,11 +119,11 @@ class GreedyParser:
             self._parse_typed(self._rows(part), part.offsets, rules, heads[inside], relations[inside])
 
         if self._threads == 1:
-            for span in _spans(sentences.offsets):
+            for span in sentences.spans(_SHARE):
                 parse_span(span)
         else:
             with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, _spans(sentences.offsets)))
+                list(pool.map(parse_span, sentences.spans(_SHARE)))
         return Parses(heads, relations, sentences.offsets)
 
     def _parse_typed(
@@ -136,15 +132,6 @@ class GreedyParser:
         words = _Words(typed.types, typed.rows, self._rows.first, self._rows.per_type)
         now = Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
         _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, now, heads, relations)
-
-
-def _spans(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Consecutive sentences, from the first number to before the second, of at most _SHARE tokens if they are several."""
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + _SHARE, side="right")) - 1
-        yield first, (last := max(last, first + 1))
-        first = last
 
 
 @njit(cache=True, nogil=True)
@@ -170,7 +157,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
             if output == NO_NODE:
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
                     count = 0
                     for a in range(len(buffer_nodes)):
                         if buffer_nodes[a] != NO_NODE:
@@ -178,7 +165,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
                             picked[count] = type_row + of_buffer.places[a]
                             count += 1
                     _sum(layers.hidden_bias, words.rows, picked, count, buffer_sum)
-                find_nodes(now, 0, others.programs, nodes)
+                find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
                 count = 0
                 for a in range(len(nodes)):
                     node = nodes[a]

@@ -9,13 +9,17 @@ from __future__ import annotations
 import numpy as np
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.precomputed_scorer import table_scorer
+from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.transitions.decisions import best
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import TransitionSystem
+
+# Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
+# token and address: some kilobytes for a token.
+_SHARE = 4_000
 
 # Sentences that advance together. More fill the matrix products no better, and cost memory.
 LOCKSTEP = 1024
@@ -40,8 +44,8 @@ def parse_in_lockstep(
         numbers = order[start : start + LOCKSTEP]
         now = system.initial(sentences.lengths[numbers])
         while len(rows := system.unfinished(now)):
-            scores = scorer(table.extract(now, rows, sentences, numbers))
             moves = system.moves(now, rows, single_root)
+            scores = scorer(table.extract(now, rows, sentences, numbers, moves))
             system.apply(now, rows, moves, *best(system, scores, moves, single_root))
         columns = np.arange(now.heads.shape[1])
         inside = (columns >= 1) & (columns <= now.lengths[:, None])
@@ -58,18 +62,21 @@ class LockstepParser:
         classifier: the classifier.
         system: the transition system.
         table: the features.
-        attributes: the attributes of the sentences to come.
     """
 
-    def __init__(self, classifier: Classifier, system: TransitionSystem, table: FeatureTable, attributes: list[str]) -> None:
+    def __init__(self, classifier: Classifier, system: TransitionSystem, table: FeatureTable) -> None:
         self._classifier = classifier
         self._system = system
         self._table = table
-        self._attributes = attributes
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences greedily; see parse_in_lockstep."""
-        if not len(sentences):
-            return Parses(np.zeros(0, np.int32), np.zeros(0, np.int32), sentences.offsets)
-        scorer = table_scorer(self._classifier, self._table, self._attributes, sentences, row_by_row=True)
-        return parse_in_lockstep(sentences, self._system, self._table, scorer, single_root=single_root)
+        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
+        relations = heads.copy()
+        for first, last in sentences.spans(_SHARE if self._classifier.tokens.contextual else len(heads)):
+            part = sentences.span(first, last)
+            scorer = precomputed_scorer(self._classifier, self._table, part, row_by_row=True)
+            parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root)
+            inside = slice(sentences.offsets[first], sentences.offsets[last])
+            heads[inside], relations[inside] = parses.heads, parses.relations
+        return Parses(heads, relations, sentences.offsets)

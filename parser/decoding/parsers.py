@@ -1,13 +1,11 @@
-"""The parser of a model: the fastest that its transition system and classifier have."""
+"""The parser of a model: the fastest that its transition system has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parser.classifier.classifier import Classifier
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
-from parser.decoding.encoded_parsing import ContextParser
 from parser.decoding.greedy import GreedyParser
 from parser.decoding.lockstep import LockstepParser
 from parser.decoding.sentence_parser import SentenceParser
@@ -17,18 +15,11 @@ from parser.transitions.attardi import Attardi
 
 def parser_of(model: Model, threads: int = 1) -> SentenceParser:
     """A parser with the weights as they are now; ``threads`` parse side by side where the parser can."""
-
-    def with_classifier(classifier: Classifier) -> SentenceParser:
-        attributes = model.encoder.attributes
-        if isinstance(model.system, Attardi):
-            return GreedyParser(classifier, model.shape.activation, model.system, model.table, attributes, threads)
-        return LockstepParser(classifier, model.system, model.table, attributes)
-
-    if model.shape.encoder is None:
-        return with_classifier(model.classifier)
-    return ContextParser(lambda sentences: with_classifier(model.reader(sentences)))
+    if isinstance(model.system, Attardi):
+        return GreedyParser(model.classifier, model.shape.activation, model.system, model.table, threads)
+    return LockstepParser(model.classifier, model.system, model.table)
 
 
 def parse(model: Model, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
     """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
-    return parser_of(model, threads).parse(model.encoder.encode(sentences), single_root=single_root)
+    return parser_of(model, threads).parse(model.vocabularies.encode(sentences), single_root=single_root)

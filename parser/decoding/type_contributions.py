@@ -1,27 +1,31 @@
-"""Types and their rows: what a word adds to the hidden layer at each address, worked out once for all words like it.
+"""What tokens contribute to the hidden layer at each address, precomputed, so that a step adds one row per address.
 
-A *type* is a distinct combination of the values of all attributes; a running text has far fewer types than words. The rows of
-all attributes that are read at one address (hidden_tables.py) are added up per type, so that a step adds one row per address.
-All rows are relative to a configuration without any node: what ABSENT adds is in the bias, and an address at which there is no
-node, or a relation that is not there, adds nothing at all.
+A *word type* is a distinct combination of the values of all attributes; a running text has far fewer word types than words.
+With a static token representation, the contributions of all slots at one address (hidden_contributions.py) are added up once
+for a word type; with a contextual one, every token is a word type of its own. All rows are relative to a configuration without
+any node: what ABSENT contributes is in the bias, and an address at which there is no node, or a relation that is not there,
+adds nothing at all.
 
-The rows of a type are the same whatever other types they are made together with: a parse depends on its sentence alone.
+The rows of a word type are the same whatever other types they are computed together with: with a static representation, a parse
+depends on its sentence alone.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from threading import Event, Lock
 
 import numpy as np
 from numba import njit
 
-from parser.classifier.hidden_contributions import HiddenTables, TableMaker
+from parser.classifier.classifier import Classifier
+from parser.classifier.hidden_contributions import ContributionMaker, HiddenContributions
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.transitions.features import FeatureTable
 
-# The rows of types are forgotten, and made again when they are needed, when they would take more bytes than these.
+# The rows of word types are forgotten, and computed again when they are needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
 _FREE = -1
@@ -29,54 +33,45 @@ _FREE = -1
 
 @dataclass(frozen=True)
 class TypedSentences:
-    """Sentences as types, and the rows of these types.
+    """Sentences as word types, and the rows of these types.
 
     Attributes:
         types: int32[total], the type of each token, in the layout of ``Sentences``.
         rows: float32[at least the rows in use, hidden]: first those of the relations, then those of the types, as far as they
-            are made; those of the types here are.
+            are computed; those of the types here are.
     """
 
     types: np.ndarray
     rows: np.ndarray
 
 
-class TypeRows:
-    """Numbers the types of sentences and makes their rows, once for all threads.
+def address_contributions(classifier: Classifier, table: FeatureTable, n_relations: int) -> AddressContributions:
+    """Those of a classifier with the weights as they are now."""
+    kind = TokenContributions if classifier.tokens.contextual else TypeContributions
+    return kind(ContributionMaker(classifier, table), table, n_relations)
 
-    Types are numbered by one thread at a time. Their rows, which take far longer, are made by the thread that met them first;
-    others that meet them wait for it at the end of their own.
+
+class AddressContributions(ABC):
+    """Computes the rows of sentences; threads may ask at the same time.
 
     Args:
-        maker: makes the rows of single slots.
+        maker: computes the contributions of single slots.
         table: the features.
-        n_attributes: attributes of the sentences to come.
         n_relations: number of relations.
-        max_bytes: rows of types are forgotten when they would take more.
 
     Attributes:
         bias: float32[hidden]: the hidden layer of a configuration without any node.
-        first: the first row of the types; type t has the rows ``first + t * per_type + p``.
-        per_type: rows of a type, one for each address at which an attribute is read.
+        first: the first row of the word types; type t has the rows ``first + t * per_type + p``.
+        per_type: rows of a word type, one for each address at which a token is read.
         places: int32[addresses]: which of them, p, the address reads; NO_NODE if it reads the relation alone.
         relation_rows: int32[addresses]: relation r at the address has the row ``relation_rows[a] + r``; NO_NODE if the address
             does not read it.
     """
 
-    _n_types: int
-    _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
-    # float32[rows, hidden]: room for all types until they are forgotten; memory that is not used costs nothing.
-    _rows: np.ndarray
-    _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
-    _in_the_making: list[Event]  # one for each thread that is making rows
-
-    def __init__(
-        self, maker: TableMaker, table: FeatureTable, n_attributes: int, n_relations: int, max_bytes: int = MAX_BYTES
-    ) -> None:
+    def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int) -> None:
         self._maker = maker
         self._columns = table.columns
-        self._lock = Lock()
-        nothing = self._tables(np.full((n_attributes, 1), ABSENT, np.int32))
+        nothing = maker.of_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
         self.bias = nothing.bias.copy()
         with_words = np.unique(table.columns[table.columns[:, 1] != NO_NODE, 0])
         self.per_type = len(with_words)
@@ -95,11 +90,59 @@ class TypeRows:
                 self._absent[self.places[address]] += absent
         self.first = n_relations * len(relations)
         self._relations = np.concatenate([*relations, np.zeros((0, len(self.bias)), np.float32)])
-        self._max_types = max_bytes // max(1, self._absent.nbytes)
-        self._forget(n_attributes, 0)
+
+    @abstractmethod
+    def __call__(self, sentences: Sentences) -> TypedSentences:
+        """The word types of the tokens, and rows for all of them."""
+
+    def _room_for(self, n_types: int) -> np.ndarray:
+        """float32[rows, hidden]: the rows of the relations, and those of so many word types to fill in."""
+        rows = np.empty((self.first + n_types * self.per_type, len(self.bias)), np.float32)
+        rows[: self.first] = self._relations
+        return rows
+
+    def _add_up(self, made: HiddenContributions, rows: np.ndarray) -> None:
+        """Fills in the first of ``rows``, from what the slots contribute for some word types."""
+        _add_up(made.values, made.rows, made.starts, self._columns, self.places, self._absent, rows)
+
+
+class TokenContributions(AddressContributions):
+    """Rows of a contextual representation: computed anew for any sentences, a token being a word type of its own."""
 
     def __call__(self, sentences: Sentences) -> TypedSentences:
-        """The types of the tokens, and rows for all of them; threads may ask at the same time."""
+        """See AddressContributions."""
+        tokens = int(sentences.offsets[-1])
+        rows = self._room_for(tokens)
+        self._add_up(self._maker.of_sentences(sentences), rows[self.first :])
+        return TypedSentences(np.arange(tokens, dtype=np.int32), rows)
+
+
+class TypeContributions(AddressContributions):
+    """Rows of a static representation: the word types are numbered, and their rows computed once for all threads.
+
+    Types are numbered by one thread at a time. Their rows, which take far longer, are computed by the thread that met them
+    first; others that meet them wait for it at the end of their own.
+
+    Args:
+        maker, table, n_relations: see AddressContributions.
+        max_bytes: rows of word types are forgotten when they would take more.
+    """
+
+    _n_types: int
+    _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
+    # float32[rows, hidden]: room for all types until they are forgotten; memory that is not used costs nothing.
+    _rows: np.ndarray
+    _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
+    _under_way: list[Event]  # one for each thread that is computing rows
+
+    def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(maker, table, n_relations)
+        self._lock = Lock()
+        self._max_types = max_bytes // max(1, self._absent.nbytes)
+        self._forget(len(table.attributes), 0)
+
+    def __call__(self, sentences: Sentences) -> TypedSentences:
+        """See AddressContributions."""
         n_attributes, tokens = sentences.values.shape
         made = Event()
         with self._lock:
@@ -109,35 +152,29 @@ class TypeRows:
             before = self._n_types
             types, self._n_types = _number(sentences.values, self._known, self._slots, before)
             new = np.ascontiguousarray(self._known[before : self._n_types].T)
-            rows, in_the_making = self._rows, self._in_the_making
-            of_others = [*in_the_making]
-            in_the_making.append(made)
+            rows, under_way = self._rows, self._under_way
+            of_others = [*under_way]
+            under_way.append(made)
         try:
             if new.shape[1]:
-                tables = self._tables(new)
-                start = self.first + before * self.per_type
-                _add_up(tables.values, tables.rows, tables.starts, self._columns, self.places, self._absent, rows[start:])
+                self._add_up(self._maker.of_values(new), rows[self.first + before * self.per_type :])
         finally:
             made.set()
             with self._lock:
-                in_the_making.remove(made)
+                under_way.remove(made)
         for others in of_others:
             others.wait()
         return TypedSentences(types, rows)
 
-    def _tables(self, values: np.ndarray) -> HiddenTables:
-        return self._maker.tables(Sentences(values, np.array([0, values.shape[1]], np.int64)))
-
     def _forget(self, n_attributes: int, tokens: int) -> None:
-        """Begins anew, with room for the types of so many tokens at least."""
+        """Starts over, with room for the types of so many tokens at least."""
         # New arrays: other threads may still be reading and filling the old ones.
         self._n_types = 0
-        self._in_the_making = []
+        self._under_way = []
         self._capacity = max(self._max_types, tokens)
         self._known = np.empty((0, n_attributes), np.int32)
         self._slots = np.full(1, _FREE, np.int32)
-        self._rows = np.empty((self.first + self._capacity * self.per_type, len(self.bias)), np.float32)
-        self._rows[: self.first] = self._relations
+        self._rows = self._room_for(self._capacity)
 
     def _make_room(self, n_types: int) -> None:
         """Lets so many types be numbered; at least half of the slots stay free."""
@@ -190,7 +227,7 @@ def _number(values, known, slots, n_types):
 
 @njit(cache=True, nogil=True)
 def _add_up(values, slot_rows, starts, columns, places, absent, rows):
-    """Fills in the first of ``rows``: for each type, at each address, the rows of the attributes less those of ABSENT."""
+    """Fills in the first of ``rows``: for each type, at each address, what its slots contribute less what ABSENT does."""
     per_type = len(absent)
     for t in range(values.shape[1]):
         first = t * per_type

@@ -1,9 +1,9 @@
 """From the bytes of words to the numbers of their attributes, looking every distinct word up in the vocabularies only once.
 
 An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
-compiled hash table finds the entries of a chunk's words; what is new in it goes through ``Encoder`` as a sentence of its own.
-So any attribute that depends on the word alone costs nothing more per word. parser.data.vocabulary.Encoder, on the columns that
-conllu/stream.py reads, is the slow, obvious twin.
+compiled hash table finds the entries of a chunk's words; what is new in it goes through ``Vocabularies`` as a sentence.
+So any attribute that depends on the word alone costs nothing more per word. Vocabularies.encode, on the columns that
+conllu/stream.py reads, is the reference implementation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from parser.conllu.chunks import Words
-from parser.data.vocabulary import ROOT, Columns, Encoder, Sentences
+from parser.data.vocabulary import ROOT, Columns, Sentences, Vocabularies
 
 # Entries are forgotten, and made again when they are needed, beyond so many, or so many bytes of text.
 MAX_ENTRIES = 200_000
@@ -41,7 +41,7 @@ class Lexicon:
     """Encodes the words of chunks; threads may ask at the same time.
 
     Args:
-        encoder: the vocabularies.
+        vocabularies: of the attributes.
         max_entries, max_bytes: entries are forgotten beyond these.
     """
 
@@ -53,15 +53,15 @@ class Lexicon:
     _values: np.ndarray  # int32[attributes, entries], likewise
     _slots: np.ndarray  # int32, a power of two of them: the entries where their hashes put them
 
-    def __init__(self, encoder: Encoder, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
-        self._encoder = encoder
+    def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
+        self._vocabularies = vocabularies
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._lock = Lock()
         self._forget()
 
     def encode(self, words: Words) -> Sentences:
-        """The words as numbers; as Encoder.encode() of the sentences with words."""
+        """The words as numbers; as Vocabularies.encode() of the sentences with words."""
         with self._lock:
             if self._n_entries > self._max_entries or self._n_bytes > self._max_bytes:
                 self._forget()
@@ -74,15 +74,15 @@ class Lexicon:
                 # Decoding all at once is decoding one by one: no sequence of UTF-8, whole or broken, goes over a line's end.
                 lines = self._keys[first_byte : self._n_bytes].tobytes().decode("utf-8", "surrogateescape").split("\n")[:-1]
                 columns = _Entries(*map(list, zip(*(line.split("\t") for line in lines), strict=True)))
-                self._values[:, before : self._n_entries] = self._encoder.encode([columns]).values[:, 1:]
+                self._values[:, before : self._n_entries] = self._vocabularies.encode([columns]).values[:, 1:]
             values = self._values
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
         return Sentences(_lay_out(values, entries, words.offsets), offsets)
 
     def encode_slowly(self, sentences: Sequence[Columns]) -> Sentences:
-        """Encoder.encode(), not at the same time as another thread."""
+        """Vocabularies.encode(), not at the same time as another thread."""
         with self._lock:
-            return self._encoder.encode(sentences)
+            return self._vocabularies.encode(sentences)
 
     def _forget(self) -> None:
         # New arrays: other threads may still be reading the old ones.
@@ -90,7 +90,7 @@ class Lexicon:
         self._keys = np.empty(0, np.uint8)
         self._starts = np.zeros(1, np.int64)
         self._hashes = np.empty(0, np.uint64)
-        self._values = np.empty((len(self._encoder.attributes), 0), np.int32)
+        self._values = np.empty((len(self._vocabularies.attributes), 0), np.int32)
         self._slots = np.full(1, _FREE, np.int32)
 
     def _make_room(self, words: Words) -> None:

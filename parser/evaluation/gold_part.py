@@ -9,7 +9,7 @@ import numpy as np
 
 from parser.data.parses import Parses
 from parser.data.treebank import Sentence
-from parser.data.vocabulary import N_RESERVED, Encoder, Sentences, Vocabulary
+from parser.data.vocabulary import N_RESERVED, Sentences, Vocabularies, Vocabulary
 from parser.evaluation import attachment_scores, universal
 
 
@@ -32,14 +32,14 @@ class GoldPart:
     punctuation: np.ndarray
 
     @classmethod
-    def of(cls, sentences: list[Sentence], encoder: Encoder, relations: Vocabulary) -> GoldPart:
-        """Encodes gold sentences for a parser with that encoder and those relations."""
+    def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
+        """Encodes gold sentences for a parser with these vocabularies and relations."""
         deprels = list(chain.from_iterable(sentence.deprels for sentence in sentences))
         unseen = sorted({deprel for deprel in deprels if deprel not in relations})
         numbering = Vocabulary([*relations.symbols, *unseen])
         _, universal_numbers = np.unique([universal(deprel) for deprel in numbering.symbols], return_inverse=True)
         return cls(
-            sentences=encoder.encode(sentences),
+            sentences=vocabularies.encode(sentences),
             heads=np.fromiter(chain.from_iterable(sentence.heads for sentence in sentences), np.int32),
             relations=np.array(numbering.encode(deprels)) - N_RESERVED,
             universal=universal_numbers,

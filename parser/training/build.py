@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.classifier.bilstm import EncoderShape
-from parser.classifier.classifier import Embedding
-from parser.classifier.context_classifier import ContextClassifier
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
 from parser.data.vocabulary import Sentences
-from parser.model import ClassifierShape, Model
+from parser.model import Model
 from parser.settings import Settings, system_options
 from parser.training.corpus import Corpus
+from parser.training.example_fitter import ExampleFitter
 from parser.training.fitter import Fitter, Span
+from parser.training.representation_settings import MODELS
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.word_dropout import WordDropout, unknown_rates
 from parser.transitions.features import RELATION
@@ -19,34 +20,30 @@ from parser.transitions.features import RELATION
 
 def new_model(settings: Settings, corpus: Corpus) -> Model:
     """A model with fresh weights, drawn from torch's global generator, and the corpus's word vectors."""
-    known = [*corpus.encoder.attributes, RELATION]
+    known = [*corpus.vocabularies.attributes, RELATION]
     embeddings = {name: Embedding(size, True) for name, size in settings.embeddings.items() if name in known}
     if corpus.vectors is not None:
         size = corpus.vectors.matrix.shape[1]
         embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
-    wanted, encoder = settings.classifier, None
-    if (e := settings.encoder) is not None:
-        encoder = EncoderShape(e.layers, e.hidden, e.dropout, e.attribute_dropout)
+    wanted, encoder = settings.classifier, MODELS[settings.model].encoder(settings)
     shape = ClassifierShape(
         wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
     )
-    model = Model.new(corpus.encoder, corpus.relations, corpus.slots, shape, settings.system, system_options(settings))
+    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, settings.system, system_options(settings))
     if corpus.vectors is not None:
-        model.classifier.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
+        model.classifier.tokens.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model
 
 
-def fitter_of(
-    model: Model, corpus: Corpus, settings: Settings, pass_number: int, sentences: Sentences
-) -> Fitter | SentenceFitter:
-    """What fits the model's classifier in a pass (0 or 1) over these sentences."""
+def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int, sentences: Sentences) -> Fitter:
+    """What fits the model's classifier in a pass (0 or 1) to examples of these sentences."""
     classifier, optimizer, span = model.classifier, settings.optimizer, _span(settings, pass_number)
-    if not isinstance(classifier, ContextClassifier):
-        return Fitter(classifier, optimizer, span, _dropout_rates(settings, corpus, [slot.attribute for slot in model.slots]))
-    assert settings.encoder is not None
-    rates = _dropout_rates(settings, corpus, list(model.encoder.vocabularies))
-    word_dropout = None if rates is None else WordDropout(rates, classifier.hidden_bias.device)
-    return SentenceFitter(classifier, model.slots, sentences, optimizer, settings.encoder.longest_gradient, span, word_dropout)
+    if classifier.tokens.contextual:
+        assert settings.encoder is not None
+        word_dropout = _word_dropout(model, settings, corpus, corpus.vocabularies.attributes)
+        return SentenceFitter(classifier, sentences, optimizer, span, settings.encoder.max_grad_norm, word_dropout)
+    word_dropout = _word_dropout(model, settings, corpus, [slot.attribute for slot in model.slots])
+    return ExampleFitter(classifier, optimizer, span, word_dropout)
 
 
 def _span(settings: Settings, pass_number: int) -> Span:
@@ -59,11 +56,12 @@ def _span(settings: Settings, pass_number: int) -> Span:
     return Span(sum(epochs[:pass_number]), sum(epochs))
 
 
-def _dropout_rates(settings: Settings, corpus: Corpus, attributes: list[str]) -> list[np.ndarray] | None:
-    """For each of the attributes, how likely each value is taken for unknown in training; None: none is."""
+def _word_dropout(model: Model, settings: Settings, corpus: Corpus, columns: list[str]) -> WordDropout | None:
+    """The word dropout of a matrix whose columns hold values of these attributes; None if there is none."""
     weight = settings.classifier.word_dropout
     if weight == 0:
         return None
     counts = corpus.value_counts()
     counts[RELATION] = np.zeros(0, np.int64)
-    return [unknown_rates(counts[attribute], weight) for attribute in attributes]
+    rates = [unknown_rates(counts[attribute], weight) for attribute in columns]
+    return WordDropout(rates, model.classifier.output.weight.device)

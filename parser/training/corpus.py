@@ -11,17 +11,18 @@ from pathlib import Path
 import numpy as np
 
 import oracles
-from parser.classifier.context import ContextEncoder
+from parser import transitions
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.treebank import Sentence, Treebank, read_treebank
-from parser.data.vocabulary import N_RESERVED, Encoder, Vocabulary, attribute_values
+from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings, vocabulary_is_of_subset
 from parser.training.examples import TrainingSentences
-from parser.transitions.features import RELATION, Slot, slots_of
+from parser.training.representation_settings import MODELS
+from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ class Corpus:
         known: the training sentences that vocabularies and word vectors are made of.
         dev: the part to choose on, None if there is none.
         test: the part to report on, None if there is none.
-        encoder: the vocabularies of the attributes that the features read.
+        vocabularies: of the attributes that the features read.
         relations: the relations of the known sentences.
         slots: the feature slots, without those of attributes that have one value in all of the known sentences.
         vectors: the word vectors, None if the features do not read the attribute that they are for.
@@ -46,7 +47,7 @@ class Corpus:
     known: list[Sentence]
     dev: GoldPart | None
     test: GoldPart | None
-    encoder: Encoder
+    vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
     vectors: WordVectors | None
@@ -62,12 +63,15 @@ class Corpus:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
-        return TrainingSentences(self.encoder.encode(sentences), trees, relations)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations)
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """By attribute, int64[values]: how often the known sentences have each value."""
-        values = dict(zip(self.encoder.attributes, self.encoder.encode(self.known).values, strict=True))
-        return {name: np.bincount(values[name], minlength=len(known)) for name, known in self.encoder.vocabularies.items()}
+        values = self.vocabularies.encode(self.known).values
+        return {
+            name: np.bincount(of_attribute, minlength=len(known))
+            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=True)
+        }
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
         """int32[words]: the number of each word's relation, negative if training never saw it."""
@@ -84,7 +88,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     assert train is not None, "see check_files() of settings_check.py"
     known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
     vectors = None
-    vocabularies = {}
+    by_attribute = {}
     for attribute, addresses in settings.features.items():
         if attribute == RELATION or not addresses:
             continue
@@ -94,17 +98,17 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif attribute == settings.vectors.attribute:
             vectors = _vectors(settings.vectors, values, settings.seed, background)
-            vocabularies[attribute] = vectors.vocabulary
+            by_attribute[attribute] = vectors.vocabulary
         else:
-            vocabularies[attribute] = vocabulary_for(attribute, symbols)
-    encoder = Encoder(vocabularies) if settings.encoder is None else ContextEncoder(vocabularies)
-    read = settings.features if settings.encoder is None else settings.encoder.slots
-    slots = [slot for slot in slots_of(read) if slot.attribute in [*encoder.attributes, RELATION]]
+            by_attribute[attribute] = vocabulary_for(attribute, symbols)
+    vocabularies = Vocabularies(by_attribute)
+    templates = anchored(MODELS[settings.model].templates(settings), transitions.system_class(settings.system))
+    slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
-    dev_made, test_made = _gold_part("dev", dev, encoder, relations), _gold_part("test", test, encoder, relations)
-    return Corpus(train, known, dev_made, test_made, encoder, relations, slots, vectors, settings.projectivization)
+    dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+    return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization)
 
 
 def _projective_subset(train: Treebank) -> list[Sentence]:
@@ -123,11 +127,11 @@ def _read(part: str, path: str | None) -> Treebank | None:
     return treebank
 
 
-def _gold_part(part: str, treebank: Treebank | None, encoder: Encoder, relations: Vocabulary) -> GoldPart | None:
+def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:
     if treebank is None:
         return None
-    _report_unknown(part, treebank, encoder, relations)
-    return GoldPart.of(treebank.sentences, encoder, relations)
+    _report_unknown(part, treebank, vocabularies, relations)
+    return GoldPart.of(treebank.sentences, vocabularies, relations)
 
 
 def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
@@ -136,9 +140,9 @@ def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, backg
     return train_vectors(settings, values, seed) if background is None else background.result()
 
 
-def _report_unknown(part: str, treebank: Treebank, encoder: Encoder, relations: Vocabulary) -> None:
+def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:
     """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
-    counts = encoder.unknown_counts(encoder.encode(treebank.sentences))
+    counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
     shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
     log.info("%-5s unknown to training: %s", part, shares)
     new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)

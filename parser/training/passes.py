@@ -27,7 +27,6 @@ from parser.training.example_sources import ExampleSource, ExploredComputations,
 from parser.training.fitter import Fitter
 from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
 from parser.training.run_folder import Origin
-from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check, check_files
 from parser.training.stopwatch import Stopwatch
 from parser.training.tensorboard import TensorBoard
@@ -141,7 +140,7 @@ class _Run:
             restore_weights(self.model.classifier, self.best)
         self._end_pass(one)
 
-    def _train_epoch(self, one: _Pass, fitter: Fitter | SentenceFitter, epoch: int) -> EpochEnd:
+    def _train_epoch(self, one: _Pass, fitter: Fitter, epoch: int) -> EpochEnd:
         examples = one.source.examples(epoch)
         updates = _Updates(one.name, epoch, self.observers)
         with self.stopwatch(f"{one.name}_fit"):
@@ -176,7 +175,7 @@ class _Run:
             passes.append(_Pass(1, PASSES[1], settings.second_pass.epochs, explored))
         return passes
 
-    def _save(self, one: _Pass, fitter: Fitter | SentenceFitter) -> None:
+    def _save(self, one: _Pass, fitter: Fitter) -> None:
         checkpoint.save(
             self.folder / run_folder.CHECKPOINT,
             self.progress,
@@ -184,18 +183,18 @@ class _Run:
                 "weights": trained_weights(self.model.classifier),
                 "source": one.source.state(),
                 "best": self.best,
-                "optimizer": fitter.updates.state(),
+                "optimizer": fitter.state(),
                 "generators": {"order": self.order.get_state(), "global": torch.get_rng_state()},
             },
         )
 
-    def _restore(self, one: _Pass, fitter: Fitter | SentenceFitter) -> None:
+    def _restore(self, one: _Pass, fitter: Fitter) -> None:
         """Puts back what _save() wrote at the end of the last epoch of this pass."""
         saved, self.saved = self.saved, {}
         self.best = saved.get("best", {})
         one.source.restore(saved.get("source", {}), self.progress.epochs_done)
         restore_weights(self.model.classifier, saved["weights"])
-        fitter.updates.restore(saved.get("optimizer", {}))
+        fitter.restore(saved.get("optimizer", {}))
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
 

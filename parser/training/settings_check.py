@@ -9,8 +9,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
-from parser.classifier.classifier import ACTIVATIONS
-from parser.classifier.context import CONTEXT
+from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
 from parser.settings import (
@@ -25,6 +24,7 @@ from parser.settings import (
 from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
+from parser.training.representation_settings import MODELS
 from parser.training.settings_keys import check_keys
 from parser.training.settings_ranges import check_ranges
 from parser.transitions.features import RELATION
@@ -33,7 +33,6 @@ OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
-MODELS = ("mlp", "bilstm")
 
 
 def check(settings: Settings) -> None:
@@ -51,7 +50,7 @@ def check(settings: Settings) -> None:
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("vocabulary_from", settings.vocabulary_from, list(VocabularySource)),
         ("keep", settings.keep, KEEP),
-        ("model", settings.model, MODELS),
+        ("model", settings.model, list(MODELS)),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
         ("optimizer.schedule", settings.optimizer.schedule, SCHEDULES),
@@ -68,7 +67,7 @@ def check(settings: Settings) -> None:
             raise SettingsError(f"{key}={value} is unknown; known: {listed}")
     check_ranges(settings)
     _check_embeddings(settings)
-    _check_encoder(settings)
+    MODELS[settings.model].check(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -140,31 +139,3 @@ def _check_embeddings(settings: Settings) -> None:
     for attribute, addresses in settings.features.items():
         if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
             raise SettingsError(f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}")
-
-
-def _check_encoder(settings: Settings) -> None:
-    encoder = settings.encoder
-    if (encoder is None) != (settings.model == "mlp"):
-        verb = "needs" if encoder is None else "has no"
-        raise SettingsError(f"model={settings.model} {verb} encoder.*; choose the group, model=bilstm or model=mlp")
-    if encoder is None:
-        return
-    for attribute in encoder.slots:
-        if attribute not in (CONTEXT, RELATION):
-            raise SettingsError(f"encoder.slots.{attribute}: behind an encoder, slots read {CONTEXT} or {RELATION} alone")
-    if "s0" not in encoder.slots.get(CONTEXT, []):
-        raise SettingsError(f"encoder.slots.{CONTEXT} lacks s0, the address at which there is always a node; add it")
-    if settings.classifier.slot_dropout:
-        raise SettingsError("classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its like")
-    embedded = [*settings.embeddings, settings.vectors.attribute]
-    for attribute, addresses in settings.features.items():
-        if addresses and attribute != RELATION and attribute not in embedded:
-            raise SettingsError(
-                f"features.{attribute}: model={settings.model} reads embedded attributes; choose recipe=accurate, which embeds "
-                f"them all, or give embeddings.{attribute}=SIZE"
-            )
-    joined = settings.second_pass.examples == ExampleUse.JOIN
-    if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
-        raise SettingsError(
-            "second_pass.examples=join with an encoder needs the same sentences in both passes; choose column=4 or 5"
-        )

@@ -62,7 +62,7 @@ RANGES = (
     Range("encoder.hidden", 1, _WIDTH, "the number of units of a layer"),
     Range("encoder.dropout", 0, 1, "a share of numbers", below=True),
     Range("encoder.attribute_dropout", 0, 1, "a share of attributes", below=True),
-    Range("encoder.longest_gradient", 0, 1e9, "the norm of a gradient", above=True),
+    Range("encoder.max_grad_norm", 0, 1e9, "the norm of a gradient", above=True),
     Range("optimizer.learning_rate", 0, 1e6, "the learning rate", above=True),
     Range("optimizer.momentum", 0, 1, "the momentum", below=True),
     Range("optimizer.weight_decay", 0, 1, "the weight decay"),

@@ -22,22 +22,24 @@ def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
 
 
 class WordDropout:
-    """Drops values of a batch of features.
+    """Drops values of a batch of examples or of tokens.
 
     Args:
-        rates: by slot, float32[values], as from unknown_rates(); an empty one for slots that nothing is dropped from.
-        device: where the features will be.
+        rates: by column, float32[values], as from unknown_rates(); an empty one for columns that nothing is dropped from.
+        device: where the values will be.
     """
 
     def __init__(self, rates: Sequence[np.ndarray], device: torch.device) -> None:
-        self.columns = torch.tensor([i for i, of_slot in enumerate(rates) if len(of_slot)], dtype=torch.int64, device=device)
-        sizes = [len(of_slot) for of_slot in rates if len(of_slot)]
+        self.columns = torch.tensor(
+            [i for i, of_column in enumerate(rates) if len(of_column)], dtype=torch.int64, device=device
+        )
+        sizes = [len(of_column) for of_column in rates if len(of_column)]
         self._starts = torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int32, device=device)
         self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
 
-    def __call__(self, features: Tensor) -> Tensor:
-        """int32[batch, slots]: the features, some of them UNKNOWN; drawn from torch's global generator."""
-        read = features[:, self.columns]
+    def __call__(self, values: Tensor) -> Tensor:
+        """int32[batch, columns]: the values, some of them UNKNOWN; drawn from torch's global generator."""
+        read = values[:, self.columns]
         rates = self._rates[read + self._starts]
         dropped = torch.where(torch.rand_like(rates) < rates, UNKNOWN, read)
-        return features.index_copy(1, self.columns, dropped)
+        return values.index_copy(1, self.columns, dropped)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.walks import Batch
 from parser.data.treebank import Sentence
 from parser.model import Model
 from parser.transitions.decisions import best
+from scripts.benchmarks.walks import Batch
 
 # The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
 Exploration = list[tuple[np.ndarray, int]]
@@ -17,7 +17,7 @@ Exploration = list[tuple[np.ndarray, int]]
 
 def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
     """The computation that an arc-standard model predicts for each sentence; several children of the root, as in training."""
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     scorer = model.scorer(encoded)
     numbers = np.arange(len(sentences), dtype=np.int32)
     now = model.system.initial(encoded.lengths)

@@ -1,35 +1,31 @@
-"""scripts/train.py up to its first update, for the start-up time: python scripts/benchmarks/first_update.py [KEY=VALUE ...]."""
+"""scripts/train.py up to its first update, for the start-up time: python -m scripts.benchmarks.first_update [KEY=VALUE ...]."""
 
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 from typing import NoReturn
+
+import hydra
+
+from parser.settings import Settings
+from scripts import train
+from scripts.configs import CONFIGS
 
 # The exit status once the update is done.
 AFTER_UPDATE = 3
 
-_SCRIPTS = Path(__file__).resolve().parents[1]
 
-
-def _train_for_an_update() -> None:
-    import hydra
-
-    import train
+@hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
+def main(settings: Settings) -> None:
+    """Trains for one update. Torch is loaded when the script loads it, that is, once the word vectors are on their way."""
     from parser.training.observer import Observer, Update
 
     class ExitAfterUpdate(Observer):
         def on_update(self, update: Update) -> NoReturn:
             os._exit(AFTER_UPDATE)
 
-    @hydra.main(version_base="1.3", config_path="../../configs", config_name="train")
-    def main(settings) -> None:
-        train.run(settings, [ExitAfterUpdate()])
-
-    main()
+    train.run(settings, [ExitAfterUpdate()])
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(_SCRIPTS)  # not this folder: its oracles.py would be taken for the package
-    _train_for_an_update()
+    main()

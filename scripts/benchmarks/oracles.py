@@ -11,23 +11,24 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import oracles
-from benchmarks.explorations import Exploration, explorations, in_lockstep
-from benchmarks.machine import machine
-from benchmarks.walks import Batch, aligned_at, random_trees, walk
 from oracles import Oracle, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.versions import versions
+from scripts.benchmarks import walks
+from scripts.benchmarks.explorations import Exploration, explorations, in_lockstep
+from scripts.benchmarks.machine import machine
+from scripts.benchmarks.walks import Batch, aligned_at, walk
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
@@ -42,6 +43,17 @@ FROM_NOTHING = "nederhof_cubic from nothing"
 
 # The scores of the one are not numbers of edges; the other is the reference implementation, meant to be read.
 NOT_TIMED = ("static", "arc_standard_tabular")
+
+
+@dataclass(frozen=True)
+class How:
+    """How to measure; see ``run``."""
+
+    strategy: str
+    follow: float
+    sizes: tuple[int, ...]
+    repeats: int
+    seed: int
 
 
 def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
@@ -81,38 +93,36 @@ def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Bat
     return {"configurations": sum(map(len, batches)), "differing": int(sum(found))}
 
 
-def measure(
-    trees: Trees, strategy: str, projective: bool, options: argparse.Namespace, explored: list[Exploration] | None
-) -> dict[str, Any]:
+def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration] | None) -> dict[str, Any]:
     """All contenders on one kind of trees: {name: {"by_size", "mean", "growth", "against_cubic"}}.
 
     ``explored`` are the computations to follow, one for each tree; None: random ones.
     """
-    guide = oracles.create("nederhof_linear" if projective else "context_rows", strategy)
-    rng = np.random.default_rng(options.seed)
+    guide = oracles.create("nederhof_linear" if projective else "context_rows", how.strategy)
+    rng = np.random.default_rng(how.seed)
 
-    def walks(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
+    def walked(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
         subset = trees.select(chosen)
         if explored is not None:
             return subset, in_lockstep([explored[s] for s in chosen])
-        return subset, walk(subset, guide.bind(subset), options.follow, options.seed)
+        return subset, walk(subset, guide.bind(subset), how.follow, how.seed)
 
-    sizes = [size for size in options.sizes if (trees.lengths >= size).any()]
+    sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
     at_size = {}
     for size in sizes:
         long_enough = np.flatnonzero(trees.lengths >= size)
-        subset, batches = walks(np.resize(rng.permutation(long_enough), WALKS_PER_SIZE))
+        subset, batches = walked(np.resize(rng.permutation(long_enough), WALKS_PER_SIZE))
         before, at = aligned_at(batches, subset.lengths, size)
         # What an oracle computes when it first sees a sentence is in the means, not here.
         at_size[size] = subset, batches[:1] + before, at
-    some, whole = walks(rng.permutation(len(trees))[:SENTENCES])
-    few, fewer = walks(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
+    some, whole = walked(rng.permutation(len(trees))[:SENTENCES])
+    few, fewer = walked(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
 
     results = {}
-    for name, create in contenders(strategy, projective).items():
+    for name, create in contenders(how.strategy, projective).items():
         oracle = create()
         slow = name == FROM_NOTHING
-        repeats = 1 if slow else options.repeats
+        repeats = 1 if slow else how.repeats
         time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
         by_size = {}
         for size, (subset, before, at) in at_size.items():
@@ -120,7 +130,7 @@ def measure(
             by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
         mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
         whole_or_few = (few, fewer) if slow else (some, whole)
-        agreement = differing(oracle, oracles.create("nederhof_cubic", strategy), *whole_or_few)
+        agreement = differing(oracle, oracles.create("nederhof_cubic", how.strategy), *whole_or_few)
         results[name] = {"by_size": by_size, "mean": mean, "against_cubic": agreement}
         if len(by_size) >= 2:
             results[name]["growth"] = growth(by_size)
@@ -177,11 +187,68 @@ def goals(result: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def run(arguments: list[str]) -> dict[str, Any]:
-    """Measures, prints the table to stderr, and returns everything."""
-    parser = argparse.ArgumentParser(
-        prog="benchmark.py oracles", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def run(
+    files: Sequence[str | Path] = (),
+    strategy: str = "left_before_right",
+    follow: float = 0.9,
+    sizes: Sequence[int] = SIZES,
+    repeats: int = 3,
+    random_trees: int = 1000,
+    longest: int = 120,
+    seed: int = 1,
+    models: Sequence[Path] | None = None,
+) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        files: CoNLL-U whose trees are used; random ones if there are none.
+        strategy: which computations count as optimal.
+        follow: the probability that a walk takes an optimal step.
+        sizes: the values of k + m.
+        repeats: of which the median is taken.
+        random_trees: how many, without files.
+        longest: tokens of the longest random tree.
+        seed: of random trees and walks.
+        models: arc-standard models whose predictions are followed, one for each file; none: random computations.
+
+    Raises:
+        ValueError: other numbers of models and files.
+    """
+    if models and len(models) != len(files):
+        raise ValueError(f"--models has {len(models)} folders for {len(files)} files; give one for each file")
+    explored: list[Exploration] | None = None
+    if files:
+        treebanks = [read_treebank(file) for file in files]
+        trees = Trees.from_heads(sentence.heads for treebank in treebanks for sentence in treebank)
+        if models:
+            pairs = zip(models, treebanks, strict=True)
+            explored = [path for folder, treebank in pairs for path in explorations(Model.load(folder), treebank.sentences)]
+    else:
+        trees = walks.random_trees(random_trees, longest, seed)
+    projectivized = oracles.projectivize_trees(trees)
+    how = How(strategy, follow, tuple(sizes), repeats, seed)
+    result = {
+        "machine": machine(),
+        "versions": versions(),
+        "files": list(map(str, files)),
+        "strategy": strategy,
+        "follow": None if models else follow,
+        "models": list(map(str, models or [])),
+        "seed": seed,
+        "repeats": repeats,
+        "sentences": len(trees),
+        "words": int(trees.lengths.sum()),
+        "nonprojective_percent": 100 * float((~trees.projective).mean()),
+        "projectivized": measure(projectivized, True, how, explored),
+        "original": measure(trees, False, how, explored),
+        "projectivization": projectivization(trees, repeats),
+    }
+    result["goals"] = goals(result)
+    return result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz; random trees if there is none")
     parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
     parser.add_argument("--follow", type=float, default=0.9, help="probability of an optimal step (default: %(default)s)")
@@ -193,36 +260,14 @@ def run(arguments: list[str]) -> dict[str, Any]:
     parser.add_argument(
         "--models", type=Path, nargs="+", metavar="FOLDER", help="follow the predictions of these models, one for each file"
     )
-    options = parser.parse_args(arguments)
-    if options.models and len(options.models) != len(options.files):
-        parser.error(f"--models has {len(options.models)} folders for {len(options.files)} files; give one for each file")
 
-    explored: list[Exploration] | None = None
-    if options.files:
-        treebanks = [read_treebank(file) for file in options.files]
-        trees = Trees.from_heads(sentence.heads for treebank in treebanks for sentence in treebank)
-        if options.models:
-            pairs = zip(options.models, treebanks, strict=True)
-            explored = [path for folder, treebank in pairs for path in explorations(Model.load(folder), treebank.sentences)]
-    else:
-        trees = random_trees(options.random_trees, options.longest, options.seed)
-    projectivized = oracles.projectivize_trees(trees)
-    result = {
-        "machine": machine(),
-        "versions": versions(),
-        "files": options.files,
-        "strategy": options.strategy,
-        "follow": None if options.models else options.follow,
-        "models": list(map(str, options.models or [])),
-        "seed": options.seed,
-        "repeats": options.repeats,
-        "sentences": len(trees),
-        "words": int(trees.lengths.sum()),
-        "nonprojective_percent": 100 * float((~trees.projective).mean()),
-        "projectivized": measure(projectivized, options.strategy, True, options, explored),
-        "original": measure(trees, options.strategy, False, options, explored),
-        "projectivization": projectivization(trees, options.repeats),
-    }
-    result["goals"] = goals(result)
-    print(as_table(result), file=sys.stderr)
-    return result
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: microseconds per configuration by oracle and kind of trees, over whole walks and by size."""
+    found = {}
+    for kind in ("projectivized", "original"):
+        for name, entry in result[kind].items():
+            found[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
+            for size, microseconds in entry["by_size"].items():
+                found[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
+    return found

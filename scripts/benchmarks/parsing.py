@@ -22,19 +22,21 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from benchmarks import udpipe
-from benchmarks.machine import machine
 from parser.conllu.stream import read_raw_sentences
+from parser.data.vocabulary import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import parser_of
 from parser.model import Model
 from parser.versions import versions
+from scripts.benchmarks.machine import machine
+from scripts.benchmarks.udpipe import PARSER, Udpipe, train
 
 PARSE = Path(__file__).resolve().parent.parent / "parse.py"
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
@@ -48,10 +50,8 @@ class Time:
     cpu: float
 
 
-def run(arguments: list[str]) -> dict[str, Any]:
-    """Measures as the command line says."""
-    parser = argparse.ArgumentParser(prog="benchmark.py parsing", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with tags")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="to compare one with (default: all, %(default)s)")
@@ -60,41 +60,73 @@ def run(arguments: list[str]) -> dict[str, Any]:
     parser.add_argument("--udpipe-iterations", type=int, default=2, help="of its training (default %(default)s; 10 are usual)")
     parser.add_argument("--times", type=int, default=5, help="how often each is measured (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="parse the file so many times over (default %(default)s)")
-    given = parser.parse_args(arguments)
+
+
+def run(
+    model: Path,
+    file: Path,
+    threads: int = 1,
+    udpipe: str | None = None,
+    udpipe_train: Path | None = None,
+    udpipe_iterations: int = 2,
+    times: int = 5,
+    repeat: int = 1,
+) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        model: a model folder.
+        file: CoNLL-U with tags.
+        threads: to compare one with.
+        udpipe: a model of UDPipe 1 to compare with.
+        udpipe_train: CoNLL-U to train one on, instead.
+        udpipe_iterations: of its training.
+        times: how often each job is measured.
+        repeat: how many times over the file is parsed.
+
+    Raises:
+        ValueError: no such model or file, or UDPipe cannot do its part.
+    """
     torch.set_num_threads(1)
-    text = given.file.read_bytes() * given.repeat
-    model = Model.load(given.model)
+    text = _read(file) * repeat
+    parser = Model.load(model)
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
-    encoded = model.encoder.encode(sentences)
+    encoded = parser.vocabularies.encode(sentences)
     jobs: dict[str, Callable[[], object]] = {}
-    numbers = list(dict.fromkeys([1, given.threads]))
-    for threads in numbers:
-        jobs[_name("decoding", threads)] = lambda t=threads: parser_of(model, t).parse(encoded)
-        jobs[_name("end to end", threads)] = lambda t=threads: _end_to_end(model, text, t)
-    if given.udpipe or given.udpipe_train:
-        theirs = udpipe.Udpipe(given.udpipe) if given.udpipe else _trained(given.udpipe_train, given.udpipe_iterations)
+    numbers = list(dict.fromkeys([1, threads]))
+    for count in numbers:
+        jobs[_name("decoding", count)] = partial(_decode, parser, encoded, count)
+        jobs[_name("end to end", count)] = partial(_end_to_end, parser, text, count)
+    if udpipe is not None or udpipe_train is not None:
+        theirs = Udpipe(udpipe) if udpipe is not None else _trained(cast(Path, udpipe_train), udpipe_iterations)
         decoded = text.decode()
         jobs[UDPIPE] = lambda: theirs.parse(decoded)
-    same = len({_end_to_end(model, text, threads) for threads in numbers}) == 1
-    times = _measure(jobs, given.times)
+    same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
+    found = _measure(jobs, times)
     result: dict[str, Any] = {
-        "file": given.file.name,
+        "file": file.name,
         "words": words,
-        "words_per_second": {name: statistics.median(words / t.wall for t in found) for name, found in times.items()},
-        "words_per_cpu_second": {name: statistics.median(words / t.cpu for t in found) for name, found in times.items()},
+        "words_per_second": {name: statistics.median(words / t.wall for t in rounds) for name, rounds in found.items()},
+        "words_per_cpu_second": {name: statistics.median(words / t.cpu for t in rounds) for name, rounds in found.items()},
         "same_output_for_any_threads": same,
-        "start_up_seconds": statistics.median(_start_up(given.model, text) for _ in range(given.times)),
-        "all_measurements": {name: [vars(t) for t in found] for name, found in times.items()},
+        "start_up_seconds": statistics.median(_start_up(model, text) for _ in range(times)),
+        "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in found.items()},
         "machine": machine(),
         "versions": versions(),
     }
-    result["ratios"] = _ratios(times, numbers[-1])
-    _print(result)
+    result["ratios"] = _ratios(found, numbers[-1])
     return result
 
 
-def _trained(path: Path, iterations: int) -> udpipe.Udpipe:
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: there is no such file to parse; check the path") from error
+
+
+def _trained(path: Path, iterations: int) -> Udpipe:
     """UDPipe's parser trained on a file; the time to parse does not depend on the number of iterations."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -102,12 +134,16 @@ def _trained(path: Path, iterations: int) -> udpipe.Udpipe:
         raise ValueError(f"{path}: there is no such file to train UDPipe on; check the path") from error
     with TemporaryDirectory() as folder:
         model = Path(folder) / "model.udpipe"
-        udpipe.train(text, str(path), model, parser=udpipe.PARSER | {"iterations": iterations})
-        return udpipe.Udpipe(model)
+        train(text, str(path), model, parser=PARSER | {"iterations": iterations})
+        return Udpipe(model)
 
 
 def _name(job: str, threads: int) -> str:
     return f"{job}, {threads} thread{'s' * (threads > 1)}"
+
+
+def _decode(model: Model, sentences: Sentences, threads: int) -> None:
+    parser_of(model, threads).parse(sentences)
 
 
 def _end_to_end(model: Model, text: bytes, threads: int) -> bytes:
@@ -151,10 +187,18 @@ def _start_up(model: Path, text: bytes) -> float:
     return time.perf_counter() - start
 
 
-def _print(result: dict[str, Any]) -> None:
+def as_table(result: dict[str, Any]) -> str:
     """For people."""
+    lines = []
     for name, rate in result["words_per_second"].items():
-        print(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s", file=sys.stderr)
-    for name, ratio in result["ratios"].items():
-        print(f"{name:48} {ratio:10.2f}", file=sys.stderr)
-    print(f"{'start-up':48} {result['start_up_seconds']:10.2f} s", file=sys.stderr)
+        lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
+    lines += [f"{name:48} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
+    return "\n".join([*lines, f"{'start-up':48} {result['start_up_seconds']:10.2f} s"])
+
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: words per second, ratios, seconds of the start."""
+    found = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
+    found |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
+    found |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
+    return found | {"start-up": (result["start_up_seconds"], "s")}

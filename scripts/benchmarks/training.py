@@ -21,73 +21,84 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from hydra import compose, initialize_config_dir
 from torch import Tensor
 
-from benchmarks.first_update import AFTER_UPDATE
-from benchmarks.machine import machine
 from parser.classifier.classifier import Classifier
 from parser.classifier.matrix_products import product
-from parser.settings import Settings, register
+from parser.settings import Settings
 from parser.training import passes
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.versions import versions
+from scripts.benchmarks.first_update import AFTER_UPDATE
+from scripts.benchmarks.machine import machine
+from scripts.configs import training_settings
 
-_ROOT = Path(__file__).resolve().parents[2]
 # Its exit status tells a run that came to its first update from one that ended otherwise.
-_FIRST_UPDATE = Path(__file__).with_name("first_update.py")
+_FIRST_UPDATE = "scripts.benchmarks.first_update"
 
 Product = Callable[[Tensor, Tensor], Tensor]
 
 
-def run(arguments: list[str]) -> dict[str, Any]:
-    """Measures as the command line says; see the module."""
-    parser = argparse.ArgumentParser(prog="benchmark.py training", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
     parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
     parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
     parser.add_argument("--starts", type=int, default=3, help="processes that are started (default 3; 0 for none)")
-    given = parser.parse_args(arguments)
-    overrides = list(given.overrides)
-    if given.treebank_file:
-        overrides += [f"treebank.train={given.treebank_file}", "treebank.dev=null", "treebank.test=null"]
 
-    seconds = measure(overrides, given.times)
-    seconds["start_up"] = [start_up(overrides) for _ in range(given.starts)]
+
+def run(overrides: Sequence[str] = (), treebank_file: str | None = None, times: int = 5, starts: int = 3) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        overrides: settings of scripts/train.py.
+        treebank_file: CoNLL-U to train on, in place of the settings' treebank.
+        times: epochs of each pass that are measured.
+        starts: processes that are started.
+
+    Raises:
+        ValueError: settings that no run can have, or a process that did not come to its first update.
+    """
+    of_file = [] if treebank_file is None else [f"treebank.train={treebank_file}", "treebank.dev=null", "treebank.test=null"]
+    whole = [*overrides, *of_file]
+    seconds = measure(whole, times)
+    seconds["start_up"] = [start_up(whole) for _ in range(starts)]
     medians = {name: statistics.median(found) for name, found in seconds.items() if found}
-    whole = settings_of(overrides)
+    settings = training_settings(whole)
     result: dict[str, Any] = {
-        "overrides": overrides,
-        "recipe": whole.recipe,
-        "threads": whole.threads,
+        "overrides": whole,
+        "recipe": settings.recipe,
+        "threads": settings.threads,
         "median_seconds": medians,
         "epoch_over_products": ratio(seconds["epoch"], seconds["products"]),
         "epoch_over_products_by_torch_mm": ratio(seconds["epoch"], seconds["products_by_torch_mm"]),
     }
     if "walk" in medians:
-        result["walk_percent_of_second_pass"] = walk_percent(medians["walk"], medians["epoch"], whole)
-    for name, value in (medians | {key: found for key, found in result.items() if isinstance(found, float)}).items():
-        print(f"{name:36} {value:10.4f}", file=sys.stderr)
+        result["walk_percent_of_second_pass"] = walk_percent(medians["walk"], medians["epoch"], settings)
     return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
 
 
-def settings_of(overrides: list[str]) -> Settings:
-    """The settings of scripts/train.py with these overrides."""
-    register()
-    with initialize_config_dir(str(_ROOT / "configs"), version_base="1.3"):
-        return compose("train", overrides=overrides)  # type: ignore[return-value]
+def as_table(result: dict[str, Any]) -> str:
+    """For people."""
+    return "\n".join(f"{name:36} {value:10.4f}" for name, (value, _) in quantities(result).items())
+
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: median seconds, and ratios."""
+    found = {name: (seconds, "s") for name, seconds in result["median_seconds"].items()}
+    units = {name: "%" if "percent" in name else "ratio" for name, value in result.items() if isinstance(value, float)}
+    return found | {name: (result[name], unit) for name, unit in units.items()}
 
 
 def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
     """Seconds of epochs, of their products, and of walks; the first of each does not count."""
     shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.explore_every=1"]
-    settings = settings_of([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
+    settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "walk": []}
     with tempfile.TemporaryDirectory() as folder:
         passes.train(settings, Path(folder), [_Measurements(seconds)])
@@ -118,7 +129,7 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
     """The time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
     output, embedded = classifier.output.weight, classifier.embedded
     weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
-    trained = any(matrix.requires_grad for matrix in classifier.vectors.values())
+    trained = any(matrix.requires_grad for matrix in classifier.tokens.embeddings.vectors.values())
     whole, rest = divmod(examples, batch_size)
     start = time.perf_counter()
     for size, batches in ((batch_size, whole), (rest, int(rest > 0))):
@@ -155,7 +166,7 @@ def start_up(overrides: list[str]) -> float:
         ValueError: it ended otherwise; the message is what it said.
     """
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(_FIRST_UPDATE), *overrides, f"hydra.run.dir={folder}"]
+        command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, f"hydra.run.dir={folder}"]
         start = time.perf_counter()
         process = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - start

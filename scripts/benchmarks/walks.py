@@ -51,7 +51,7 @@ def walk(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Ba
         np.ones(count, np.int32),
         np.ones(count, np.int32),
     )
-    batches = []
+    batches: list[Batch] = []
     while True:
         rows = np.flatnonzero((now.buffer_fronts <= lengths) | (now.stack_sizes > 1)).astype(np.int32)
         if not len(rows):

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from parser.classifier.precomputed_scorer import table_scorer
+from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
@@ -21,9 +21,9 @@ def test_its_scores_are_those_of_the_classifier(embeddings, activation):
     sentences = [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(40)]
     slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
     model = random_model(sentences, embeddings, activation, slots)
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     slow = model.scorer()
-    fast = table_scorer(model.classifier, model.table, model.encoder.attributes, encoded)
+    fast = precomputed_scorer(model.classifier, model.table, encoded)
     now = Configurations.initial(encoded.lengths)
     compared = 0
     while len(rows := now.unfinished()):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Encoder, Vocabulary
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
 from parser.data.word_vectors import WordVectors
 from tests.toy import ROOT as REPOSITORY
 from tests.toy import sentence
@@ -84,10 +84,10 @@ def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():
 def test_encoding_keeps_a_place_for_the_root_and_counts_the_unknown():
     first, second = sentence([0, 1]), sentence([0])
     first.forms, second.forms = ["Yes", "no"], ["YES"]
-    encoder = Encoder({"form": Vocabulary(["no"]), "lower": Vocabulary(["yes", "no"])})
-    encoded = encoder.encode([first, second])
+    vocabularies = Vocabularies({"form": Vocabulary(["no"]), "lower": Vocabulary(["yes", "no"])})
+    encoded = vocabularies.encode([first, second])
     assert encoded.offsets.tolist() == [0, 3, 5]
     assert encoded.lengths.tolist() == [2, 1]
     assert encoded.values[0].tolist() == [ROOT, UNKNOWN, N_RESERVED, ROOT, UNKNOWN]
     assert encoded.values[1].tolist() == [ROOT, N_RESERVED, N_RESERVED + 1, ROOT, N_RESERVED]
-    assert encoder.unknown_counts(encoded) == {"form": 2, "lower": 0}
+    assert vocabularies.unknown_counts(encoded) == {"form": 2, "lower": 0}

@@ -12,14 +12,15 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parser.classifier.classifier import Embedding
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
-from parser.data.vocabulary import Encoder, Vocabulary
+from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import file_parsing
 from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
 from parser.decoding.word_cache import Lexicon
-from parser.model import ClassifierShape, Model
+from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
 
@@ -30,9 +31,9 @@ SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b
 @pytest.fixture(scope="module")
 def model() -> Model:
     torch.manual_seed(1)
-    encoder = Encoder({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
+    vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
     shape = ClassifierShape(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
-    made = Model.new(encoder, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
+    made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
     with torch.no_grad():
         for parameter in made.classifier.parameters():
             parameter.normal_()
@@ -40,7 +41,7 @@ def model() -> Model:
 
 
 def nothing(model: Model) -> Parsed:
-    return Parsed(0, 0, 0, dict.fromkeys(model.encoder.attributes, 0))
+    return Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
 
 
 def slowly(model: Model, content: bytes, single_root: bool = True):

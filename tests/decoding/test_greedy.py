@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.classifier import ACTIVATIONS, Embedding
+from parser.classifier.activations import ACTIVATIONS
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
 from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabulary import Encoder, Vocabulary
+from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
-from parser.model import ClassifierShape, Model
+from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.toy import sentence
 
@@ -36,7 +38,7 @@ def sentences():
 def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model:
     torch.manual_seed(1)
     known = sentences[: len(sentences) // 2]  # so that some forms are unknown
-    encoder = Encoder(
+    vocabularies = Vocabularies(
         {
             "form": Vocabulary.of(form for s in known for form in s.forms),
             "upos": Vocabulary.of(tag for s in known for tag in s.upos),
@@ -44,7 +46,7 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
         }
     )
     shape = ClassifierShape(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
-    model = Model.new(encoder, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)
@@ -57,7 +59,7 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
 def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root):
     slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
     model = random_model(sentences, embeddings, activation, slots)
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)
     np.testing.assert_array_equal(found.heads, expected.heads)
@@ -67,7 +69,7 @@ def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root
 @pytest.mark.parametrize("slots", [{"form": ["s0", "b0"]}, {"deprel": ["s0.l1"]}, {"upos": ["b2", "s2"]}])
 def test_features_of_one_kind_alone(sentences, slots):
     model = random_model(sentences, {"form": 5}, slots=slots)
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
     np.testing.assert_array_equal(parse(model, sentences).heads, expected.heads)
 

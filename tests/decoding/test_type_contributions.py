@@ -1,4 +1,4 @@
-"""Rows of types against the sums of the rows of their slots, and that they depend on nothing else."""
+"""Rows of word types against the sums of what their slots contribute, and that they depend on nothing else."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import parser.decoding.type_contributions as type_rows_module
-from parser.classifier.hidden_contributions import TableMaker
+import parser.decoding.type_contributions as module
+from parser.classifier.hidden_contributions import ContributionMaker
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.decoding.type_contributions import TypeRows
+from parser.decoding.type_contributions import TypeContributions
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence
 
@@ -26,13 +26,12 @@ def model():
     return random_model([sentence([0] * 9, rng) for _ in range(20)], {"form": 5, "deprel": 3})
 
 
-def maker_of(model) -> TableMaker:
-    return TableMaker(model.classifier, model.table, model.encoder.attributes)
+def maker_of(model) -> ContributionMaker:
+    return ContributionMaker(model.classifier, model.table)
 
 
-def type_rows(model, **bounds) -> TypeRows:
-    attributes = model.encoder.attributes
-    return TypeRows(maker_of(model), model.table, len(attributes), model.system.n_relations, **bounds)
+def type_rows(model, **bounds) -> TypeContributions:
+    return TypeContributions(maker_of(model), model.table, model.system.n_relations, **bounds)
 
 
 def one_sentence(values: np.ndarray) -> Sentences:
@@ -40,7 +39,7 @@ def one_sentence(values: np.ndarray) -> Sentences:
 
 
 def draw_values(model, seed: int, tokens: int) -> np.ndarray:
-    sizes = [len(vocabulary) for vocabulary in model.encoder.vocabularies.values()]
+    sizes = [len(vocabulary) for vocabulary in model.vocabularies.by_attribute.values()]
     rng = np.random.default_rng(seed)
     return np.stack([rng.integers(0, size, tokens) for size in sizes]).astype(np.int32)
 
@@ -49,12 +48,14 @@ def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
     rows = type_rows(model)
     values = draw_values(model, 1, 50)
     typed = rows(one_sentence(values))
-    tables = maker_of(model).tables(one_sentence(values))
+    contributions = maker_of(model).of_sentences(one_sentence(values))
     for token in range(50):
         expected = np.zeros((len(model.table.programs), len(rows.bias)))
-        for start, (address, attribute) in zip(tables.starts, model.table.columns, strict=True):
+        for start, (address, attribute) in zip(contributions.starts, model.table.columns, strict=True):
             if attribute != NO_NODE:
-                expected[address] += tables.rows[start + tables.values[attribute, token]] - tables.rows[start + ABSENT]
+                expected[address] += (
+                    contributions.rows[start + contributions.values[attribute, token]] - contributions.rows[start + ABSENT]
+                )
         for address, place in enumerate(rows.places):
             if place != NO_NODE:
                 found = typed.rows[rows.first + typed.types[token] * rows.per_type + place]
@@ -64,12 +65,14 @@ def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
 def test_relations_and_the_configuration_without_nodes(model):
     rows = type_rows(model)
     typed = rows(one_sentence(draw_values(model, 1, 1)))
-    tables = maker_of(model).tables(one_sentence(np.full((2, 1), ABSENT, np.int32)))
-    np.testing.assert_allclose(rows.bias, tables.bias + tables.rows[tables.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5)
-    for start, (address, attribute) in zip(tables.starts, model.table.columns, strict=True):
+    contributions = maker_of(model).of_values(np.full((2, 1), ABSENT, np.int32))
+    np.testing.assert_allclose(
+        rows.bias, contributions.bias + contributions.rows[contributions.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
+    )
+    for start, (address, attribute) in zip(contributions.starts, model.table.columns, strict=True):
         if attribute == NO_NODE:
             for relation in range(model.system.n_relations):
-                expected = tables.rows[start + N_RESERVED + relation] - tables.rows[start + ABSENT]
+                expected = contributions.rows[start + N_RESERVED + relation] - contributions.rows[start + ABSENT]
                 np.testing.assert_array_equal(typed.rows[rows.relation_rows[address] + relation], expected)
 
 
@@ -97,7 +100,7 @@ def test_equal_tokens_have_equal_types(model):
     assert len(set(types.tolist())) == len(combinations)
 
 
-def test_who_meets_types_in_the_making_waits_for_their_rows(model, monkeypatch):
+def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monkeypatch):
     asked_to_wait = threading.Event()
 
     class Watched(threading.Event):
@@ -105,10 +108,10 @@ def test_who_meets_types_in_the_making_waits_for_their_rows(model, monkeypatch):
             asked_to_wait.set()
             return super().wait(timeout)
 
-    monkeypatch.setattr(type_rows_module, "Event", Watched)
+    monkeypatch.setattr(module, "Event", Watched)
     values = draw_values(model, 4, 30)
     rows = type_rows(model)
-    make = rows._tables
+    make = rows._maker.of_values
     making = threading.Event()
 
     def make_when_another_waits(new):
@@ -116,7 +119,7 @@ def test_who_meets_types_in_the_making_waits_for_their_rows(model, monkeypatch):
         assert asked_to_wait.wait(timeout=60), "nobody waits"
         return make(new)
 
-    monkeypatch.setattr(rows, "_tables", make_when_another_waits)
+    monkeypatch.setattr(rows._maker, "of_values", make_when_another_waits)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(rows, one_sentence(values))
         assert making.wait(timeout=60)

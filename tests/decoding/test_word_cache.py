@@ -1,4 +1,4 @@
-"""The compiled encoder of bytes against Encoder, on the columns that conllu/stream.py reads; also when it has to forget."""
+"""The compiled lookup of words against Vocabularies, on the columns that conllu/stream.py reads; also when it has to forget."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
-from parser.data.vocabulary import ATTRIBUTES, Encoder, Vocabulary
+from parser.data.vocabulary import ATTRIBUTES, Vocabularies, Vocabulary
 from parser.decoding.file_parsing import Columns
 from parser.decoding.word_cache import Lexicon
 from tests.odd_files import files, line
 
-ENCODER = Encoder({name: Vocabulary(["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES})
+VOCABULARIES = Vocabularies({name: Vocabulary(["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES})
 
 
 def words_of(content: bytes):
@@ -28,35 +28,35 @@ def words_of(content: bytes):
 def assert_encoded(lexicon: Lexicon, content: bytes) -> None:
     found = lexicon.encode(words_of(content))
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
-    expected = ENCODER.encode(sentences)
+    expected = VOCABULARIES.encode(sentences)
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.offsets, expected.offsets)
 
 
 @settings(max_examples=100)
 @given(st.lists(files(), max_size=4), st.sampled_from([{}, {"max_entries": 3}, {"max_bytes": 20}, {"max_entries": -1}]))
-def test_it_encodes_as_the_encoder_does(contents, bounds):
-    lexicon = Lexicon(ENCODER, **bounds)
+def test_it_encodes_as_the_vocabularies_do(contents, bounds):
+    lexicon = Lexicon(VOCABULARIES, **bounds)
     for content in contents:
         assert_encoded(lexicon, content)
 
 
 def test_many_entries():
-    lexicon = Lexicon(ENCODER)
+    lexicon = Lexicon(VOCABULARIES)
     for chunk in range(5):
         forms = [f"{'a' * (i % 3)}{i % (1000 * chunk + 7)}" for i in range(5000)]
         assert_encoded(lexicon, b"".join(line(1, form, "", "a", "a", "_") + b"\n" for form in forms))
 
 
 def test_a_word_is_looked_up_once():
-    class Counting(Encoder):
+    class Counting(Vocabularies):
         seen = 0
 
         def encode(self, sentences):
             Counting.seen += sum(len(sentence.forms) for sentence in sentences)
             return super().encode(sentences)
 
-    lexicon = Lexicon(Counting(ENCODER.vocabularies))
+    lexicon = Lexicon(Counting(VOCABULARIES.by_attribute))
     for _ in range(3):
         lexicon.encode(words_of(b"".join(line(word, "ab"[word % 2]) for word in range(1, 100))))
     assert Counting.seen == 2
@@ -67,4 +67,4 @@ def test_entries_differ_in_any_column_from_form_to_feats(column):
     columns = ["x"] * 5
     first = line(1, *columns)
     columns[column - 1] = "a"
-    assert_encoded(Lexicon(ENCODER), first + b"\n" + line(1, *columns) + b"\n" + first)
+    assert_encoded(Lexicon(VOCABULARIES), first + b"\n" + line(1, *columns) + b"\n" + first)

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-import accurate
-import noisy_tags
+from experiments import accurate, noisy_tags
 from parser.data.treebank import read_treebank
 from tests.toy import ROOT
 
@@ -24,7 +23,14 @@ def run(*arguments: str) -> None:
 
 def test_the_comparison_trains_what_is_missing_and_writes_a_table(tmp_path):
     command = [
-        *("experiments/accurate.py", "languages=[sample]", "seeds=1", "systems=[tiny]", f"+all_systems.tiny=[{TINY}]"),
+        *(
+            "experiments/accurate.py",
+            "languages=[sample]",
+            "seeds=1",
+            "systems=[tiny]",
+            f"+all_systems.tiny=[{TINY}]",
+            "published=null",
+        ),
         *(f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
     ]
     run(*command)
@@ -52,7 +58,7 @@ def test_the_table_has_means_deviations_and_what_was_not_run():
 def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path):
     run(
         *("experiments/accurate.py", "--config-name=unseen", "languages=[sample]", "seeds=1", "systems=[tiny]"),
-        *(f"+all_systems.tiny=[{TINY}]", f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
+        *(f"+all_systems.tiny=[{TINY}]", "published=null", f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
     )
     metrics = json.loads((tmp_path / "runs" / "tiny" / "sample-seed1" / "metrics.json").read_text())
     dev = read_treebank(ROOT / "data" / "sample" / "sample-ud-dev.conllu").sentences
@@ -65,7 +71,7 @@ def test_unknown_systems_are_named(tmp_path):
     command = [sys.executable, "experiments/accurate.py", "languages=[sample]", "systems=[spaCy]", f"results={tmp_path}"]
     done = subprocess.run([*command, f"runs={tmp_path}"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "systems has spaCy; known are accurate" in done.stderr
+    assert "systems has 'spaCy'; known are 'accurate', 'accurate, 5 epochs'" in done.stderr
 
 
 def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch):
@@ -94,7 +100,9 @@ def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch):
 
 def test_the_table_of_noisy_tags():
     rows = [
-        noisy_tags.Row("hu", seed, training, test, str(70 + int(seed) - (test == "predicted")), "80", "95", "90", "")
+        noisy_tags.Row(
+            "hu", "accurate", "2", seed, training, test, str(70 + int(seed) - (test == "predicted")), "80", "95", "90", ""
+        )
         for seed in "12"
         for training in ("gold", "predicted")
         for test in ("gold", "predicted")
@@ -103,15 +111,9 @@ def test_the_table_of_noisy_tags():
     assert "| hu | gold | predicted | 70.50 ± 0.71 | 80.00 ± 0.00 | 95.00 / 90.00 |" in text
 
 
-def test_noisy_tags_are_measured_once():
+def test_noisy_tags_have_a_row_for_each_pair_of_tags():
     training = noisy_tags.Training("hu", "accurate", 5, 1, "data", ())
-    made = [
-        noisy_tags.Row("hu", "1", trained, tested, "70", "80", "95", "90", training.fingerprint())
-        for trained in noisy_tags.TAGS
-        for tested in noisy_tags.TAGS
-    ]
-    rows = {row.key: row for row in made}
-    assert noisy_tags.is_done(training, rows)
-    assert not noisy_tags.is_done(replace(training, seed=2), rows)
-    assert not noisy_tags.is_done(replace(training, overrides=("classifier.hidden=8",)), rows)
-    assert not noisy_tags.is_done(training, {row.key: row for row in made[1:]})
+    keys = noisy_tags.keys_of(training, folds=2)
+    assert len(set(keys)) == 4
+    assert set(keys).isdisjoint(noisy_tags.keys_of(training, folds=3))
+    assert set(keys).isdisjoint(noisy_tags.keys_of(replace(training, seed=2), folds=2))

@@ -8,8 +8,8 @@ import sys
 import pytest
 from omegaconf import OmegaConf
 
-from cells import Training
-from choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
+from experiments.cells import Training
+from experiments.choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
 from parser.training.settings_check import check
 from tests.toy import CONFIGS, ROOT
 
@@ -63,10 +63,14 @@ def test_differences_are_paired_by_treebank_and_seed():
     las = {("", "a", 1): 50, ("", "a", 2): 52, ("x=1", "a", 1): 51, ("x=1", "a", 2): 54, ("", "b", 1): 60, ("", "b", 2): 60}
     las |= {("x=1", "b", 1): 60, ("x=1", "b", 2): 61}
     rows = [Row("r", treebank, str(seed), s, str(score), "0", "0", "c") for (s, treebank, seed), score in las.items()]
-    wanted = Choices(languages=["a", "b"], seeds=2, recipe="r")
-    text = _report({row.key: row for row in rows}, wanted, {"q": Study("Why?", {"as it is": [], "x": ["x=1"]})})
-    assert "| as it is | 51.00 ± 1.41 | 60.00 ± 0.00 |  |" in text
-    assert "| x | 52.50 ± 2.12 | 60.50 ± 0.71 | +1.00 ± 0.41 |" in text
+    study = Study("Why?", {"as it is": [], "x": ["x=1"], "y": ["y=1"]})
+    wanted = Choices(languages=["b", "a"], seeds=1, recipe="r", all_studies={"q": study})
+    text = _report({row.key: row for row in rows}, wanted)  # all that there are rows of, whatever was asked for
+    assert "| as it is | 60.00 ± 0.00 | 51.00 ± 1.41 |  |" in text
+    assert "| x | 60.50 ± 0.71 | 52.50 ± 2.12 | +1.00 ± 0.41 |" in text
+    assert "| y | not run | not run | not run |" in text
+    del rows[-1]
+    assert "| x | 60.00 (1 seed) | 52.50 ± 2.12 | +1.00 ± 0.58 |" in _report({row.key: row for row in rows}, wanted)
 
 
 def test_variants_that_share_a_first_pass_are_trained_together():
@@ -89,7 +93,12 @@ def test_the_command(tmp_path):
     variants = f"{{one:[{TINY}],any number:['single_root=false',{TINY}]}}"
     command = [
         *(sys.executable, "experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
-        *(f"results={tmp_path}/results", f"runs={tmp_path}/runs", f"all_studies.single_root.variants={variants}"),
+        *(
+            f"results={tmp_path}/results",
+            f"runs={tmp_path}/runs",
+            "published=null",
+            f"all_studies.single_root.variants={variants}",
+        ),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -101,4 +110,4 @@ def test_unknown_studies_are_named(tmp_path):
     command = [sys.executable, "experiments/choices.py", "studies=[beams]", f"results={tmp_path}", f"runs={tmp_path}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "studies has beams; known are vectors, projectivization" in done.stderr
+    assert "studies has 'beams'; known are 'vectors', 'projectivization'" in done.stderr

@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pytest
 
-import curves
-from cells import run_folder
-from figures import read_csv
+from experiments import curves
+from experiments.cells import run_folder
+from experiments.command import settings_of
+from experiments.figures import read_csv
 from parser.training.passes import train
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
@@ -51,7 +52,7 @@ def runs(tmp_path_factory):
 
 def test_curves_end_where_the_runs_ended(runs, tmp_path):
     folder, metrics = runs
-    curves.main(curves.Settings(treebanks=["toy"], seeds=2, runs=str(folder), output=str(tmp_path)))
+    curves.main(settings_of(curves.Curves, "curves", ["treebanks=[toy]", "seeds=2", f"runs={folder}", f"output={tmp_path}"]))
     rows = read_csv(tmp_path / "paper.csv")
     assert (tmp_path / "paper.svg").exists()
     for column in range(1, 6):
@@ -65,4 +66,6 @@ def test_curves_end_where_the_runs_ended(runs, tmp_path):
 def test_a_missing_run_is_named(runs, tmp_path):
     folder, _ = runs
     with pytest.raises(ValueError, match=r"toy-column1-seed3.*table7.py"):
-        curves.main(curves.Settings(treebanks=["toy"], seeds=3, runs=str(folder), output=str(tmp_path)))
+        curves.main(
+            settings_of(curves.Curves, "curves", ["treebanks=[toy]", "seeds=3", f"runs={folder}", f"output={tmp_path}"])
+        )

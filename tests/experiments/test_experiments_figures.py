@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import figure8
-import figure9
-import figure10
 import oracles
-import table6
-import treebanks
-from figures import read_csv
-from measuring import FROM_NOTHING, NOT_TIMED, Batch, walk
+from experiments import figure8, figure9, figure10, table6, treebanks
+from experiments.command import settings_of
+from experiments.figures import read_csv
 from oracles import Trees
+from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
+from scripts.benchmarks.walks import Batch, walk
 from tests import brute_force
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
 from tests.toy import ROOT, sentence, write_conllu
@@ -64,9 +62,8 @@ def test_the_commands(folder, tmp_path, name, more, files):
 
 def test_pictures_are_the_same_twice(folder, tmp_path):
     for time in "ab":
-        settings = figure8.Settings(["hu"], min_trees=1, output=str(tmp_path / time))
-        settings.paths.treebanks = str(folder)
-        figure8.main(settings)
+        overrides = ["treebanks=[hu]", "min_trees=1", f"output={tmp_path / time}", f"paths.treebanks={folder}"]
+        figure8.main(settings_of(figure8.Figure8, "figure8", overrides))
     for file in ("results.csv", "figure8.svg"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
@@ -75,7 +72,7 @@ def test_pictures_are_the_same_twice(folder, tmp_path):
     ("arguments", "message"),
     [
         (["seed"], "'seed' is not KEY=VALUE"),
-        (["colour=red"], "the keys: treebanks"),
+        (["colour=red"], "--help shows the keys"),
         (["treebanks=[hu]", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged"),
         (["treebanks=[xx]"], "known: cu, da"),
     ],

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import growth
-from figures import read_csv
-from parser.classifier.classifier import Embedding
+from experiments import growth
+from experiments.command import settings_of
+from experiments.figures import read_csv
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
 from parser.conllu.stream import read_raw_sentences
-from parser.data.vocabulary import Encoder, Vocabulary
-from parser.model import ClassifierShape, Model
+from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 
@@ -37,19 +39,12 @@ def test_sentences_of_a_length_have_the_words_of_the_file_in_their_order(test_pa
 
 
 def test_the_command(test_part, tmp_path):
-    encoder = Encoder({"form": Vocabulary(["w1", "w2"])})
+    vocabularies = Vocabularies({"form": Vocabulary(["w1", "w2"])})
     shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
-    Model.new(encoder, Vocabulary(["root", "obj"]), slots_of({"form": ["s0", "b0"]}), shape).save(tmp_path / "model")
-    settings = growth.Settings(
-        str(tmp_path / "model"),
-        lengths=[5, 20],
-        length_words=50,
-        sizes=[100],
-        threads=[1, 2],
-        repeats=1,
-        output=str(tmp_path / "out"),
-    )
-    settings.paths.treebanks = str(tmp_path)
+    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of({"form": ["s0", "b0"]}), shape).save(tmp_path / "model")
+    overrides = ["lengths=[5,20]", "length_words=50", "sizes=[100]", "threads=[1,2]", "repeats=1", f"output={tmp_path}/out"]
+    where = [f"model={tmp_path}/model", f"paths.treebanks={tmp_path}"]
+    settings = settings_of(growth.Growth, "growth", [*overrides, *where])
     growth.main(settings)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"results.csv", "growth.svg", "table.md"}
     rows = read_csv(tmp_path / "out" / "results.csv")

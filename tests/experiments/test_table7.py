@@ -1,75 +1,162 @@
-"""Experiments on Table 7: a whole run of the command, going on with it, and the arithmetic of the claims."""
+"""Experiments on Table 7: a whole run of the command, what it takes and what it keeps, and the arithmetic of the claims."""
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 
-from cells import Row, Training
-from claims import Difference, difference
-from rows import read_rows, write_rows
+from experiments import table7
+from experiments.cells import Row
+from experiments.claims import CLAIMS, SECOND_PASS, Claim, Difference, claims_from, counted, difference
+from experiments.command import settings_of
+from experiments.counts import Counts, read_counts, write_counts
+from experiments.rows import read_rows
+from experiments.table7_page import COLUMNS
 from tests.toy import ROOT
 
-TINY = "overrides=['first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.dimensions=8']"
+TINY = "overrides=[first_pass.epochs=1,second_pass.epochs=1,classifier.hidden=8,vectors.dimensions=8]"
+PUBLISHED = ROOT / "experiments" / "table7"
 
 
-def table7(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "experiments/table7.py", f"results={folder}/results", f"runs={folder}/runs", TINY, *arguments]
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """A folder that the command has trained columns 1 and 3 in, as people type it, started in another folder."""
+    folder = tmp_path_factory.mktemp("table7")
+    (folder / "data").symlink_to(ROOT / "data")
+    arguments = ["languages=[sample,hu]", "seeds=1", "columns=[3]", TINY]
+    done = subprocess.run(
+        [sys.executable, ROOT / "experiments" / "table7.py", *arguments], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "0 cells are published rows, 1 to train\n1 more to train" in done.stdout
+    assert "hu_szeged-ud-train.conllu is not there" in done.stderr
+    assert done.stdout.endswith((folder / "runs" / "table7" / "paper.md").read_text())
+    return folder
 
 
-def test_the_command_fills_cells_once_and_writes_table_and_claims(tmp_path):
-    arguments = ("languages=[sample,hu]", "seeds=1", "columns=[1,3]", f"paths.treebanks={tmp_path}/nowhere")
-    text = table7(tmp_path, *arguments)
-    path = tmp_path / "results" / "results.csv"
-    with path.open(newline="") as file:
-        lines = list(csv.DictReader(file))
-    assert [(line["treebank"], line["column"], line["seed"]) for line in lines] == [("sample", "1", "1"), ("sample", "3", "1")]
-    assert lines[1]["las_first_pass"] == lines[0]["las"]  # column 3 starts from the first pass of column 1
-    assert "| hu | 1 | 52.70 / 65.72 | train part not available" in text
-    assert "| sample | 2 |  | not run" in text
-    assert text.endswith((tmp_path / "results" / "paper.md").read_text() + "\n")
-
-    marked = read_rows(path, Row)
-    key = ("sample", "paper", "3", "1")
-    marked[key] = Row(**{**vars(marked[key]), "las": "12.3456"})
-    write_rows(path, Row, marked)
-    table7(tmp_path, *arguments)
-    assert read_rows(path, Row)[key].las == "12.3456"  # a finished cell was not run again
+@pytest.fixture
+def in_folder(trained, tmp_path, monkeypatch) -> Path:
+    """A copy of that folder, as the current one."""
+    shutil.copytree(trained / "runs" / "table7", tmp_path / "runs" / "table7", ignore=shutil.ignore_patterns("paper"))
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_rows_of_other_settings_are_stale():
-    cell = Training("sample", "paper", 2, 1, "data", ())
-    other = Training("sample", "paper", 2, 1, "data", ("optimizer.learning_rate=0.5",))
-    row = Row(*cell.key, "0", "0", "0", "0", "0", cell.fingerprint(), "")
-    rows = {row.key: row}
-    assert cell.made(rows.get(cell.key))
-    assert not other.made(rows.get(other.key))
-    assert not cell.made(None)
-    elsewhere = Training("sample", "paper", 2, 7, "elsewhere", ())
-    assert elsewhere.fingerprint() == cell.fingerprint()
+def ask(*overrides: str) -> None:
+    table7.main(settings_of(table7.Table7, "table7", ["languages=[sample]", "seeds=1", *overrides]))
 
 
-def test_settings_that_came_later_change_no_fingerprint_where_they_are_neutral():
-    column_3 = Training("hu", "paper", 3, 1, "data", ())
-    plain = OmegaConf.to_container(column_3.settings(), resolve=True)
-    for key in ("seed", "paths", "treebank", "resume", "table7", "ties", "vocabulary_from"):
-        del plain[key]
-    assert column_3.fingerprint() == hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:8]
-    for setting in ("ties=nearest_ancestor", "vocabulary_from=first_pass"):
-        assert Training("hu", "paper", 3, 1, "data", (setting,)).fingerprint() != column_3.fingerprint()
+def test_a_users_rows_and_counts_go_under_runs(in_folder):
+    rows = read_rows(in_folder / "runs" / "table7" / "results.csv", Row)
+    assert list(rows) == [("sample", "paper", "1", "1"), ("sample", "paper", "3", "1")]
+    first, third = rows.values()
+    assert third.las_first_pass == first.las  # column 3 starts from the first pass of column 1
+    counts = read_counts(in_folder / "runs" / "table7" / "paper_counts.csv")
+    assert list(counts) == [("sample", 1, 1), ("sample", 3, 1)]
+    for row, of_row in zip(rows.values(), counts.values(), strict=True):
+        assert of_row.config == row.config
+        assert 100 * of_row.las.sum() / of_row.words.sum() == pytest.approx(float(row.las), abs=1e-4)
+        assert 100 * of_row.uas.sum() / of_row.words.sum() == pytest.approx(float(row.uas), abs=1e-4)
 
 
-def counts_of(las: list[int], words: list[int]) -> dict[str, np.ndarray]:
-    return {"words": np.array(words), "las": np.array(las), "uas": np.array(las)}
+def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and_the_papers(in_folder, capsys, monkeypatch):
+    monkeypatch.setattr(table7, "run_jobs", lambda jobs, workers: iter([]) if not jobs else pytest.fail("it trains"))
+    ask("columns=[1,3]", TINY)
+    text = capsys.readouterr().out
+    assert "0 cells are published rows, 2 are rows of your own (under runs/table7), 0 to train" in text
+    row = read_rows(in_folder / "runs" / "table7" / "results.csv", Row)["sample", "paper", "3", "1"]
+    assert f"| sample | 3 |  | none |  | {float(row.las):.2f} / {float(row.uas):.2f} | 1 |  |" in text
+    # The cells that were not asked for, as published.
+    assert re.search(r"\| hu \| 5 \| 57.62 / 70.30 \| 61.61 ± 0.24 / 75.37 ± 0.28 \| 5 \| none \|  \|  \|", text)
+    assert "| hu, el, cu, got together, published | +0.90 [+0.47, +1.35], holds |" in text
+    assert re.search(r"\| sample, yours \| \S+ \[\S+ \S+, (open|holds|the opposite holds) \| no counts \|", text)
+
+
+def test_fresh_takes_no_row(in_folder, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr(table7, "run_jobs", lambda jobs, workers: iter(asked.extend(job.label for job in jobs) or []))
+    ask("columns=[1,3]", TINY, "fresh=true")
+    assert asked == ["sample column 1, 3 seed 1"]
+    assert "fresh=true: no row is taken, 2 to train" in capsys.readouterr().out
+
+
+def test_published_rows_count(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(table7, "has_parts", lambda *_: True)
+    ask("languages=[hu,got]", "seeds=2", "columns=[1,2,3,4,5]", f"results={tmp_path}")
+    assert "20 cells are published rows, 0 to train; fresh=true trains them all again" in capsys.readouterr().out
+
+
+@pytest.fixture
+def published(tmp_path) -> Path:
+    """A copy of what is published."""
+    return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
+
+
+def test_publishing_less_drops_no_row_no_cell_and_no_claim(published, tmp_path, monkeypatch):
+    monkeypatch.setattr(table7, "has_parts", lambda *_: True)
+    before = {path.name: path.read_text() for path in published.iterdir()}
+    ask("languages=[hu]", "columns=[2]", "publish=true", f"published={published}", f"results={tmp_path}/results")
+    after = {path.name: path.read_text() for path in published.iterdir()}
+    assert before == after
+
+
+def test_publishing_copies_rows_and_counts_and_tests_the_claims_on_them(in_folder, published, monkeypatch):
+    own = in_folder / "runs" / "table7"
+    rows = read_rows(own / "results.csv", Row)
+    configs = {int(row.column): row.config for row in rows.values()}
+    monkeypatch.setattr(table7.Training, "fingerprint", lambda training: configs.get(training.column))  # as if the recipe's
+    counts = read_counts(own / "paper_counts.csv")
+    ask("columns=[1,3]", "publish=true", f"published={published}")
+    assert set(read_rows(published / "results.csv", Row)) == {*read_rows(PUBLISHED / "results.csv", Row), *rows}
+    assert list(read_counts(published / "paper_counts.csv")) == list(counts)
+    page = (published / "paper.md").read_text()
+    found = difference(read_counts(published / "paper_counts.csv"), ["sample"], 3, 1)
+    assert f"| sample | {found}, {found.verdict} | no counts |" in page
+    assert "| hu, el, cu, got together | +0.90 [+0.47, +1.35], holds |" in page
+
+
+def test_committed_counts_are_those_of_the_committed_rows_and_claims():
+    """Whoever has the counts can compute every interval on the page."""
+    rows, claims = read_rows(PUBLISHED / "results.csv", Row), read_rows(PUBLISHED / "claims.csv", Claim)
+    for recipe in {row.recipe for row in rows.values()}:
+        path = PUBLISHED / f"{recipe}_counts.csv"
+        counts = read_counts(path)
+        assert len(counted(counts, rows, recipe)) == len(counts)
+        assert not path.exists() or path.stat().st_size < 1.5e6
+        for (treebank, column, seed), of_one in counts.items():
+            row = rows[treebank, recipe, str(column), str(seed)]
+            assert 100 * of_one.las.sum() / of_one.words.sum() == pytest.approx(float(row.las), abs=1e-4)
+        order = ["hu", "el", "cu", "got", "da", "eu", "de"]
+        again = claims_from(counts, recipe, order, claims)
+        assert {key: again[key] for key in claims if key[0] == recipe} == {k: c for k, c in claims.items() if k[0] == recipe}
+
+
+def test_counts_are_read_as_they_were_written(tmp_path):
+    counts = {("a", 1, 1): counts_of([1, 2], [4, 5]), ("a", 2, 1): counts_of([0, 5], [4, 5])}
+    write_counts(tmp_path / "counts.csv", counts)
+    again = read_counts(tmp_path / "counts.csv")
+    assert {k: vars(c) | {"las": c.las.tolist()} for k, c in again.items()}.keys() == counts.keys()
+    for key, of_one in counts.items():
+        assert [again[key].words.tolist(), again[key].las.tolist()] == [of_one.words.tolist(), of_one.las.tolist()]
+        assert again[key].config == of_one.config
+    with pytest.raises(ValueError, match=r"column 3, seed 1"):
+        write_counts(tmp_path / "counts.csv", counts | {("a", 3, 1): counts_of([1], [4])})
+
+
+def test_columns_of_a_family_share_a_first_pass():
+    assert sorted(column for columns in table7.FAMILIES for column in columns) == list(COLUMNS)
+    assert {column for pair in (*CLAIMS, *SECOND_PASS) for column in pair} <= set(COLUMNS)
+
+
+def counts_of(las: list[int], words: list[int]) -> Counts:
+    return Counts("settings", np.array(words), np.array(las), np.array(las))
 
 
 def test_differences_are_paired_by_seed_and_averaged_over_treebanks():

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import oracles
-from benchmarks.explorations import explorations, in_lockstep
-from benchmarks.oracles import differing, growth
-from benchmarks.walks import aligned_at, random_trees, walk
 from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.training.passes import train
 from parser.transitions.decisions import best
+from scripts.benchmarks.explorations import explorations, in_lockstep
+from scripts.benchmarks.oracles import differing, growth
+from scripts.benchmarks.walks import aligned_at, random_trees, walk
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -77,7 +77,7 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
     model, sentences = Model.load(folder), read_treebank(path).sentences
     found = explorations(model, sentences)
     for number in (0, 5):
-        encoded = model.encoder.encode([sentences[number]])
+        encoded = model.vocabularies.encode([sentences[number]])
         scorer = model.scorer(encoded)
         now, row = model.system.initial(encoded.lengths), np.array([0])
         for stack, front in found[number]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
-from benchmarks import parsing
-from benchmarks.parsing import Time
-from parser.classifier.classifier import Embedding
-from parser.data.vocabulary import Encoder, Vocabulary
-from parser.model import ClassifierShape, Model
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
+from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.model import Model
 from parser.transitions.features import slots_of
+from scripts.benchmarks import parsing
+from scripts.benchmarks.parsing import Time
 from tests.toy import sentence, write_conllu
 
 
@@ -20,15 +20,15 @@ from tests.toy import sentence, write_conllu
 def model_and_file(tmp_path):
     rng = random.Random(0)
     sentences = [sentence([0, 1, 2], rng) for _ in range(5)]
-    encoder = Encoder({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
+    vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     slots = slots_of({"form": ["s0", "b0"], "deprel": ["s0.l1"]})
     shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
-    Model.new(encoder, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
-    return str(tmp_path / "model"), str(write_conllu(tmp_path / "toy.conllu", sentences))
+    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
+    return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
 
-def test_it_counts_words_and_rates_every_job(model_and_file, capsys):
-    result = parsing.run([*model_and_file, "--times", "3", "--repeat", "2", "--threads", "2"])
+def test_it_counts_words_and_rates_every_job(model_and_file):
+    result = parsing.run(*model_and_file, times=3, repeat=2, threads=2)
     assert result["words"] == 30
     jobs = {f"{job}, {threads}" for job in ("decoding", "end to end") for threads in ("1 thread", "2 threads")}
     assert set(result["words_per_second"]) == set(result["words_per_cpu_second"]) == jobs
@@ -36,7 +36,9 @@ def test_it_counts_words_and_rates_every_job(model_and_file, capsys):
     assert set(result["ratios"]) == {"decoding, 2 threads over 1", "end to end, 2 threads over 1"}
     assert result["same_output_for_any_threads"]
     assert result["start_up_seconds"] > 0
-    assert "words/s" in capsys.readouterr().err
+    assert "words/s" in parsing.as_table(result)
+    assert parsing.quantities(result)["decoding, 1 thread"] == (result["words_per_second"]["decoding, 1 thread"], "words/s")
+    assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
 
 
 def test_ratios_are_those_of_rounds():
@@ -55,10 +57,10 @@ def test_ratios_are_those_of_rounds():
 def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     pytest.importorskip("ufal.udpipe")
     model, file = model_and_file
-    result = parsing.run([model, file, "--times", "1", "--udpipe-train", file, "--udpipe-iterations", "1"])
+    result = parsing.run(model, file, times=1, udpipe_train=file, udpipe_iterations=1)
     assert result["words_per_second"][parsing.UDPIPE] > 0
-    parse = parsing._trained(Path(file), 1).parse
-    text = Path(file).read_text()
+    parse = parsing._trained(file, 1).parse
+    text = file.read_text()
     assert [row.split("\t")[:6] for row in parse(text).splitlines() if row[:1].isdigit()] == [
         row.split("\t")[:6] for row in text.splitlines() if row
     ]
@@ -66,6 +68,6 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
 
 def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
     with pytest.raises(ValueError, match=r"UDPipe"):
-        parsing.run([*model_and_file, "--udpipe", str(tmp_path / "nowhere.udpipe")])
+        parsing.run(*model_and_file, udpipe=str(tmp_path / "nowhere.udpipe"))
     with pytest.raises(ValueError, match=r"UDPipe"):
-        parsing.run([*model_and_file, "--udpipe-train", str(tmp_path / "nowhere.conllu")])
+        parsing.run(*model_and_file, udpipe_train=tmp_path / "nowhere.conllu")

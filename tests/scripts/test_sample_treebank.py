@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from udtools import Validator
 
+from data.sample_grammar import tree
+from data.sample_grammar.draw import Draw
+from data.sample_grammar.treebank import LONGEST, PARTS, SHORTEST, file_name, make_parts
 from oracles.trees import Trees
-from scripts.sample_treebank import tree
-from scripts.sample_treebank.draw import Draw
-from scripts.sample_treebank.treebank import LONGEST, PARTS, SHORTEST, file_name, make_parts
+from scripts import make_sample_treebank
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "sample"
 
@@ -40,6 +41,19 @@ def made() -> dict[str, str]:
 @pytest.mark.parametrize("part", PARTS)
 def test_the_committed_files_are_what_the_grammar_writes(made: dict[str, str], part: str) -> None:
     assert made[part] == read(part), "data/sample is stale: run scripts/make_sample_treebank.py and commit what it writes"
+
+
+def test_the_command_writes_them_where_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        make_sample_treebank.main(["--help"])
+    assert list(tmp_path.iterdir()) == []
+    make_sample_treebank.main(["there"])
+    assert {path.name: path.read_bytes().decode() for path in (tmp_path / "there").iterdir()} == {
+        file_name(part): made[part] for part in PARTS
+    }
 
 
 def test_another_seed_writes_other_sentences(made: dict[str, str]) -> None:

@@ -43,8 +43,8 @@ def test_the_first_pass_alone_is_as_a_treebank_without_the_other_sentences(tmp_p
     assert [s.forms for s in found.known] == [s.forms for s in projective]
     assert found.relations.symbols == expected.relations.symbols
     assert "dislocated" not in found.relations
-    assert {name: v.symbols for name, v in found.encoder.vocabularies.items()} == {
-        name: v.symbols for name, v in expected.encoder.vocabularies.items()
+    assert {name: v.symbols for name, v in found.vocabularies.by_attribute.items()} == {
+        name: v.symbols for name, v in expected.vocabularies.by_attribute.items()
     }
     assert found.vectors is not None
     assert expected.vectors is not None
@@ -57,7 +57,7 @@ def test_the_first_pass_alone_is_as_a_treebank_without_the_other_sentences(tmp_p
 def test_otherwise_all_sentences_are_known(tmp_path, sentences, overrides):
     found = corpus(write_conllu(tmp_path / "whole.conllu", sentences), *overrides)
     assert len(found.known) == len(sentences)
-    assert {"dislocated", "elsewhere"} <= {*found.relations.symbols, *found.encoder.vocabularies["form"].symbols}
+    assert {"dislocated", "elsewhere"} <= {*found.relations.symbols, *found.vocabularies.by_attribute["form"].symbols}
 
 
 def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, sentences):

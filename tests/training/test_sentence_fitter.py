@@ -1,4 +1,4 @@
-"""Fitting a classifier with its encoder, batch by batch, and whole runs with model=bilstm."""
+"""Fitting a classifier with a contextual token representation, and whole runs with model=bilstm."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
-from torch import nn
 
 import oracles
-from parser.classifier.classifier import Classifier
-from parser.classifier.context import CONTEXT, places_of
 from parser.data.parses import NO_NODE
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 from parser.settings import OptimizerSettings, SettingsError
@@ -24,7 +22,8 @@ from parser.training.loss import set_loss
 from parser.training.passes import train
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check
-from tests.classifier.test_context import random_model
+from parser.transitions.features import TOKEN
+from tests.classifier.test_bilstm import random_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -46,9 +45,9 @@ def training_data():
     rng = random.Random(3)
     trees = [random_projective_tree(rng, rng.randint(1, 9)) for _ in range(25)]
     sentences = [sentence(heads, rng) for heads in trees]
-    model = random_model(sentences)
+    model = random_model(sentences, deprel=3, dropping=False)
     gold = oracles.Trees.from_heads(trees)
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     relations = np.full(len(gold.heads), NO_NODE, np.int32)
     relations[gold.heads >= 0] = [rng.randrange(4) for _ in range(int((gold.heads >= 0).sum()))]
     data = TrainingSentences(encoded, gold, relations)
@@ -57,7 +56,7 @@ def training_data():
 
 def fitter_of(model, encoded, batch_size: int, learning_rate: float = 0.0) -> SentenceFitter:
     wanted = OptimizerSettings("adam", learning_rate, "constant", "pass", 0.0, 0.0, batch_size)
-    return SentenceFitter(model.classifier, model.slots, encoded, wanted, 5.0, Span(0, 1), None)
+    return SentenceFitter(model.classifier, encoded, wanted, Span(0, 1), 5.0)
 
 
 @pytest.mark.parametrize("batch_size", [1, 40, 10_000])
@@ -65,40 +64,34 @@ def test_a_batch_holds_whole_sentences_and_an_epoch_every_example_once(training_
     model, encoded, examples = training_data
     batches = list(fitter_of(model, encoded, batch_size)._batches(examples, torch.Generator().manual_seed(1)))
     assert sorted(np.concatenate([batch.examples for batch in batches])) == list(range(len(examples)))
-    assert sorted(np.concatenate([batch.places for batch in batches])) == list(range(encoded.offsets[-1]))
-    context = [i for i, slot in enumerate(model.slots) if slot.attribute == CONTEXT]
+    assert sorted(np.concatenate([batch.sentences for batch in batches])) == list(range(len(encoded)))
+    columns = model.classifier.embedded_columns[TOKEN]
     for batch in batches:
-        read = examples.features[batch.examples][:, context]
-        assert set(read[read >= 3] - 3) <= set(batch.places)
-        assert batch.lengths.sum() == len(batch.places)
+        read = examples.features[batch.examples][:, columns]
+        assert set(read[read >= N_RESERVED] - N_RESERVED) <= set(encoded.places(batch.sentences))
 
 
-def test_the_loss_of_batches_is_that_of_the_plain_classifier_over_all_sentences(training_data, monkeypatch):
-    """Without dropout, and with a learning rate of zero, so that nothing changes on the way."""
+def test_the_loss_of_batches_is_that_of_the_classifier_over_all_sentences(training_data):
+    """With a learning rate of zero, so that nothing changes on the way."""
     model, encoded, examples = training_data
-    monkeypatch.setattr(model.classifier, "train", lambda mode=True: model.classifier)
-    nn.Module.train(model.classifier, False)
-    with torch.no_grad():
-        scores = Classifier.forward(model.reader(encoded), torch.from_numpy(examples.features))
+    scores = torch.from_numpy(model.scorer(encoded)(examples.features))
     expected = float(set_loss(scores, torch.from_numpy(examples.targets).long()))
     for batch_size in (40, 10_000):
         found = fitter_of(model, encoded, batch_size).fit_epoch(examples, 0, torch.Generator().manual_seed(1))
         assert found == pytest.approx(expected, rel=1e-4)
 
 
-def test_gradients_are_those_of_the_plain_classifier(training_data, monkeypatch):
+def test_gradients_are_those_of_the_classifier_over_all_sentences(training_data):
     model, encoded, examples = training_data
-    monkeypatch.setattr(model.classifier, "train", lambda mode=True: model.classifier)
-    nn.Module.train(model.classifier, False)
     fitter = fitter_of(model, encoded, 10_000)
     model.classifier.zero_grad()
     (batch,) = fitter._batches(examples, torch.Generator().manual_seed(1))
     fitter._loss(batch, examples).backward()
     found = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
     model.classifier.zero_grad()
-    everything = places_of(encoded, np.arange(len(encoded)))
-    vectors = model.classifier.words(torch.from_numpy(encoded.values[:-1, everything].T.copy()), encoded.lengths + 1)
-    scores = Classifier.forward(model.classifier.with_context(vectors), torch.from_numpy(examples.features))
+    tokens = model.classifier.tokens
+    vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(encoded.values.T.copy()), encoded.lengths + 1))
+    scores = model.classifier(torch.from_numpy(examples.features), vectors)
     set_loss(scores, torch.from_numpy(examples.targets).long()).backward()
     for name, parameter in model.classifier.named_parameters():
         torch.testing.assert_close(found[name], parameter.grad, rtol=1e-3, atol=1e-5)
@@ -141,7 +134,7 @@ def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
 
 
 @pytest.mark.parametrize("epochs_until_death", [1, 3])
-def test_a_killed_run_goes_on_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death):
+def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death):
     train(run(treebank), tmp_path / "whole")
     saved = 0
     save = checkpoint.save
@@ -171,17 +164,17 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
     with treebank.open("rb") as source, (tmp_path / "parsed").open("wb") as target:
         parsed = parse_file(model, source, target)
     assert parsed.sentences == 20
-    assert "context" not in parsed.unknown
+    assert set(parsed.unknown) == set(model.vocabularies.attributes)
 
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["encoder.slots.context=[s1]"], "lacks s0"),
-        (["+encoder.slots.upos=[s0]"], "context or deprel alone"),
+        (["encoder.slots.token=[]"], "no slot would read"),
+        (["+encoder.slots.upos=[s0]"], "token or deprel alone"),
         (["encoder.layers=0"], "at least 1"),
         (["encoder.dropout=1"], "out of range; a share"),
-        (["encoder.longest_gradient=0"], "above 0"),
+        (["encoder.max_grad_norm=0"], "above 0"),
         (["classifier.slot_dropout=0.1"], "encoder.attribute_dropout"),
         (["encoder=null"], "model=bilstm needs encoder"),
         (

@@ -20,7 +20,7 @@ from parser.training.settings_check import check
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
 
-SYSTEMS = ["arc_hybrid", "attardi", "swap"]
+SYSTEMS = ["arc_hybrid", "attardi", "swap", "lr_spine"]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_it_trains_and_parses(system, treebank, tmp_path):
     assert all(tree.count(0) == 1 for tree in heads)
     trees = Trees.from_heads(heads)  # refuses cycles
     assert trees.projective.all() or not model.system.projective
-    encoded = model.encoder.encode(sentences)
+    encoded = model.vocabularies.encode(sentences)
     slow = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
     np.testing.assert_array_equal(parses.heads, slow.heads)
     np.testing.assert_array_equal(parses.relations, slow.relations)

@@ -1,4 +1,8 @@
-"""Loss and gradients of the classifier on a CPU: gradients.py with its small operations compiled into a few loops."""
+"""Loss and gradients of a classifier with a static token representation, on a CPU: explicit formulas in compiled loops.
+
+Autograd gives the same numbers (the tests compare them), but spends as much time on its bookkeeping as on the matrix products:
+the network is small.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.classifier.classifier import Classifier, SetValues
+from parser.classifier.classifier import Classifier
+from parser.classifier.embeddings import SetSums
 from parser.classifier.matrix_products import product
 from parser.training.compiled import kernels
-from parser.training.compiled.dropout import dropout_mask
+from parser.training.loss import Groups
 
 
 @dataclass
@@ -90,7 +95,7 @@ class _SetTable(_Table):
         columns, first, gradient: as of a _Table.
     """
 
-    def __init__(self, matrix: np.ndarray, sets: SetValues, columns: list[int], first: int, gradient: Gradient | None) -> None:
+    def __init__(self, matrix: np.ndarray, sets: SetSums, columns: list[int], first: int, gradient: Gradient | None) -> None:
         sums = np.empty((sets.n_values, matrix.shape[1]), np.float32)
         super().__init__(sums, columns, [0] * len(columns), first, matrix.shape[1], gradient)
         self._vectors = matrix
@@ -135,11 +140,11 @@ class CompiledGradients:
         self._embedded: list[_Table] = []
         self._width = 0
         for attribute, columns in classifier.embedded_columns.items():
-            name = f"vectors.{attribute}"
+            name = f"tokens.embeddings.vectors.{attribute}"
             matrix, gradient = matrix_of(parameters[name]), self.gradients.get(name)
             size = matrix.shape[1]
-            if attribute in classifier.set_values:
-                sets = cast(SetValues, classifier.set_values[attribute])
+            if attribute in classifier.tokens.embeddings.set_sums:
+                sets = cast(SetSums, classifier.tokens.embeddings.set_sums[attribute])
                 self._embedded.append(_SetTable(matrix, sets, columns, self._width, gradient))
             else:
                 self._embedded.append(_Table(matrix, columns, [0] * len(columns), self._width, size, gradient))
@@ -152,20 +157,19 @@ class CompiledGradients:
         self._inputs = torch.empty(batch, self._width)
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(self, features: Tensor, targets: Tensor) -> float:
-        """The loss of a batch, as set_loss(classifier(features), targets); its gradients go to ``gradients``.
-
-        Dropout is in force.
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> float:
+        """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
 
         Args:
-            features: int32[batch, slots].
-            targets: int64[batch, targets].
+            features: int32[rows, slots].
+            targets: int64[rows, targets].
+            groups: which rows are one example; None: each is one.
         """
         values = features.numpy()
         if len(values) > len(self._inputs):
             self._make_room(len(values))
         inputs, ones = self._inputs[: len(values)], self._ones[: len(values)]
-        kept_inputs, kept_slots, kept = self._dropout_masks(inputs)
+        kept_inputs, kept_slots, kept = self._classifier.dropout_masks(inputs)
         scale = ones if kept_slots is None else kept_slots.numpy()
         if self._weights is None:
             total = self._bias.repeat(len(values), 1)
@@ -177,10 +181,7 @@ class CompiledGradients:
         self._one_hot.add(values, total.numpy())
         active = self._activation.apply(total)
         hidden = active if kept is None else active * kept
-        log_probabilities = product(hidden, self._output, self._output_bias).log_softmax(1)
-        by_score = log_probabilities.exp()
-        by_bias = self.gradients["output.bias"].values[0]
-        loss = kernels.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
+        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups)
 
         self._set("output.weight", product(by_score.t(), hidden.t()))
         by_total = product(by_score, self._output.t())
@@ -199,13 +200,18 @@ class CompiledGradients:
                     table.collect(by_input.numpy(), values, its_scale)
         return loss
 
-    def _dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """What to multiply by, for float32[batch, width] of inputs, float32[batch, embedded slots] and the hidden units."""
-        classifier = self._classifier
-        of_inputs = dropout_mask(inputs, classifier.input_dropout.p)
-        of_slots = dropout_mask(inputs.new_empty(len(inputs), classifier.n_embedded), classifier.slot_dropout)
-        of_units = dropout_mask(inputs.new_empty(len(inputs), len(self._bias)), classifier.dropout.p)
-        return of_inputs, of_slots, of_units
+    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None) -> tuple[float, Tensor]:
+        """The loss, and float32[rows, actions]: its derivatives by the scores, whose sums go to the bias's gradient."""
+        by_bias = self.gradients["output.bias"].values[0]
+        if groups is not None:
+            by_score = torch.empty_like(scores)
+            starts, blocks = groups.starts.numpy(), groups.blocks.numpy()
+            arrays = scores.numpy(), targets.numpy(), starts, blocks, by_score.numpy(), by_bias
+            return kernels.grouped_loss_and_gradient(*arrays), by_score
+        log_probabilities = scores.log_softmax(1)
+        by_score = log_probabilities.exp()
+        loss = kernels.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
+        return loss, by_score
 
     def _embed(self, features: np.ndarray, scale: np.ndarray, inputs: Tensor) -> None:
         """Fills in the inputs, float32[batch, width]: the vectors of the embedded slots side by side, each times its scale."""

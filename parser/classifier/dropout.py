@@ -25,11 +25,16 @@ def dropout_mask(values: Tensor, share: float) -> Tensor | None:
     if share == 0:
         return None
     if not values.is_cpu:
-        return torch.empty_like(values).bernoulli_(1 - share).div_(1 - share)
+        return bernoulli_mask(values, share)
     mask = torch.empty_like(values)
     seed = int(torch.randint(2**63 - 1, ()))
     _fill(mask.numpy().reshape(-1), np.uint64(seed), np.uint64(round(share * _RANGE)), np.float32(1 / (1 - share)))
     return mask
+
+
+def bernoulli_mask(values: Tensor, share: float) -> Tensor:
+    """The same for 0 < share < 1, drawn number by number by torch's generator."""
+    return torch.empty_like(values).bernoulli_(1 - share).div_(1 - share)
 
 
 @njit(cache=True, nogil=True)

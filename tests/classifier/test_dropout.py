@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.training.compiled.dropout import dropout_mask
+from parser.classifier.dropout import dropout_mask
 
 _64 = 2**64
 

@@ -1,0 +1,1 @@
+"""The sample treebank, and the grammar that writes it."""

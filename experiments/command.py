@@ -1,0 +1,162 @@
+"""The command line of an experiment: a typed configuration of configs/experiments, KEY=VALUE on top; an error is one line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from hydra.errors import HydraException
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from parser.settings import Paths
+from scripts import command_line
+from scripts.configs import CONFIGS, composed
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = CONFIGS / "experiments"
+
+S = TypeVar("S")
+
+
+@dataclass
+class Pictures:
+    """What all experiments have in common that measure and draw; configs/experiments/pictures.yaml says what keys are for."""
+
+    published: str = MISSING
+    output: str = MISSING
+    publish: bool = MISSING
+    paths: Paths = field(default_factory=Paths)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files go."""
+        return ROOT / self.published if self.publish else Path(self.output)
+
+
+@dataclass
+class Trainings:
+    """What all experiments have in common that train; configs/experiments/trainings.yaml says what the keys are for."""
+
+    languages: list[str] = field(default_factory=list)
+    seeds: int = MISSING
+    workers: int = MISSING
+    published: str | None = MISSING
+    results: str = MISSING
+    runs: str = MISSING
+    fresh: bool = MISSING
+    publish: bool = MISSING
+    paths: Paths = field(default_factory=Paths)
+
+
+def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
+    """Calls ``main`` with the settings that the command line asks for, and exits with status 1 and one line upon bad input.
+
+    Args:
+        main: what to do.
+        kind: the dataclass of its settings.
+        config: the name of a file of configs/experiments, unless --config-name gives another.
+        doc: printed by --help, before the configuration.
+    """
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("-h", "--help", action="store_true")
+    parser.add_argument("--config-name", default=config)
+    parser.add_argument("overrides", nargs="*")
+    given = parser.parse_args()
+
+    def do() -> None:
+        if given.help:
+            print(f"{doc}\n{explained(given.config_name)}", end="")
+            return
+        try:
+            main(settings_of(kind, given.config_name, given.overrides))
+        except BrokenPipeError:
+            raise
+        except (HydraException, OmegaConfBaseException, OSError) as error:  # of a training's settings, of a file
+            raise ValueError(in_one_line(error)) from error
+
+    command_line.run(do)
+
+
+def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
+    """The settings of a file of configs/experiments with overrides, as the dataclass whose schema the file names.
+
+    Raises:
+        ValueError: no such file or key, a file of another experiment, or a value of another type; in one line.
+    """
+    given = [quoted(check_override(override)) for override in overrides]
+    if not (FOLDER / f"{config}.yaml").is_file():
+        known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+        raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; there are {known}")
+    try:
+        settings = OmegaConf.to_object(composed(config, given, FOLDER))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ValueError(f"{in_one_line(error)}; --help shows the keys, and how values are written") from error
+    if not isinstance(settings, kind):
+        raise ValueError(f"--config-name={config}: this file is about something else than {kind.__name__}")
+    return settings
+
+
+def in_one_line(error: BaseException) -> str:
+    """What hydra or OmegaConf says, and what made it say so; the first line of each."""
+    said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
+    return ": ".join(dict.fromkeys(said))
+
+
+def check_override(argument: str) -> str:
+    """The argument, if it is of the form KEY=VALUE.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if "=" not in argument:
+        raise ValueError(f"{argument!r} is not KEY=VALUE")
+    return argument
+
+
+def quoted(override: str) -> str:
+    """A list of settings as hydra's grammar wants it: KEY=[A=1,B=[x,y]] becomes KEY=['A=1','B=[x,y]']."""
+    key, _, value = override.partition("=")
+    inside = value[1:-1]
+    if not (value.startswith("[") and value.endswith("]") and "=" in inside) or set(inside) & set("'\"{"):
+        return override
+    elements, depth = [""], 0
+    for character in inside:
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            elements.append("")
+        else:
+            elements[-1] += character
+    return f"{key}=[{','.join(repr(element.strip()) for element in elements)}]"
+
+
+def explained(config: str) -> str:
+    """The text of a file of configs/experiments, and of those that it builds on."""
+    text = (FOLDER / f"{config}.yaml").read_text(encoding="utf-8")
+    parsed = OmegaConf.create(text)
+    defaults = parsed.get("defaults", []) if isinstance(parsed, DictConfig) else []
+    below = [name for name in defaults if (FOLDER / f"{name}.yaml").is_file()]
+    return "\n".join([f"{config}.yaml\n\n{text}", *map(explained, below)])
+
+
+def check_known(key: str, values: Iterable[Any], known: Collection[Any]) -> None:
+    """Refuses values that are not known.
+
+    Raises:
+        ValueError: with the unknown ones, and the known ones, quoted, as names may hold commas.
+    """
+    if unknown := [value for value in values if value not in known]:
+        raise ValueError(f"{key} has {', '.join(map(repr, unknown))}; known are {', '.join(map(repr, known))}")
+
+
+def check_at_least(key: str, value: int, least: int) -> None:
+    """Refuses a number that is too small.
+
+    Raises:
+        ValueError: it is below ``least``.
+    """
+    if value < least:
+        raise ValueError(f"{key}={value} is too small; it must be at least {least}")

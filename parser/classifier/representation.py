@@ -1,0 +1,141 @@
+"""Token representations: what a token is to the classifier, as vectors that feature slots read at an address.
+
+A slot (transitions/features.py) reads a number at a node, and a representation says which vector the number stands for. There
+are two kinds. *Static*: slots read the values of attributes, and a value has the same vector in every sentence
+(AttributeEmbeddings, below). *Contextual*: slots read the token itself (the attribute ``token``), and its vector depends on its
+whole sentence (bilstm.py). The relations that the parser gives to nodes are embedded the same way in both.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.classifier.embeddings import Embeddings, draw_vectors
+from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.transitions.features import TOKEN
+
+# Tokens that are encoded at a time: enough to fill the matrix products, and few enough for sentences of like length.
+_TOGETHER = 1000
+
+
+class TokenRepresentation(nn.Module, ABC):
+    """The vectors that slots read.
+
+    Args:
+        attributes: what slots can read of a token, as FeatureTable wants it.
+        embeddings: the vectors that are the same in every sentence, those of relations too where they are embedded.
+
+    Attributes:
+        contextual: whether the vector of a token depends on its sentence.
+        sizes: by attribute that slots read as a vector, its length. Other attributes are one-hot.
+    """
+
+    contextual: ClassVar[bool]
+
+    def __init__(self, attributes: Sequence[str], embeddings: Embeddings) -> None:
+        super().__init__()
+        self.attributes = list(attributes)
+        self.embeddings = embeddings
+        self.sizes = dict(embeddings.sizes)
+
+    def initialize(self) -> None:
+        """Draws the vectors anew, from torch's global generator."""
+        self.embeddings.initialize(sorted(self.embeddings.sizes))
+
+    @abstractmethod
+    def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
+        """By attribute in ``sizes``, float32[values, size]: the vectors of the numbers that slots read, without dropout.
+
+        Args:
+            sentences: those that the slots are read in; only a contextual representation needs them.
+        """
+
+    def fixed_vectors(self) -> dict[str, Tensor]:
+        """By attribute in ``sizes``, the first of the same vectors: those that do not depend on sentences."""
+        return self.embeddings.matrices()
+
+    @abstractmethod
+    def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
+        """Fills in pre-trained vectors: float32[values of the attribute, size]."""
+
+
+class AttributeEmbeddings(TokenRepresentation):
+    """A vector for each value of each embedded attribute, the same in every sentence (Chen and Manning 2014, Section 3)."""
+
+    contextual = False
+
+    def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
+        """See TokenRepresentation; gradients flow to the embeddings."""
+        return self.fixed_vectors()
+
+    def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
+        """See TokenRepresentation."""
+        self.embeddings.set_vectors(attribute, matrix)
+
+
+class ContextualRepresentation(TokenRepresentation):
+    """A representation that encodes whole sentences.
+
+    Args:
+        embeddings: those of relations, if they are embedded.
+        size: the length of a token's vector.
+
+    Attributes:
+        reserved: float32[N_RESERVED, size], vectors of the reserved values of ``token``; only that of ABSENT is in use.
+    """
+
+    contextual = True
+
+    def __init__(self, embeddings: Embeddings, size: int) -> None:
+        super().__init__([TOKEN], embeddings)
+        self.reserved = nn.Parameter(torch.empty(N_RESERVED, size))
+        self.sizes[TOKEN] = size
+
+    def initialize(self) -> None:
+        """See TokenRepresentation; what encode() needs is drawn when it is made."""
+        draw_vectors(self.reserved)
+        super().initialize()
+
+    @abstractmethod
+    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
+        """float32[tokens, size]: the vectors of the tokens.
+
+        Args:
+            values: int32[tokens, attributes], the tokens of all sentences, one sentence behind the other.
+            lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
+            dropping: whether dropout is in force; an argument, because threads may encode at the same time.
+        """
+
+    def fixed_vectors(self) -> dict[str, Tensor]:
+        """See TokenRepresentation; of tokens, those of the reserved values."""
+        return super().fixed_vectors() | {TOKEN: self.reserved}
+
+    def with_tokens(self, encoded: Tensor) -> dict[str, Tensor]:
+        """As vectors_of(), given what encode() made of the tokens."""
+        return self.embeddings.matrices() | {TOKEN: torch.cat([self.reserved, encoded])}
+
+    @torch.no_grad()
+    def vectors_of(self, sentences: Sentences | None = None) -> dict[str, Tensor]:
+        """See TokenRepresentation; no gradients flow.
+
+        Raises:
+            ValueError: no sentences are given.
+        """
+        if sentences is None:
+            raise ValueError("the vectors of a contextual representation depend on the sentences; say which ones")
+        device = self.reserved.device
+        encoded = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
+        lengths = np.diff(sentences.offsets)
+        order = np.argsort(lengths, kind="stable")
+        batches = (np.cumsum(lengths[order]) - 1) // _TOGETHER
+        for numbers in np.split(order, np.flatnonzero(np.diff(batches)) + 1) if len(order) else []:
+            places = sentences.places(numbers)
+            values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)
+            encoded[torch.from_numpy(places).to(device)] = self.encode(values, lengths[numbers])
+        return self.with_tokens(encoded)

@@ -1,0 +1,83 @@
+"""What ``model=`` means for the settings: which keys say how tokens are represented and what slots read of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+
+from parser.classifier.bilstm import BiLSTMShape
+from parser.settings import EncoderSettings, ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.transitions.features import RELATION, TOKEN
+
+
+class ModelKind(ABC):
+    """A value of ``model``."""
+
+    @abstractmethod
+    def check(self, settings: Settings) -> None:
+        """Raises SettingsError where the settings of the token representation cannot be."""
+
+    @abstractmethod
+    def templates(self, settings: Settings) -> Mapping[str, list[str]]:
+        """By attribute, the addresses at which slots read it."""
+
+    @abstractmethod
+    def encoder(self, settings: Settings) -> BiLSTMShape | None:
+        """The encoder's shape; None if tokens are represented by the embeddings of their attributes alone."""
+
+
+class _Mlp(ModelKind):
+    """Slots read the attributes of ``features``."""
+
+    def check(self, settings: Settings) -> None:
+        if settings.encoder is not None:
+            raise SettingsError("model=mlp has no encoder.*; choose the group, model=bilstm or model=mlp")
+
+    def templates(self, settings: Settings) -> Mapping[str, list[str]]:
+        return settings.features
+
+    def encoder(self, settings: Settings) -> None:
+        return None
+
+
+class _BiLSTM(ModelKind):
+    """The encoder reads the attributes of ``features``; slots are ``encoder.slots``."""
+
+    def check(self, settings: Settings) -> None:
+        encoder = self._settings(settings)
+        for attribute in encoder.slots:
+            if attribute not in (TOKEN, RELATION):
+                raise SettingsError(f"encoder.slots.{attribute}: with an encoder, slots read {TOKEN} or {RELATION} alone")
+        if not encoder.slots.get(TOKEN):
+            raise SettingsError(f"encoder.slots.{TOKEN} is empty: no slot would read what the encoder makes of the words")
+        if settings.classifier.slot_dropout:
+            raise SettingsError(
+                "classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its like"
+            )
+        embedded = [*settings.embeddings, settings.vectors.attribute]
+        for attribute, addresses in settings.features.items():
+            if addresses and attribute != RELATION and attribute not in embedded:
+                raise SettingsError(
+                    f"features.{attribute}: model={settings.model} reads embedded attributes; choose recipe=accurate, which "
+                    f"embeds them all, or give embeddings.{attribute}=SIZE"
+                )
+        joined = settings.second_pass.examples == ExampleUse.JOIN
+        if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
+            raise SettingsError(
+                "second_pass.examples=join with an encoder needs the same sentences in both passes; choose column=4 or 5"
+            )
+
+    def templates(self, settings: Settings) -> Mapping[str, list[str]]:
+        return self._settings(settings).slots
+
+    def encoder(self, settings: Settings) -> BiLSTMShape:
+        encoder = self._settings(settings)
+        return BiLSTMShape(encoder.layers, encoder.hidden, encoder.dropout, encoder.attribute_dropout)
+
+    def _settings(self, settings: Settings) -> EncoderSettings:
+        if settings.encoder is None:
+            raise SettingsError("model=bilstm needs encoder.*; choose the group, model=bilstm or model=mlp")
+        return settings.encoder
+
+
+MODELS: dict[str, ModelKind] = {"mlp": _Mlp(), "bilstm": _BiLSTM()}

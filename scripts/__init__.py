@@ -1,0 +1,1 @@
+"""The commands; what they share is imported by full name, `from scripts.benchmarks import udpipe`."""

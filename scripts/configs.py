@@ -1,0 +1,29 @@
+"""Settings composed by hydra from the files of configs/, for code that is no command of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+from parser.settings import Settings, register
+
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+
+
+def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> DictConfig:
+    """The configuration of a file of the folder, with the overrides.
+
+    Raises:
+        HydraException, OmegaConfBaseException: no such file or key, or a value of another type.
+    """
+    with initialize_config_dir(str(folder), version_base="1.3"):
+        return compose(name, overrides=list(overrides))
+
+
+def training_settings(overrides: Sequence[str]) -> Settings:
+    """The settings of scripts/train.py with these overrides; errors as of ``composed``."""
+    register()
+    return composed("train", overrides)  # type: ignore[return-value]

@@ -1,0 +1,110 @@
+"""The command line of the experiments: what people may write, and errors of one line with exit status 1."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from importlib import import_module
+
+import pytest
+
+from experiments import accurate, choices, command, figure8, growth, jobs, noisy_tags, table7
+from experiments.command import quoted, settings_of
+from tests.toy import ROOT
+
+COMMANDS = {
+    "table7": (table7.main, table7.Table7),
+    "accurate": (accurate.main, accurate.Accurate),
+    "unseen": (accurate.main, accurate.Accurate),
+    "choices": (choices.main, choices.Choices),
+    "noisy_tags": (noisy_tags.main, noisy_tags.NoisyTags),
+    "figure8": (figure8.main, figure8.Figure8),
+    "growth": (growth.main, growth.Growth),
+}
+
+
+def message_of(name: str, arguments: list[str], monkeypatch) -> str:
+    main, kind = COMMANDS[name]
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
+    with pytest.raises(SystemExit) as exit_of:
+        command.run(main, kind, name, "what it is for")
+    return exit_of.value.code  # text: it goes to standard error, and the status is 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("table7", ["languages=[de]", "paths.treebanks=nowhere"], "de_gsd-ud-train.conllu not there, or no test part beside"),
+        ("table7", [], "nothing to train on: data/UD_Hungarian-Szeged"),
+        ("table7", ["languages=[xx]"], "unknown treebank 'xx'; known: cu, da"),
+        ("table7", ["languages=[]"], "languages=[] names no treebank"),
+        ("table7", ["languages=[sample]", "columns=[7]"], "columns has 7; known are 1, 2, 3, 4, 5"),
+        ("table7", ["seeds=0"], "seeds=0 is too small; it must be at least 1"),
+        ("table7", ["workers=0"], "workers=0 is too small; it must be at least 1"),
+        ("table7", ["seeds=many"], "Value 'many' of type 'str' could not be converted to Integer"),
+        ("table7", ["colour=red"], "Could not override 'colour'"),
+        ("table7", ["seeds"], "'seeds' is not KEY=VALUE"),
+        ("table7", ["languages=[sample]", "recipe=soup"], "Could not find 'recipe/soup'"),
+        ("table7", ["languages=[sample]", "overrides=[first_pass.epoch=2]"], "Could not override 'first_pass.epoch'"),
+        ("table7", ["overrides=[seed=2]", "publish=true"], "publish=true with overrides="),
+        ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true has nowhere to publish to"),
+        ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
+        ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is about something else than Table7"),
+        ("accurate", ["systems=[foo]"], "systems has 'foo'; known are 'accurate', 'accurate, 5 epochs', 'accurate, bilstm', "),
+        ("accurate", ["train_on=test"], "train_on has 'test'; known are 'train', 'dev'"),
+        ("unseen", ["paths.treebanks=/nodir"], "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL"),
+        ("noisy_tags", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged"),
+        ("noisy_tags", ["languages=[sample]", "folds=1"], "folds=1 is too small"),
+        ("choices", ["studies=[beams]"], "studies has 'beams'; known are 'vectors', 'projectivization', "),
+        ("choices", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part"),
+        ("figure8", ["paths.treebanks=/nodir"], "no part of treebank 'got'"),
+        ("growth", [], "give a model to parse with"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(jobs, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("it trains"))
+    (tmp_path / "data" / "sample").mkdir(parents=True)
+    for part in ("train", "dev", "test"):
+        (tmp_path / "data" / "sample" / f"sample-ud-{part}.conllu").touch()
+    said = message_of(name, arguments, monkeypatch)
+    assert said.startswith("error: ")
+    assert message in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("overrides=[first_pass.epochs=2]", "overrides=['first_pass.epochs=2']"),
+        ("overrides=[a=1, features.form=[s0,s1],c=2]", "overrides=['a=1','features.form=[s0,s1]','c=2']"),
+        ("overrides=['a=1',b]", "overrides=['a=1',b]"),
+        ("languages=[hu,el]", "languages=[hu,el]"),
+        ("+all_systems.tiny=[a=1]", "+all_systems.tiny=['a=1']"),
+        ("seeds=2", "seeds=2"),
+        ("all_studies.x.variants={one:['a=1'],two:[]}", "all_studies.x.variants={one:['a=1'],two:[]}"),
+    ],
+)
+def test_settings_in_a_list_need_no_quotes(written, meant):
+    assert quoted(written) == meant
+
+
+def test_overrides_are_taken_as_the_comment_of_their_key_writes_them():
+    assert settings_of(table7.Table7, "table7", ["overrides=[first_pass.epochs=2]"]).overrides == ["first_pass.epochs=2"]
+
+
+def test_help_is_the_commented_configuration(monkeypatch, capsys):
+    assert message_of("unseen", ["--help"], monkeypatch) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("what it is for\n")
+    for part in ("train_on: dev", "# seeds 1 to this one", "fresh: false", "# trainings side by side, one thread each"):
+        assert part in text
+
+
+def test_every_configuration_is_one_of_an_experiment():
+    for path in (ROOT / "experiments").glob("*.py"):
+        import_module(f"experiments.{path.stem}")  # some store the schema of a configuration
+    for path in command.FOLDER.glob("*.yaml"):
+        if path.stem not in ("trainings", "pictures"):
+            assert isinstance(settings_of(object, path.stem), command.Trainings | command.Pictures)

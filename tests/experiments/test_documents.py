@@ -1,0 +1,149 @@
+"""The numbers of README.md and experiments/README.md are those of the committed rows.
+
+A table of a page is found by its head, and each of its cells is compared with what the rows say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import accurate, choices
+from experiments.cells import Row
+from experiments.claims import CLAIMS, SECOND_PASS, Claim
+from experiments.command import settings_of
+from experiments.rows import read_rows
+from experiments.table7_page import read_printed
+from scripts.benchmarks.measurements import read_measurements
+from tests.toy import ROOT
+
+README = ROOT / "README.md"
+EXPERIMENTS = ROOT / "experiments" / "README.md"
+TABLE7 = ROOT / "experiments" / "table7"
+
+
+def tables(path: Path) -> list[list[list[str]]]:
+    """The Markdown tables of a page: lines of cells, the head first."""
+    found: list[list[list[str]]] = [[]]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if not re.fullmatch(r"[-:| ]+", line):
+                found[-1].append(cells)
+        elif found[-1]:
+            found.append([])
+    return [table for table in found if table]
+
+
+def table(path: Path, head: list[str]) -> list[list[str]]:
+    """The lines below the head of the one table that has it."""
+    (found,) = [lines for lines in tables(path) if lines[0] == head]
+    return found[1:]
+
+
+def mean(rows: list, *names: str) -> str:
+    return " / ".join(f"{np.mean([float(getattr(row, name)) for row in rows]):.2f}" for name in names)
+
+
+def of_columns(recipe: str, treebank: str, column: int) -> str:
+    rows = read_rows(TABLE7 / "results.csv", Row).values()
+    return mean([row for row in rows if row.key[:3] == (treebank, recipe, str(column))], "las", "uas")
+
+
+def test_table_7_of_the_readme():
+    printed = read_printed(TABLE7 / "paper.csv")
+    lines = table(README, ["treebank", "the paper", "`recipe=paper`", "`recipe=paper_tuned`"])
+    assert [line[0] for line in lines] == ["hu", "el", "cu", "got"]
+    for treebank, paper, ours, tuned in lines:
+        assert paper == "{:.2f} / {:.2f}".format(*printed[treebank, 5])
+        assert ours == of_columns("paper", treebank, 5)
+        assert tuned == of_columns("paper_tuned", treebank, 5)
+
+
+def test_the_comparison_with_udpipe():
+    systems = {
+        "`recipe=accurate`": "accurate",
+        "`recipe=accurate model=bilstm`": "accurate, bilstm",
+        "UDPipe 1, greedy": "UDPipe, beam 1",
+        "UDPipe 1, beam 5": "UDPipe, beam 5",
+    }
+    rows = read_rows(ROOT / "experiments" / "accurate" / "results.csv", accurate.Row).values()
+    head = ["", "hu", "el", "cu", "got"]
+    lines = table(README, head)
+    assert [line[0] for line in lines] == list(systems)
+    for name, *cells in lines:
+        for treebank, cell in zip(head[1:], cells, strict=True):
+            assert cell == mean([row for row in rows if row.key[:3] == (systems[name], treebank, "train")], "las", "uas")
+
+
+def test_the_claims_of_the_experiments_page():
+    claims = read_rows(TABLE7 / "claims.csv", Claim)
+    lines = [line for lines in tables(EXPERIMENTS) for line in lines if re.search(r"\(\d\) over \(\d\)", line[0])]
+    assert len(lines) == len(CLAIMS) + len(SECOND_PASS)
+    for name, *cells in lines:
+        ((better, worse),) = re.findall(r"\((\d)\) over \((\d)\)", name)
+        assert (int(better), int(worse)) in (*CLAIMS, *SECOND_PASS)
+        for recipe, cell in zip(("paper", "paper_tuned"), cells, strict=True):
+            claim = claims.get((recipe, "hu el cu got", better, worse))
+            if claim is None:  # no counts to compute an interval from
+                assert cell == f"{las_of_column(recipe, better) - las_of_column(recipe, worse):+.2f}"
+            else:
+                found = claim.difference
+                assert cell == (f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}")
+
+
+def las_of_column(recipe: str, column: str) -> float:
+    rows = read_rows(TABLE7 / "results.csv", Row).values()
+    return float(np.mean([float(row.las) for row in rows if (row.recipe, row.column) == (recipe, column)]))
+
+
+STUDIES = {
+    "choices": "Which of the projective trees",
+    "ablation": "The parts and what",
+}
+
+
+@pytest.mark.parametrize("config", list(STUDIES))
+def test_the_tables_of_studies_are_those_of_their_pages(config):
+    """Every line of experiments/README.md's tables that names a variant stands in the page that the command wrote."""
+    wanted = settings_of(choices.Choices, config)
+    written = [line for lines in tables(ROOT / wanted.published / f"{wanted.recipe}.md") for line in lines]
+    of_page = [lines for lines in tables(EXPERIMENTS) if lines[0] == ["", *wanted.languages, "difference"]]
+    assert len(of_page) == {"choices": 8, "ablation": 2}[config]
+    for lines in of_page:
+        for line in lines:
+            assert line in written
+
+
+def test_the_pages_are_those_of_the_rows():
+    """As their commands would write them."""
+    page: Callable = choices._report
+    for config in STUDIES:
+        wanted = settings_of(choices.Choices, config)
+        rows = read_rows(ROOT / wanted.published / "results.csv", choices.Row)
+        assert (ROOT / wanted.published / f"{wanted.recipe}.md").read_text(encoding="utf-8") == page(rows, wanted)
+    for config in ("accurate", "unseen"):
+        compared = settings_of(accurate.Accurate, config)
+        of_systems = read_rows(ROOT / str(compared.published) / "results.csv", accurate.Row)
+        text = (ROOT / str(compared.published) / "table.md").read_text(encoding="utf-8")
+        assert text == accurate.page_of(of_systems, compared)
+
+
+def test_speed_is_what_was_measured():
+    """As soon as rows of experiments/speed are committed (see scripts/benchmark.py --rows)."""
+    path = ROOT / "experiments" / "speed" / "parsing.csv"
+    if not path.exists():
+        pytest.skip("experiments/speed/parsing.csv is not there yet")
+    measured = {(row.label, row.quantity): float(row.value) for row in read_measurements(path)}
+    lines = table(README, ["", "decoding alone", "CoNLL-U to CoNLL-U", "two threads over one"])
+    for name, decoding, end_to_end, two in lines:
+        label = name.strip("`")
+        for job, cell in (("decoding", decoding), ("end to end", end_to_end)):
+            assert float(cell.split()[0]) == round(measured[label, f"{job}, 1 thread, over UDPipe, CPU time"], 1)
+            if rate := re.search(r"\(([\d,]+) words/s\)", cell):
+                assert int(rate[1].replace(",", "")) == round(measured[label, f"{job}, 1 thread"], -3)
+        assert float(two) == round(measured[label, "decoding, 2 threads over 1"], 2)

@@ -1,0 +1,90 @@
+"""Model folders of format 1, written here by hand, parse as the same weights do in today's format."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from parser.decoding.parsers import parse
+from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model
+from parser.model_formats import FORMAT
+from tests.classifier import test_bilstm
+from tests.decoding import test_greedy
+from tests.toy import sentence
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = random.Random(0)
+    return [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
+
+
+def write_format_1(folder: Path, model: Model) -> None:
+    """The model's folder as the versions before format 2 wrote it."""
+    classifier, shape = model.classifier, model.shape
+    tokens = classifier.tokens
+    tensors = {
+        "hidden_bias": classifier.hidden_bias,
+        "one_hot.weight": classifier.one_hot.weight,
+        "embedded.weight": classifier.embedded.weight,
+        "output.weight": classifier.output.weight,
+        "output.bias": classifier.output.bias,
+    }
+    tensors |= {f"vectors.{name}": vectors for name, vectors in tokens.embeddings.vectors.items()}
+    encoder = None
+    if shape.encoder is not None:
+        encoder = {"layers": 2, "hidden": shape.encoder.hidden, "dropout": 0.3, "attribute_dropout": 0.2}
+        tensors["vectors.context"] = tokens.reserved
+        tensors |= {f"words.vectors.{name}": vectors for name, vectors in tokens.inputs.vectors.items()}
+        for direction in ("forwards", "backwards"):
+            for layer, lstm in enumerate(getattr(tokens, direction)):
+                tensors |= {f"words.{direction}.{layer}.{name}": weights for name, weights in lstm.named_parameters()}
+    folder.mkdir()
+    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, folder / TENSORS)
+    settings = {
+        "format": 1,
+        "transition_system": "arc_standard",
+        "slots": [f"{slot.address}:{'context' if slot.attribute == 'token' else slot.attribute}" for slot in model.slots],
+        "classifier": {
+            "hidden": shape.hidden,
+            "activation": shape.activation,
+            "dropout": shape.dropout,
+            "input_dropout": shape.input_dropout,
+            "slot_dropout": shape.slot_dropout,
+            "embeddings": {name: {"size": e.size, "trained": e.trained} for name, e in shape.embeddings.items()},
+            "encoder": encoder,
+        },
+        "versions": {"python": "3.11"},
+    }
+    attributes = {name: vocabulary.symbols for name, vocabulary in model.vocabularies.by_attribute.items()}
+    (folder / SETTINGS).write_text(json.dumps(settings))
+    (folder / VOCABULARIES).write_text(json.dumps({"attributes": attributes, "relations": model.relations.symbols}))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda sentences: test_greedy.random_model(sentences, {"form": 5, "deprel": 3}),
+        lambda sentences: test_bilstm.random_model(sentences),
+        lambda sentences: test_bilstm.random_model(sentences, deprel=3),
+    ],
+    ids=["mlp", "bilstm", "bilstm-deprel"],
+)
+def test_a_folder_of_format_1_is_loaded_as_the_same_model(sentences, tmp_path, make):
+    model = make(sentences)
+    write_format_1(tmp_path / "old", model)
+    loaded = Model.load(tmp_path / "old")
+    assert loaded.is_like(model)
+    expected, found = parse(model, sentences), parse(loaded, sentences)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
+    loaded.save(tmp_path / "new")
+    assert json.loads((tmp_path / "new" / SETTINGS).read_text())["format"] == FORMAT
+    tensors = load_file(tmp_path / "new" / TENSORS)
+    assert all(torch.equal(tensors[name], weights) for name, weights in model.classifier.state_dict().items())
