@@ -28,9 +28,10 @@ What bounds the loss L of the configurations after a move, by that of the config
 So where nothing more need be lost (L0 = 0), as on the way of a parser through a tree that the system can parse, only
 the shift is searched.
 
-Complexity: exponential at worst, in the number of edges that must be lost. Where the system can parse the tree a search finds
-some hundred states at most, as a rule; where it cannot, 10^4 are rare at degree 2. Past ``max_states`` the sentence is refused.
-Degree 1, arc-standard, loses the most edges of non-projective trees: context_rows answers the same in O(n^2) at worst.
+Complexity: exponential at worst, in the number of edges that must be lost. Along walks that follow an optimal move with
+probability 0.9, the scores of a configuration take 7 expansions in the mean, none in the median and 700 in one of a thousand
+(UD 2.2, Greek and Gothic training parts, degree 2). Past ``max_states`` the sentence is refused; this happens at degree 1,
+arc-standard, which loses the most edges of non-projective trees: there context_rows answers the same in O(n^2) at worst.
 
 Memory: the memo takes about 1.4 KB a token along one walk per sentence, at most ``max_bytes`` for all sentences, reserved when
 bound and taken as it is written. A search takes 60 bytes a state and 8 per 64 tokens, and gives them back.
