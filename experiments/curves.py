@@ -17,9 +17,9 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.cells import run_folder
 from experiments.command import Pictures, run
 from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, save, write_csv
+from experiments.trainings import run_folder
 
 COMMAND = "python experiments/curves.py"
 PASSES = ("first_pass", "second_pass")

@@ -18,11 +18,11 @@ from pathlib import Path
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.cells import Training, run_training
 from experiments.command import Trainings, check_at_least, run
 from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
+from experiments.trainings import Training, run_training
 from parser.atomic import replacing
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
