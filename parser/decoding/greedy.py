@@ -72,7 +72,7 @@ class _Layers(NamedTuple):
 
 
 class GreedyParser:
-    """Parses with a classifier as it is now; made anew when the weights have changed. Threads may parse with one side by side.
+    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
 
     Args:
         classifier: the classifier.

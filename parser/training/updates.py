@@ -23,7 +23,7 @@ class Updates(Protocol):
 
         Args:
             features: int32[batch, slots].
-            targets: int64[batch, targets], right actions; NO_NODE fills up rows.
+            targets: int64[batch, targets], right outputs; NO_NODE fills up rows.
             rate: the learning rate.
         """
 

@@ -30,7 +30,7 @@ def maker_of(model) -> ContributionMaker:
     return ContributionMaker(model.classifier, model.table)
 
 
-def type_rows(model, **bounds) -> TypeContributions:
+def type_contributions(model, **bounds) -> TypeContributions:
     return TypeContributions(maker_of(model), model.table, model.system.n_relations, **bounds)
 
 
@@ -45,7 +45,7 @@ def draw_values(model, seed: int, tokens: int) -> np.ndarray:
 
 
 def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
-    rows = type_rows(model)
+    rows = type_contributions(model)
     values = draw_values(model, 1, 50)
     typed = rows(one_sentence(values))
     contributions = maker_of(model).of_sentences(one_sentence(values))
@@ -63,7 +63,7 @@ def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
 
 
 def test_relations_and_the_configuration_without_nodes(model):
-    rows = type_rows(model)
+    rows = type_contributions(model)
     typed = rows(one_sentence(draw_values(model, 1, 1)))
     contributions = maker_of(model).of_values(np.full((2, 1), ABSENT, np.int32))
     np.testing.assert_allclose(
@@ -78,20 +78,20 @@ def test_relations_and_the_configuration_without_nodes(model):
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 80)), min_size=1, max_size=4), st.sampled_from([0, 10_000, 2**26]))
 def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, asked, max_bytes):
-    rows = type_rows(model, max_bytes=max_bytes)
+    rows = type_contributions(model, max_bytes=max_bytes)
     places = np.arange(rows.per_type)
     for seed, tokens in asked:
         values = draw_values(model, seed, tokens)
         typed = rows(one_sentence(values))
         for token in range(tokens):
-            alone = type_rows(model)(one_sentence(values[:, token : token + 1]))
+            alone = type_contributions(model)(one_sentence(values[:, token : token + 1]))
             found = typed.rows[rows.first + typed.types[token] * rows.per_type + places]
             np.testing.assert_array_equal(found, alone.rows[rows.first + places])
 
 
 def test_equal_tokens_have_equal_types(model):
     values = draw_values(model, 3, 500)
-    rows = type_rows(model)
+    rows = type_contributions(model)
     types = np.concatenate([rows(one_sentence(values[:, :200])).types, rows(one_sentence(values[:, 200:])).types])
     combinations = {}
     for token in range(500):
@@ -110,7 +110,7 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
 
     monkeypatch.setattr(module, "Event", Watched)
     values = draw_values(model, 4, 30)
-    rows = type_rows(model)
+    rows = type_contributions(model)
     make = rows._maker.of_values
     making = threading.Event()
 
@@ -127,4 +127,4 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
         typed, copied = second.result()
     made = rows.first + np.arange((typed.types.max() + 1) * rows.per_type)
     np.testing.assert_array_equal(copied[made], first.result().rows[made])
-    np.testing.assert_array_equal(copied[made], type_rows(model)(one_sentence(values)).rows[made])
+    np.testing.assert_array_equal(copied[made], type_contributions(model)(one_sentence(values)).rows[made])
