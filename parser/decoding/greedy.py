@@ -21,7 +21,7 @@ from parser.data.vocabulary import Sentences
 from parser.decoding.type_contributions import TypedSentences, address_contributions
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import FeatureTable, find_nodes
+from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 _RELU, _TANH, _SIGMOID, _CUBE = range(4)
@@ -157,7 +157,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
             if output == NO_NODE:
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
                     count = 0
                     for a in range(len(buffer_nodes)):
                         if buffer_nodes[a] != NO_NODE:
@@ -165,7 +165,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
                             picked[count] = type_row + of_buffer.places[a]
                             count += 1
                     _sum(layers.hidden_bias, words.rows, picked, count, buffer_sum)
-                find_nodes(now, 0, others.programs, nodes)
+                find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
                 count = 0
                 for a in range(len(nodes)):
                     node = nodes[a]

@@ -20,7 +20,7 @@ from parser.training.settings_check import check
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
 
-SYSTEMS = ["arc_hybrid", "attardi", "swap"]
+SYSTEMS = ["arc_hybrid", "attardi", "swap", "lr_spine"]
 
 
 @pytest.fixture(scope="module")
