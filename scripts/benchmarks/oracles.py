@@ -263,7 +263,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """What rows say: microseconds per configuration by oracle and kind of trees, over whole walks and by size."""
+    """What rows say: microseconds per configuration by oracle and kind of trees, over whole computations and by size."""
     found = {}
     for kind in ("projectivized", "original"):
         for name, entry in result[kind].items():
