@@ -23,7 +23,7 @@ class Updates(Protocol):
 
         Args:
             features: int32[rows, slots].
-            targets: int64[rows, targets], right actions; NO_NODE fills up rows.
+            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
             rate: the learning rate.
             groups: which rows are one example; None: each is one.
         """

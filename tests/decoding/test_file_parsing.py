@@ -19,7 +19,7 @@ from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import file_parsing
 from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
-from parser.decoding.word_cache import Lexicon
+from parser.decoding.word_cache import WordCache
 from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
@@ -99,7 +99,7 @@ def test_an_error_far_into_a_file_names_its_line_after_what_was_parsed_before_it
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
-    monkeypatch.setattr(file_parsing, "Lexicon", partial(Lexicon, max_entries=1000))
+    monkeypatch.setattr(file_parsing, "WordCache", partial(WordCache, max_entries=1000))
 
     class Endless(io.RawIOBase):
         """Words that never come twice."""

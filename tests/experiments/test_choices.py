@@ -8,8 +8,8 @@ import sys
 import pytest
 from omegaconf import OmegaConf
 
-from experiments.cells import Training
 from experiments.choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
+from experiments.trainings import Training
 from parser.training.settings_check import check
 from tests.toy import CONFIGS, ROOT
 

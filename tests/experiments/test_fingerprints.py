@@ -6,9 +6,9 @@ import csv
 
 import pytest
 
-from experiments.cells import Training
 from experiments.fingerprints import NEUTRAL, fingerprint, renamed
 from experiments.migrate import Renaming, committed_files, known_trainings
+from experiments.trainings import Training
 
 SETTINGS = {"a": 1, "b": {"c": 2, "d": None}, "seed": 7, "treebank": {"train": "f"}}
 

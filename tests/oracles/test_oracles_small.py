@@ -106,16 +106,16 @@ def test_equal_brute_force_on_random_trees(data, strategy):
             assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected, name
 
 
-def long_walks(rng: random.Random, heads: list[list[int]], bound) -> list:
-    """Configurations along walks that stray and of which a part is skipped, the sentences mixed."""
+def long_computations(rng: random.Random, heads: list[list[int]], bound) -> list:
+    """Configurations of computations with suboptimal steps, a part of them skipped, the sentences mixed."""
     cases = []
     for s, tree in enumerate(heads):
 
         def score(stack, front, s=s):
             return bound.score_batch(*random_trees.batch([(s, stack, front)]))[0]
 
-        walk = random_trees.random_walk(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
-        cases += [(s, stack, front) for stack, front in walk if rng.random() < 0.5]
+        computation = random_trees.random_computation(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
+        cases += [(s, stack, front) for stack, front in computation if rng.random() < 0.5]
     return cases
 
 
@@ -129,7 +129,7 @@ def test_equal_each_other_on_long_sentences(strategy, projective):
         heads += [random_trees.random_tree(rng, LONGEST) for _ in range(5)]
     trees = Trees.from_heads(heads)
     reference = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees)
-    cases = long_walks(rng, heads, reference)
+    cases = long_computations(rng, heads, reference)
     expected = reference.score_batch(*random_trees.batch(cases))
     compared = 0
     for name, create in EXACT.items():

@@ -62,7 +62,7 @@ def test_table_3_over_every_semiring(heads):
     assert tuple(head for head, _ in edges) in optimal
 
 
-def test_the_fast_projectivization_equals_its_twin_on_longer_sentences():
+def test_the_fast_projectivization_equals_its_reference_on_longer_sentences():
     rng = random.Random(1)
     for n in (12, 20):
         for heads in (random_trees.random_tree(rng, n), random_trees.random_mildly_nonprojective_tree(rng, n, 4)):
@@ -126,7 +126,7 @@ def test_arc_standard_equals_brute_force(strategy):
 
 @given(random_trees.trees_with_configuration(random_trees.trees(5, 10)), st.sampled_from(Strategy))
 @settings(deadline=None, max_examples=60)
-def test_the_fast_kernels_equal_their_twin(case, strategy):
+def test_the_fast_kernels_equal_their_reference(case, strategy):
     heads, stack, front = case
     expected = arc_standard_scores(heads, stack, front, strategy)
     for options in ({}, {"share_chart": False}):

@@ -106,11 +106,13 @@ def test_context_rows_are_the_cubic_algorithm_on_longer_sentences(strategy):
     heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(TREES)]
     heads += [random_trees.chain(LONGEST), random_trees.star(LONGEST), random_trees.random_tree(rng, LONGEST)]
     trees = Trees.from_heads(heads)
-    walks = [(s, *configuration) for s, tree in enumerate(heads) for configuration in random_trees.random_walk(rng, len(tree))]
+    computations = [
+        (s, *configuration) for s, tree in enumerate(heads) for configuration in random_trees.random_computation(rng, len(tree))
+    ]
     rows = oracles.create("context_rows", strategy, ties=TIES).bind(trees)
     cubic = oracles.create("nederhof_cubic", strategy, ties=TIES).bind(trees)
     plain = oracles.create("nederhof_cubic", strategy).bind(trees)
-    for cases in (walks, rng.sample(walks, len(walks))):  # along walks, and in no order
+    for cases in (computations, rng.sample(computations, len(computations))):  # along computations, and in no order
         batch = random_trees.batch(cases)
         scores = rows.score_batch(*batch)
         np.testing.assert_array_equal(scores, cubic.score_batch(*batch))

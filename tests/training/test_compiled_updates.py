@@ -67,7 +67,7 @@ def make(
 
 
 def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right actions, anywhere in the row."""
+    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right outputs, anywhere in the row."""
     rng = np.random.default_rng(seed)
     features = np.stack([rng.integers(0, SIZES[slot.attribute], size) for slot in SLOTS], axis=1).astype(np.int32)
     targets = np.stack([rng.permutation(ACTIONS)[:width] for _ in range(size)])
