@@ -7,16 +7,15 @@ parsing needs: no training data, no gensim, and nothing that is unpickled or tha
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import save
 
 from parser import transitions
 from parser.atomic import replacing_folder, write_json
@@ -24,22 +23,25 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape, new_classifier
 from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabulary import Sentences, Vocabularies, Vocabulary
+from parser.data.vocabulary import UD_ROOT, Sentences, Vocabularies, Vocabulary
+from parser.model_folder import (
+    SETTINGS,
+    TENSORS,
+    VOCABULARIES,
+    ModelError,
+    check_settings,
+    check_tensors,
+    check_vocabularies,
+    find_model,
+    read_header,
+    read_json,
+    read_tensors,
+    told,
+)
 from parser.model_formats import FORMAT, FORMATS, upgrade
 from parser.transitions.features import FeatureTable, Slot
 from parser.transitions.system import TransitionSystem
 from parser.versions import versions
-
-_T = TypeVar("_T")
-
-SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
-
-# The relation that UD reserves for the child of the artificial root.
-UD_ROOT = "root"
-
-
-class ModelError(ValueError):
-    """A folder is not a model that this version can load; the message names the part and the fix."""
 
 
 @dataclass
@@ -133,67 +135,39 @@ class Model:
 
     @classmethod
     def load(cls, folder: Path, device: str = "cpu") -> Model:
-        """Reads a model's folder.
+        """Reads a model's folder, or that within a run's folder.
 
         Raises:
             ModelError: a part is missing or damaged, or the format is another one.
         """
-        if not folder.is_dir():
-            raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
-        settings = _read_json(folder, SETTINGS)
+        folder = find_model(folder)
+        settings, vocabularies, header = read_json(folder, SETTINGS), read_json(folder, VOCABULARIES), read_header(folder)
         if settings.get("format") not in FORMATS:
             raise ModelError(
-                f"{folder / SETTINGS}: the model has format {settings.get('format')!r}, this version reads formats "
+                f"{folder / SETTINGS}: the model has format {reprlib.repr(settings.get('format'))}, this version reads formats "
                 f"{' and '.join(map(str, FORMATS))}; train it again, or use the version that wrote it"
             )
-        vocabularies = _read_json(folder, VOCABULARIES)
-        tensors = _read_tensors(folder)
-        settings, tensors = _fields(folder / SETTINGS, lambda: upgrade(settings, tensors))
-        shape = _fields(folder / SETTINGS, lambda: ClassifierShape.of_fields(settings["classifier"]))
-        slots = _fields(folder / SETTINGS, lambda: [Slot.parse(text) for text in settings["slots"]])
-        attributes, relations = _fields(
-            folder / VOCABULARIES,
-            lambda: (
-                {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()},
-                Vocabulary(vocabularies["relations"]),
-            ),
-        )
+        stored = settings
+        with told(folder / SETTINGS):
+            settings, header = upgrade(stored, header)
+            check_settings(settings, header)
+            shape = ClassifierShape.of_fields(settings["classifier"])
+            slots = [Slot.parse(text) for text in settings["slots"]]
+        with told(folder / VOCABULARIES):
+            check_vocabularies(vocabularies)
+            attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
+            relations = Vocabulary(vocabularies["relations"])
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
-        model = _fields(folder / SETTINGS, lambda: cls.new(Vocabularies(attributes), relations, slots, shape, system, options))
-        try:
+
+        def new() -> Model:
+            return cls.new(Vocabularies(attributes), relations, slots, shape, system, options)
+
+        with told(folder / SETTINGS), torch.device("meta"):  # without memory for the tensors
+            expected = new().classifier.state_dict()
+        with told(folder / TENSORS):
+            check_tensors(header, expected)
+            _, tensors = upgrade(stored, read_tensors(folder))
+            model = new()
             model.classifier.load_state_dict(tensors)
-        except RuntimeError as error:
-            raise ModelError(f"{folder / TENSORS}: the tensors belong to another model ({error})") from error
         model.classifier.to(device)
         return model
-
-
-def _read_json(folder: Path, name: str) -> dict[str, Any]:
-    path = folder / name
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again") from None
-    except ValueError as error:
-        raise ModelError(f"{path}: this part of the model is damaged ({error}); copy the folder again") from error
-    if not isinstance(value, dict):
-        raise ModelError(f"{path}: this part of the model is damaged (not an object); copy the folder again")
-    return value
-
-
-def _read_tensors(folder: Path) -> dict[str, torch.Tensor]:
-    path = folder / TENSORS
-    if not path.is_file():
-        raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
-    try:
-        return load_file(path)
-    except SafetensorError as error:
-        raise ModelError(f"{path}: this part of the model is damaged ({error}); copy the folder again") from error
-
-
-def _fields(path: Path, read: Callable[[], _T]) -> _T:
-    """What ``read`` makes of a part of the model; a missing or impossible field is an error that names the part."""
-    try:
-        return read()
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelError(f"{path}: a field is missing or impossible ({error!r}); copy the folder again") from error

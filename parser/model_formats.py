@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from torch import Tensor
+# Tensors, or what a header says of them.
+_T = TypeVar("_T")
 
 FORMAT = 2
 FORMATS = (1, FORMAT)
@@ -18,7 +19,7 @@ _RENAMED = {
 }
 
 
-def upgrade(settings: dict[str, Any], tensors: dict[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str, Any], dict[str, _T]]:
     """Settings and tensors of a model folder of any of FORMATS as those of FORMAT.
 
     In format 1, slots that read a token itself read ``context``, and the token representation had no tensors of its own name.

@@ -70,7 +70,9 @@ class Classifier(nn.Module):
         self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in sizes}
         sizes_of_slots = [sizes[name] for name, columns in self.embedded_columns.items() for _ in columns]
         self.n_embedded, width = len(sizes_of_slots), sum(sizes_of_slots)
-        slot_of_input = torch.arange(self.n_embedded).repeat_interleave(torch.tensor(sizes_of_slots, dtype=torch.int64))
+        slot_of_input = torch.arange(self.n_embedded).repeat_interleave(
+            torch.tensor(sizes_of_slots, dtype=torch.int64), output_size=width
+        )
         self.register_buffer("slot_of_input", slot_of_input, persistent=False)
         self.embedded = nn.Linear(width, hidden, bias=False) if width else None
 

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from parser.data.vocabulary import ELEMENTS, N_RESERVED, Vocabulary
+from parser.data.vocabulary import ATTRIBUTES, ELEMENTS, N_RESERVED, Vocabulary
 
 # Bytes of the unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
 _REMEMBERED_BYTES = 8 * 2**20
@@ -91,5 +91,11 @@ class Elements:
 
 
 def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
-    """The vocabulary of an attribute with the given values: a SetVocabulary if they are sets."""
+    """The vocabulary of an attribute with the given values: a SetVocabulary if they are sets.
+
+    Raises:
+        ValueError: unknown attribute, a value that is there twice, or no sets.
+    """
+    if attribute not in ATTRIBUTES:
+        raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
     return SetVocabulary(symbols, ELEMENTS[attribute]) if attribute in ELEMENTS else Vocabulary(symbols)

@@ -13,6 +13,9 @@ import numpy as np
 ABSENT, ROOT, UNKNOWN = range(3)
 N_RESERVED = 3
 
+# The relation that UD reserves for the child of the artificial root, and the one for relations that nobody can tell.
+UD_ROOT, UD_UNSPECIFIED = "root", "dep"
+
 
 class Vocabulary:
     """A numbering of strings; the reserved numbers come first, then ``symbols`` in their order."""

@@ -16,7 +16,7 @@ from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.treebank import Sentence, Treebank, read_treebank
-from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary, attribute_values
+from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings, vocabulary_is_of_subset
@@ -107,6 +107,8 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
+    if relations.symbols == [UD_ROOT]:  # sentences of one word alone: the parser needs one for all other words
+        relations = Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization)
 

@@ -46,7 +46,7 @@ class TransitionSystem(ABC):
     """A transition system over a set of relations. Subclasses are the only code that knows what their moves are.
 
     Args:
-        n_relations: number of relations; they are numbered from 0.
+        n_relations: number of relations; they are numbered from 0. There is one besides the root relation at least.
         root_relation: the relation that a child of the artificial root must have, and no other word may have, when a valid
             UD tree is asked for (``single_root``); None leaves the choice of relations free.
 
@@ -70,6 +70,8 @@ class TransitionSystem(ABC):
     always_there: ClassVar[str] = "s0"  # an address with a node in every feature row
 
     def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
+        if n_relations < 1 + (root_relation is not None):
+            raise ValueError("there is no relation for words that are not the root of their sentence; add one, such as dep")
         self.n_relations = n_relations
         self.root_relation = root_relation
         self.options: dict[str, int] = {}

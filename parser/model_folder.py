@@ -1,0 +1,209 @@
+"""Reading the parts of a model folder, which may come from a stranger: nothing in them is taken on trust.
+
+All that a part says is checked before anything is made of it: types and ranges of the settings, the values of vocabularies, and
+the names, types and shapes of the tensors, which the header of the safetensors file lists. What a number may ask for is bounded
+by what the file holds. Every failure is a ModelError that names the part and the fix.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from torch import Tensor
+
+SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
+
+# Within a run's folder.
+_MODEL = "model"
+# Of what an error quotes, the characters that it shows.
+_QUOTED = 300
+# The type of all tensors, as safetensors calls it.
+_FLOAT32 = "F32"
+
+
+class ModelError(ValueError):
+    """A folder is not a model that this version can load; the message names the part and the fix."""
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """What the header of a safetensors file says of a tensor."""
+
+    type: str
+    shape: tuple[int, ...]
+
+
+def find_model(folder: Path) -> Path:
+    """The model's folder: ``folder`` itself, or the one in it if it is the folder of a run.
+
+    Raises:
+        ModelError: there is none.
+    """
+    with told(folder):
+        if not folder.is_dir():
+            raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
+        inside = folder / _MODEL
+        return inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """One of the parts that are JSON objects.
+
+    Raises:
+        ModelError: it is missing, or no JSON object.
+    """
+    path = _part(folder, name)
+    with told(path):
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        if not isinstance(value, dict):
+            raise ValueError("not an object")
+        return value
+
+
+def read_header(folder: Path) -> dict[str, TensorInfo]:
+    """The names, types and shapes of the tensors, without the tensors.
+
+    Raises:
+        ModelError: the file is missing, or is no safetensors file.
+    """
+    path = _part(folder, TENSORS)
+    with told(path), safe_open(path, framework="pt") as tensors:
+        slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is no mapping
+        return {name: TensorInfo(found.get_dtype(), tuple(found.get_shape())) for name, found in slices.items()}
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """The tensors.
+
+    Raises:
+        ModelError: the file is damaged, or a number is not finite.
+    """
+    path = _part(folder, TENSORS)
+    with told(path):
+        tensors = load_file(path)
+        for name, tensor in tensors.items():
+            if not torch.isfinite(tensor).all():
+                raise ValueError(f"{name} holds NaN or infinity, as after a training that diverged; train the model again")
+        return tensors
+
+
+def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, Tensor]) -> None:
+    """Compares what the header lists with the tensors of the classifier that the settings describe.
+
+    Raises:
+        ValueError: they are not the same.
+    """
+    for name in [*expected, *found]:
+        if name not in found:
+            raise ValueError(f"{name} is missing, so the parts are not of the same model")
+        if name not in expected:
+            raise ValueError(f"{name} is a tensor of another model")
+        here, there = found[name], TensorInfo(_FLOAT32, tuple(expected[name].shape))
+        if here != there:
+            is_there = f"{name} is {here.type}{list(here.shape)} where the settings expect {there.type}{list(there.shape)}"
+            raise ValueError(f"{is_there}, so the parts are not of the same model")
+
+
+def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> None:
+    """Checks types and ranges of what settings.json says of the classifier and the features.
+
+    No size may be larger than the count of numbers that the tensors hold in all, nor may there be more layers than tensors: so
+    what is made of them, to be compared with the header, is small.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing, or cannot be.
+    """
+    held = sum(math.prod(info.shape) for info in header.values())
+    shape = settings["classifier"]
+    _check(shape, dict, "classifier")
+    for key in ("dropout", "input_dropout", "slot_dropout"):
+        _check_share(shape[key], key)
+    _check_count(shape["hidden"], "hidden", held)
+    _check(shape["activation"], str, "activation")
+    _check(shape["embeddings"], dict, "embeddings")
+    for name, embedding in shape["embeddings"].items():
+        _check_count(embedding["size"], f"the size of the embedding {name}", held)
+        _check(embedding["trained"], bool, f"trained of the embedding {name}")
+    if (encoder := shape.get("encoder")) is not None:
+        _check_count(encoder["layers"], "the layers of the encoder", len(header))
+        _check_count(encoder["hidden"], "hidden of the encoder", held)
+        for key in ("dropout", "attribute_dropout"):
+            _check_share(encoder[key], key)
+    _check(settings["slots"], list, "slots")
+    _check(settings.get("transition_system", ""), str, "transition_system")
+    options = settings.get("transition_options", {})
+    _check(options, dict, "transition_options")
+    for key, value in options.items():
+        _check(value, int, f"the option {key}")
+
+
+def check_vocabularies(vocabularies: dict[str, Any]) -> None:
+    """Checks the values of the attributes and the relations.
+
+    Raises:
+        KeyError, TypeError, ValueError: something is missing, or cannot be.
+    """
+    _check(vocabularies["attributes"], dict, "attributes")
+    for name, values in {**vocabularies["attributes"], "relations": vocabularies["relations"]}.items():
+        _check(values, list, name)
+        for value in values:
+            _check(value, str, f"a value of {name}")
+    for relation in vocabularies["relations"]:
+        if "\t" in relation or "\n" in relation:
+            raise ValueError(f"the relation {relation!r} would break the lines of the output")
+        relation.encode("utf-8")  # UnicodeEncodeError is a ValueError
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Makes a ModelError that names the part of whatever is wrong with it."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except OSError as error:
+        raise ModelError(f"{path}: it cannot be read ({error.strerror or error}); copy the whole folder again") from error
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
+        said = f"there is no field {error}" if isinstance(error, KeyError) else str(error)
+        said = said if len(said) <= _QUOTED else f"{said[:_QUOTED]}..."
+        raise ModelError(f"{path}: this part of the model is damaged ({said}); copy the folder again") from error
+
+
+def _part(folder: Path, name: str) -> Path:
+    path = folder / name
+    with told(path):
+        if not os.path.lexists(path):
+            raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
+        if not path.is_file():  # a pipe would be waited for
+            raise ModelError(f"{path}: this is no file; copy the whole folder again")
+    return path
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _check(value: object, kind: type, what: str) -> None:
+    if type(value) is not kind:  # a bool is an int to isinstance
+        raise TypeError(f"{what} is {type(value).__name__}, not {kind.__name__}")
+
+
+def _check_count(value: Any, what: str, most: int) -> None:
+    _check(value, int, what)
+    if not 1 <= value <= most:
+        raise ValueError(f"{what} is outside 1 to {most:,}, which is as much as the tensors hold")
+
+
+def _check_share(value: Any, what: str) -> None:
+    if type(value) not in (int, float) or not 0 <= value < 1:
+        raise ValueError(f"{what} is no share from 0 to below 1")

@@ -1,0 +1,56 @@
+"""Small models of every kind, saved, and changed as a stranger might change them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from parser.classifier.bilstm import BiLSTMShape
+from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import ClassifierShape
+from parser.data.set_vocabulary import vocabulary_for
+from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.model import Model
+from parser.transitions.features import slots_of
+
+KINDS = ("static", "contextual", "attardi")
+
+
+def small_model(kind: str) -> Model:
+    """One of KINDS: a classifier of embeddings, one of a BiLSTM, one of Attardi's system with sets of features."""
+    torch.manual_seed(0)
+    vocabularies = Vocabularies(
+        {name: vocabulary_for(name, symbols) for name, symbols in {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"]}.items()}
+    )
+    relations = Vocabulary(["det", "root", "obj"])
+    embeddings = {"form": Embedding(3, False), "feats_pairs": Embedding(2, True)}
+    if kind == "contextual":
+        shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMShape(2, 3, 0.1, 0.1))
+        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
+    shape = ClassifierShape(5, "relu", 0.0, 0.0, 0.0, embeddings)
+    slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
+    system = {"system": "attardi", "options": {"degree": 2}} if kind == "attardi" else {}
+    return Model.new(vocabularies, relations, slots, shape, **system)
+
+
+def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    """Lets ``edit`` change the JSON object that a part is."""
+    value = json.loads(path.read_text())
+    edit(value)
+    path.write_text(json.dumps(value))
+
+
+def set_at(*keys: Any) -> Callable[[dict[str, Any]], None]:
+    """An edit: ``set_at("a", "b", 1)`` sets the field b of a to 1."""
+
+    def edit(value: dict[str, Any]) -> None:
+        *way, last, new = keys
+        for key in way:
+            value = value[key]
+        value[last] = new
+
+    return edit

@@ -1,0 +1,223 @@
+"""Model folders from strangers: whatever is in them, they load or are refused as models, and what loads can be run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from parser import transitions
+from parser.classifier.shape import new_classifier
+from parser.decoding.parsers import parse
+from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
+from tests.forgery import KINDS, change, set_at, small_model
+from tests.toy import sentence
+
+SENTENCES = [sentence([0] + [1] * (n - 1)) for n in (1, 2, 7)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def saved(request, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param) / "model"
+    small_model(request.param).save(folder)
+    return folder
+
+
+@pytest.fixture
+def forged(saved, tmp_path) -> Path:
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+NO_DROPOUT = {"dropout": 0, "attribute_dropout": 0}
+
+SETTINGS_EDITS = {
+    "a huge embedding": set_at("classifier", "embeddings", "form", "size", 1_000_000),
+    "an embedding beyond 64 bits": set_at("classifier", "embeddings", "form", "size", 10**30),
+    "an embedding of nothing": set_at("classifier", "embeddings", "form", "size", 0),
+    "a negative embedding": set_at("classifier", "embeddings", "form", "size", -1),
+    "an embedding that is true": set_at("classifier", "embeddings", "form", "size", True),
+    "an embedding of another attribute": set_at("classifier", "embeddings", {"xpos": {"size": 3, "trained": True}}),
+    "an unknown field": set_at("classifier", "embeddings", "form", "more", 1),
+    "embeddings that are a list": set_at("classifier", "embeddings", []),
+    "a huge hidden layer": set_at("classifier", "hidden", 10**9),
+    "no hidden layer": set_at("classifier", "hidden", 0),
+    "a hidden layer of text": set_at("classifier", "hidden", "5"),
+    "a hidden layer of a fraction": set_at("classifier", "hidden", 5.0),
+    "dropout of all": set_at("classifier", "dropout", 1),
+    "infinite dropout": set_at("classifier", "input_dropout", 1e999),
+    "no number for dropout": set_at("classifier", "slot_dropout", float("nan")),
+    "an activation that is a list": set_at("classifier", "activation", ["relu"]),
+    "an unknown activation": set_at("classifier", "activation", "x" * 10**6),
+    "layers that never end": set_at(
+        "classifier", "encoder", {"layers": 10_000_000, "hidden": 3, "dropout": 0, "attribute_dropout": 0}
+    ),
+    "no layers": set_at("classifier", "encoder", {"layers": 0, "hidden": 3, "dropout": 0, "attribute_dropout": 0}),
+    "an encoder of text": set_at("classifier", "encoder", "bilstm"),
+    "no classifier": set_at("classifier", None),
+    "no slots": set_at("slots", []),
+    "slots of numbers": set_at("slots", [1, 2]),
+    "the same slot twice": set_at("slots", ["s0:form", "s0:form"]),
+    "a slot of an unknown attribute": set_at("slots", ["s0:nothing"]),
+    "slots that are an object": set_at("slots", {"s0:form": 1}),
+    "an unknown system": set_at("transition_system", "delphi"),
+    "a system that is a number": set_at("transition_system", 1),
+    "a degree beyond all": set_at("transition_options", {"degree": 10**30}),
+    "a degree of text": set_at("transition_options", {"degree": "2"}),
+    "options that are a list": set_at("transition_options", [1]),
+    "a format of many": set_at("format", [2]),
+    "a format as long as a book": set_at("format", "2" * 10**6),
+}
+VOCABULARY_EDITS = {
+    "no relations": set_at("relations", []),
+    "a relation twice": set_at("relations", ["det", "root", "det"]),
+    "a relation with a tab": set_at("relations", ["det", "root", "o\tj"]),
+    "a relation with a newline": set_at("relations", ["det", "root", "o\nj"]),
+    "a relation that is half a character": set_at("relations", ["det", "root", "\ud800"]),
+    "a relation that is a number": set_at("relations", ["det", "root", 1]),
+    "relations that are text": set_at("relations", "abc"),
+    "relations that are an object": set_at("relations", {"det": 1}),
+    "a value twice": set_at("attributes", "form", ["a", "a"]),
+    "a value that is a number": set_at("attributes", "form", ["a", 1]),
+    "no sets": set_at("attributes", "feats_pairs", []),
+    "more values": set_at("attributes", "form", ["a", "b", "c"]),
+    "fewer values": set_at("attributes", "form", []),
+    "an attribute less": set_at("attributes", {"form": ["a", "b"]}),
+    "an unknown attribute": set_at("attributes", {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"], "nothing": []}),
+    "attributes that are a list": set_at("attributes", []),
+}
+
+
+def refused(folder: Path, part: str) -> str:
+    with pytest.raises(ModelError) as raised:
+        Model.load(folder)
+    message = str(raised.value)
+    assert message.startswith(str(folder / part))
+    assert len(message) < 1000
+    return message
+
+
+@pytest.mark.parametrize("edit", SETTINGS_EDITS)
+def test_settings_that_cannot_be(forged, edit):
+    change(forged / SETTINGS, SETTINGS_EDITS[edit])
+    refused(forged, "")
+
+
+@pytest.mark.parametrize("edit", VOCABULARY_EDITS)
+def test_vocabularies_that_cannot_be(forged, edit):
+    change(forged / VOCABULARIES, VOCABULARY_EDITS[edit])
+    refused(forged, "")
+
+
+@pytest.mark.parametrize("relations", [[], ["root"], ["a", "root"]])
+def test_relations_with_tensors_to_match(forged, relations):
+    """Without a relation for all words but the root, no move of the parser was possible, and it wrote outside its arrays."""
+    change(forged / VOCABULARIES, set_at("relations", relations))
+    tensors = load_file(forged / TENSORS)
+    outputs = 1 + 2 * len(relations) * (2 if "attardi" in str(forged.resolve()) or len(tensors["output.bias"]) == 13 else 1)
+    tensors["output.weight"], tensors["output.bias"] = torch.zeros(outputs, 5), torch.zeros(outputs)
+    if "one_hot.weight" in tensors:
+        tensors["one_hot.weight"] = torch.zeros(3 + len(relations), 5)
+    save_file(tensors, forged / TENSORS)
+    if relations == ["a", "root"]:
+        parses = parse(Model.load(forged), SENTENCES)
+        assert (parses.relations >= 0).sum() == sum(map(len, SENTENCES))
+    else:
+        assert "there is no relation for words" in refused(forged, SETTINGS)
+
+
+def test_there_is_no_system_without_a_relation():
+    for name in ("arc_standard", "attardi", "arc_hybrid", "swap"):
+        for relations in ((0, None), (1, 0)):
+            with pytest.raises(ValueError, match="add one, such as dep"):
+                transitions.create(name, *relations)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda tensors: tensors.pop("hidden_bias"),
+        lambda tensors: tensors.update(more=torch.zeros(1)),
+        lambda tensors: tensors.update(hidden_bias=torch.zeros(6)),
+        lambda tensors: tensors.update(hidden_bias=torch.zeros(5, 1)),
+        lambda tensors: tensors.update(hidden_bias=torch.zeros(5, dtype=torch.float64)),
+        lambda tensors: tensors.update(hidden_bias=torch.zeros(5, dtype=torch.int32)),
+        lambda tensors: tensors.clear(),
+    ],
+)
+def test_tensors_that_are_not_those_of_the_model(forged, edit):
+    tensors = load_file(forged / TENSORS)
+    edit(tensors)
+    save_file(tensors, forged / TENSORS)
+    refused(forged, "")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_numbers_that_are_none(forged, number):
+    tensors = load_file(forged / TENSORS)
+    tensors["output.weight"][0, 0] = number
+    save_file(tensors, forged / TENSORS)
+    assert "output.weight holds NaN or infinity" in refused(forged, TENSORS)
+
+
+@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b"9" * 5000,
+        b'{"format": ' + b"9" * 5000 + b"}",
+        b'{"format": NaN}',
+        b"null",
+        b"\xff",
+        b"\0" * 100,
+    ],
+)
+def test_json_that_cannot_be(forged, part, content):
+    (forged / part).write_bytes(content)
+    refused(forged, part)
+
+
+def as_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def as_loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize("part", [SETTINGS, VOCABULARIES, TENSORS])
+@pytest.mark.parametrize("make", [as_folder, as_loop, os.mkfifo])
+def test_what_is_no_file(forged, part, make):
+    (forged / part).unlink()
+    make(forged / part)
+    assert "this is no file" in refused(forged, part)
+
+
+def test_a_folder_that_cannot_be(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    for folder in (tmp_path / "loop", tmp_path / ("x" * 5000)):
+        with pytest.raises(ModelError):
+            Model.load(folder)
+
+
+def test_tensors_are_compared_before_there_is_memory_for_them(forged, monkeypatch):
+    change(forged / SETTINGS, set_at("classifier", "embeddings", "form", "size", 60))
+    devices = []
+
+    def spy(*arguments):
+        devices.append(torch.get_default_device().type)
+        return new_classifier(*arguments)
+
+    monkeypatch.setattr("parser.model.new_classifier", spy)
+    assert "the settings expect" in refused(forged, TENSORS)
+    assert devices == ["meta"]
+
+
+def test_a_run_folder_is_that_of_its_model(saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "model")
+    assert Model.load(tmp_path).is_like(Model.load(saved))
