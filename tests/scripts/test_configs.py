@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from omegaconf import OmegaConf
 
+from parser import transitions
 from parser.training.settings_check import check
 from tests.toy import CONFIGS, settings
 
@@ -35,7 +36,7 @@ def test_every_transition_system_composes_with_every_recipe(system, recipe):
 
 
 def test_every_transition_system_has_a_file():
-    assert sorted(transitions.names()) == SYSTEMS
+    assert set(SYSTEMS) == {name for name in transitions.names() if not name.startswith("toy_")}  # another test's
 
 
 def test_columns_are_those_of_table_7():
