@@ -6,6 +6,7 @@ import io
 import random
 import tracemalloc
 from functools import partial
+from typing import BinaryIO, cast
 
 import pytest
 import torch
@@ -122,7 +123,8 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
     def peak(n_bytes: int) -> int:
         tracemalloc.start()
         try:
-            parse_file(model, Endless(n_bytes), Nowhere(), threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
+            source, target = cast(BinaryIO, Endless(n_bytes)), cast(BinaryIO, Nowhere())
+            parse_file(model, source, target, threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

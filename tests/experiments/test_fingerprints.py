@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,8 @@ def test_a_key_that_came_later_is_left_out_at_its_neutral_value_only(key, value)
     before, neutral = fingerprint(SETTINGS), {key: value}
 
     def later(new: object) -> dict:
-        return SETTINGS | ({"new": new} if key == "new" else {"b": SETTINGS["b"] | {"new": new}})
+        b: Any = SETTINGS["b"]
+        return SETTINGS | ({"new": new} if key == "new" else {"b": b | {"new": new}})
 
     assert fingerprint(SETTINGS, neutral) == before
     assert fingerprint(later(value), neutral) == before

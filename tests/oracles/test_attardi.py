@@ -6,7 +6,6 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,10 +15,10 @@ import oracles
 from oracles import NOT_APPLICABLE, Trees
 from oracles.attardi.gold import UnparseableGoldError, parseable
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 from tests.oracles import attardi_brute_force
 from tests.oracles.test_oracle_vectors import cases as vectors
 
-COMPILED = not numba.config.DISABLE_JIT
 # Exhaustive up to this many tokens; five take minutes.
 LARGEST = min(int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3")), 5)
 LONGEST = 30 if COMPILED else 8
@@ -118,7 +117,7 @@ def test_vectors(name):
         assert scores == case["gain"], case
         assert {move: best - score for move, score in scores.items()} == case["loss"]
         compared += 1
-    assert compared >= (10 if numba.config.DISABLE_JIT else 300)
+    assert compared >= (10 if not COMPILED else 300)
 
 
 @pytest.mark.parametrize("draw", [random_trees.random_projective_tree, random_trees.random_mildly_nonprojective_tree])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 
@@ -16,8 +15,8 @@ from oracles.arc_standard.context_rows import ContextRows
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
 from tests import random_trees
+from tests.jit import COMPILED
 
-COMPILED = not numba.config.DISABLE_JIT
 SENTENCES = 30 if COMPILED else 4
 LONGEST = 30 if COMPILED else 8
 

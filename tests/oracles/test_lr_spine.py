@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 import oracles
 from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Trees
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 from tests.oracles import lr_spine_search
 
-COMPILED = not numba.config.DISABLE_JIT
 # Exhaustive up to this many tokens.
 LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3"))
 LONGEST = 30 if COMPILED else 8

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,9 +12,9 @@ from hypothesis import strategies as st
 import oracles
 from oracles import NOT_APPLICABLE, Trees
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 from tests.oracles import swap_search
 
-COMPILED = not numba.config.DISABLE_JIT
 LARGEST = 4 if COMPILED else 3
 NAMES = ["sh", "ra", "la", "sw"]
 STATIC = ["swap_eager", "swap_lazy"]

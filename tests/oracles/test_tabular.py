@@ -6,8 +6,8 @@ import math
 import random
 from functools import cache
 from itertools import product
+from typing import Any
 
-import numba
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +32,7 @@ from oracles.tabular import (
     step_scores,
 )
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
 
 def over_sentence(heads, semiring):
@@ -94,7 +95,7 @@ def reachable_trees(stack: tuple[int, ...], front: int, n: int) -> set[frozenset
     """The sets of edges that arc-standard computations can still make."""
     if front > n and len(stack) == 1:
         return {frozenset()}
-    found = set()
+    found: set[frozenset[Any]] = set()
     for step in random_trees.applicable_steps(stack, front, n):
         edge = {1: stack[-2:], 2: stack[:-3:-1]}.get(step)
         for rest in reachable_trees(*random_trees.apply_step(stack, front, step), n):
@@ -187,7 +188,7 @@ def test_a_second_rule_for_a_terminal_is_refused():
         SplitGrammar.parse("S", "(S,S) -> a\n(P,S) -> a")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_deep_derivations_are_read_without_recursion():
     score, derivation = over_sentence(random_trees.chain(40), BEST_DERIVATION)
     assert score == 40

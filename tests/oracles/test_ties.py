@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from functools import cache
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,8 +15,8 @@ from oracles import NOT_APPLICABLE, Strategy, Trees
 from oracles.edge_weights import GOLD_WEIGHT, LEVELS, negative_infinity
 from oracles.trees import MAX_TOKENS
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
-COMPILED = not numba.config.DISABLE_JIT
 LARGEST = 4 if COMPILED else 3  # exhaustive up to here; one more, sampled
 LONGEST = 30 if COMPILED else 8
 SAMPLE = 150 if COMPILED else 5

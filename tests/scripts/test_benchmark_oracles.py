@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -21,6 +20,7 @@ from parser.transitions.decisions import best
 from scripts.benchmarks.explorations import explorations, in_lockstep
 from scripts.benchmarks.oracles import differing, growth
 from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
+from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -108,7 +108,7 @@ def test_growth_is_found():
     assert growth({10: 2.0, 20: 4.0, 30: 8.0})["factor_per_10"] == pytest.approx(2)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too slow without compilation")
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 @pytest.mark.parametrize("files", [[], [str(SAMPLE)]], ids=["random", "sample"])
 def test_the_command_prints_json_and_a_table(files):
     options = ["--sizes", "5", "10", "--repeats", "1", "--random-trees", "12", "--longest", "20"]
@@ -126,7 +126,7 @@ def test_the_command_prints_json_and_a_table(files):
     assert "goldberg_tabular" in done.stderr
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too slow without compilation")
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_the_command_explores_with_a_model_for_each_file(trained):
     path, folder = trained
     command = [sys.executable, "scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]

@@ -135,7 +135,7 @@ def test_the_phenomena_are_there() -> None:
     assert all(row[3] != "_" and row[2] != "_" for row in rows)
     assert {row[5] for row in rows if row[3] == "NOUN"} == {"Number=Sing", "Number=Plur"}
     # both attachments of "with" after an object: the decision that needs the words
-    heads_of_with = Counter()
+    heads_of_with: Counter[str] = Counter()
     for block in blocks("train"):
         sentence = words(block)
         for row in sentence:

@@ -41,6 +41,8 @@ def random_examples(rng: np.random.Generator, n: int, widest: int = 4) -> Exampl
 def slow_loss(scores: np.ndarray, examples: Examples) -> float:
     """Minus the logarithm of the right actions' share of the probability, candidate by candidate."""
     losses = []
+    assert examples.starts is not None
+    assert examples.blocks is not None
     for start, end in zip(examples.starts, examples.starts[1:], strict=False):
         everything = right = 0.0
         for row in range(start, end):

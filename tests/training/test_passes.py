@@ -36,7 +36,7 @@ SMALL = [
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory) -> Path:
     rng = random.Random(0)
-    trees = []
+    trees: list[list[int]] = []
     while len(trees) < 30:  # with a single child of the root, as gold data must have
         heads = random_mildly_nonprojective_tree(rng, rng.randint(2, 9))
         if heads.count(0) == 1:
