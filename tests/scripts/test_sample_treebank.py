@@ -14,8 +14,9 @@ from data.sample_grammar.draw import Draw
 from data.sample_grammar.treebank import LONGEST, PARTS, SHORTEST, file_name, make_parts
 from oracles.trees import Trees
 from scripts import make_sample_treebank
+from tests.toy import ROOT
 
-FOLDER = Path(__file__).resolve().parent.parent / "data" / "sample"
+FOLDER = ROOT / "data" / "sample"
 
 
 def read(part: str) -> str:
