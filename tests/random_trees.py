@@ -122,11 +122,12 @@ def random_computation(
     With ``score`` a best step is taken with probability ``follow``, else any, as in exploration. Skip some
     of them (as a parser does where it asks no oracle) by slicing or filtering what comes.
     """
-    stack, front = (0,), 1
+    stack: tuple[int, ...] = (0,)
+    front = 1
     yield stack, front
     while steps := applicable_steps(stack, front, n):
         if score is not None and rng.random() < follow:
-            scores = score(stack, front)
+            scores = {step: known for step, known in enumerate(score(stack, front)) if known is not None}
             best = max(scores[step] for step in steps)
             steps = [step for step in steps if scores[step] == best]
         stack, front = apply_step(stack, front, rng.choice(steps))
