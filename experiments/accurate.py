@@ -1,4 +1,4 @@
-"""recipe=accurate beside UDPipe 1, both trained on the same files with gold tags; test figures.
+"""recipe=accurate beside UDPipe 1, both trained on the same files with gold tags; test metrics.
 
     python experiments/accurate.py paths.treebanks=../shared/ud-v2.2
 
@@ -22,11 +22,11 @@ import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.cells import Training, run_training
 from experiments.command import Trainings, check_known, run
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
+from experiments.trainings import Training, run_training
 from parser.evaluation import evaluate_files
 from scripts.benchmarks import udpipe
 
@@ -148,8 +148,8 @@ def run_udpipe(training: Training, trained_on: str, runs: Path) -> list[Row]:
                 scores[part] = evaluate_files(gold, parsed)
         test = scores["test"]
         dev_las = f"{scores['dev']['las'].f1:.4f}" if "dev" in scores else ""
-        figures = f"{test['las'].f1:.4f}", f"{test['uas'].f1:.4f}", dev_las
-        rows.append(Row(f"{UDPIPE}, beam {beam}", training.treebank, trained_on, "1", *figures, f"{seconds:.1f}", ""))
+        numbers = f"{test['las'].f1:.4f}", f"{test['uas'].f1:.4f}", dev_las
+        rows.append(Row(f"{UDPIPE}, beam {beam}", training.treebank, trained_on, "1", *numbers, f"{seconds:.1f}", ""))
     return rows
 
 

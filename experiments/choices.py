@@ -22,11 +22,11 @@ import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.cells import Training, run_training
 from experiments.command import Trainings, check_known, run
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
+from experiments.trainings import Training, run_training
 
 # Settings that decide the outcome of the first pass.
 _FIRST_PASS = (

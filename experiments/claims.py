@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.cells import Row
 from experiments.counts import AllCounts
+from experiments.trainings import Row
 
 # (better, worse) columns. Nederhof (2019), Section 8.3: training benefits from all trees; then, "in a few cases" only,
 # original trees.

@@ -17,9 +17,9 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from experiments.cells import run_folder
 from experiments.command import Pictures, run
 from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, save, write_csv
+from experiments.trainings import run_folder
 
 COMMAND = "python experiments/curves.py"
 PASSES = ("first_pass", "second_pass")
@@ -80,7 +80,7 @@ def main(settings: Curves) -> None:
         first_epochs = 0
         for column, (label, colour) in LINES.items():
             found = curves_of(settings, treebank, column)
-            before = 0 if column <= 2 else first_epochs  # the second pass goes on where the first one stopped
+            before = 0 if column <= 2 else first_epochs  # the second pass continues where the first one stopped
             epochs = np.arange(before + 1, before + 1 + found.shape[1])
             first_epochs = found.shape[1] if column <= 2 else first_epochs
             plot.plot(epochs, found.mean(axis=0), color=colour, label=label)

@@ -30,7 +30,7 @@ from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, prov
 from oracles import Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.gold_children import gold_children
-from scripts.benchmarks.walks import Batch, walk
+from scripts.benchmarks.random_computations import Batch, random_computations
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")
@@ -38,7 +38,7 @@ COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", 
 
 @dataclass
 class Figure10(Pictures):
-    """Which walks to count; configs/experiments/figure10.yaml says what each key is for."""
+    """Which computations to count; configs/experiments/figure10.yaml says what each key is for."""
 
     treebanks: list[str] = field(default_factory=list)
     strategy: str = MISSING
@@ -134,7 +134,8 @@ def main(settings: Figure10) -> None:
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
     guide = oracles.create("nederhof_linear", settings.strategy).bind(trees)
     seeds = range(settings.seed, settings.seed + settings.walks)
-    rows = by_size(np.concatenate([critical_counts(trees, walk(trees, guide, settings.follow, seed)) for seed in seeds]))
+    computations = (random_computations(trees, guide, settings.follow, seed) for seed in seeds)
+    rows = by_size(np.concatenate([critical_counts(trees, batches) for batches in computations]))
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
     how = f"{settings.strategy}, an optimal step with probability {settings.follow}"
     more = [f"computations: {settings.walks} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]

@@ -2,9 +2,9 @@
 
     python experiments/growth.py model=RUN_FOLDER/model treebank=hu paths.treebanks=../shared/ud-v2.2
 
-By sentence length: the words of the test part cut anew into sentences of one length, within one process, in memory. By file
+By sentence length: the words of the test part cut again into sentences of one length, within one process, in memory. By file
 size: the test part over and over through a pipe, ``scripts/parse.py MODEL - -o /dev/null``, a process of its own each time; its
-own figure for the speed, which includes that compiled code is loaded, and the system's for the highest memory. Nothing else
+own number for the speed, which includes that compiled code is loaded, and the system's for the highest memory. Nothing else
 should run on the machine meanwhile. Writes results.csv, growth.svg and table.md.
 """
 
@@ -141,7 +141,7 @@ def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[floa
     found = _RATE.search(said)
     if process.returncode != 0 or found is None:
         raise ValueError(f"{' '.join(parse)}: {said.strip()}")
-    rate, peak = (float(figure.replace(",", "")) for figure in found.groups())
+    rate, peak = (float(number.replace(",", "")) for number in found.groups())
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 
 

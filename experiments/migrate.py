@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.accurate import Accurate
-from experiments.cells import Training
 from experiments.choices import Choices
 from experiments.command import ROOT, check_override, settings_of
 from experiments.fingerprints import fingerprint, renamed
 from experiments.table7_page import COLUMNS
+from experiments.trainings import Training
 from parser.atomic import replacing
 from scripts import command_line
 from scripts.configs import CONFIGS

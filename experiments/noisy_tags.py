@@ -18,11 +18,11 @@ from pathlib import Path
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.cells import Training, run_training
 from experiments.command import Trainings, check_at_least, run
 from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
+from experiments.trainings import Training, run_training
 from parser.atomic import replacing
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
@@ -156,9 +156,9 @@ def measure(training: Training, folds: int, folder: Path, fresh: bool = False) -
         for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
             gold = GoldPart.of(read_treebank(path).sentences, model.vocabularies, model.relations)
             scores = gold.scores(parser_of(model).parse(gold.sentences))
-            figures = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
+            numbers = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
             key = training.treebank, training.recipe, str(folds), str(training.seed), training_tags, test_tags
-            rows.append(Row(*key, *figures, training.fingerprint()))
+            rows.append(Row(*key, *numbers, training.fingerprint()))
     return rows
 
 

@@ -117,7 +117,7 @@ def measure(name: str, parts: str, trees: Trees, repeats: int) -> Row:
 
 
 def as_table(rows: list[Row]) -> str:
-    """For people: the paper's figures beside ours."""
+    """For people: the paper's numbers beside ours."""
     columns = ["treebank", "part", "trees", "non-projective %", "paper", "lifting %", "optimal %", "lost edges saved %"]
     columns += ["paper: lifting / optimal", "optimal, ms per tree", "per non-projective tree"]
     lines = []

@@ -21,7 +21,6 @@ from pathlib import Path
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.cells import Row, Training, run_family
 from experiments.claims import Claim, claims_from, counted
 from experiments.command import Trainings, check_known, run
 from experiments.counts import Counts, read_counts, write_counts
@@ -29,6 +28,7 @@ from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check_numbers, write_page
 from experiments.rows import read_rows, write_rows
 from experiments.table7_page import ALL, COLUMNS, own_page, published_page, read_printed, treebanks_of
+from experiments.trainings import Row, Training, run_family
 from experiments.treebanks import has_parts, paths
 
 # Columns that share a first pass, the one that trains it first.

@@ -5,7 +5,7 @@ user either (a read-only installation, a service without a home), numba would re
 it runs, so that nobody else may be able to write there. Importing this module, before numba, settles the place.
 
 numba keeps a compiled kernel until the file that defines it changes. It does not see that a kernel or a constant which it took
-from another file has changed, after an edit or a git pull, and would go on running the old code.
+from another file has changed, after an edit or a git pull, and would still run the old code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAME = "optimal-step"
 def choose_kernel_cache(package: Path) -> None:
     """Settles where numba keeps kernels: as NUMBA_CACHE_DIR says, beside the sources, or in a folder of the user's own.
 
-    Without such a place kernels are compiled anew by every process, and a warning says so, once.
+    Without such a place kernels are compiled again by every process, and a warning says so, once.
 
     Args:
         package: the folder of the sources.

@@ -93,7 +93,7 @@ def check_tree(heads: np.ndarray, where: str) -> None:
 def _first_on_cycle(heads):
     """The first token that does not reach the root, 0 if all do. Linear: a token is visited once."""
     n = len(heads)
-    seen_from = np.zeros(n + 1, np.int32)  # the token whose walk visited this one first
+    seen_from = np.zeros(n + 1, np.int32)  # the token from which this one was reached first
     for token in range(1, n + 1):
         node = token
         while node != 0 and seen_from[node] == 0:

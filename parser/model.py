@@ -66,7 +66,7 @@ class Model:
     system: TransitionSystem
 
     def __post_init__(self) -> None:
-        self.table = FeatureTable(self.slots, self.classifier.tokens.attributes)
+        self.table = FeatureTable(self.slots, self.classifier.tokens.attributes, self.system.anchors)
 
     @classmethod
     def new(

@@ -117,7 +117,7 @@ class FirstPass:
 
 @dataclass
 class SecondPass:
-    """The pass over the parser's own computations; see computations.py."""
+    """The pass over the parser's own computations; see exploration.py."""
 
     trees: str | None = MISSING
     epochs: int = MISSING

@@ -1,6 +1,6 @@
 """Compares a file of trees with the gold ones: python scripts/evaluate.py GOLD SYSTEM [--json].
 
-The figures are those of the CoNLL 2018 shared task, and besides them LAS with subtypes and the scores without punctuation; see
+The metrics are those of the CoNLL 2018 shared task, and besides them LAS with subtypes and the scores without punctuation; see
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
 input.
 """

@@ -47,7 +47,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
     """What main() does, within a job of hydra's; ``observers`` hear of the run.
 
     Raises:
-        JobError: bad input, in a sweep, whose other jobs go on; a single run exits with the message.
+        JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
     """
     job = HydraConfig.get()
     folder = Path(job.runtime.output_dir)

@@ -1,4 +1,4 @@
-"""Slow, obvious twins: search over transition sequences, no grammar, no chart, no cleverness.
+"""Slow reference implementations: search over transition sequences, no grammar, no chart, no cleverness.
 
 Nothing here is shared with the package under test, so that an error in one cannot hide in the other. Fit for n up to
 about 8 tokens. A configuration is ``(stack, front)``: the stack as a tuple, and the first token of the buffer.

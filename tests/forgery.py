@@ -33,8 +33,9 @@ def small_model(kind: str) -> Model:
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
     shape = ClassifierShape(5, "relu", 0.0, 0.0, 0.0, embeddings)
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
-    system = {"system": "attardi", "options": {"degree": 2}} if kind == "attardi" else {}
-    return Model.new(vocabularies, relations, slots, shape, **system)
+    if kind == "attardi":
+        return Model.new(vocabularies, relations, slots, shape, "attardi", {"degree": 2})
+    return Model.new(vocabularies, relations, slots, shape)
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:

@@ -1,4 +1,4 @@
-"""Random trees, walks and batches for the tests, and hypothesis strategies that draw them.
+"""Random trees, computations and batches for the tests, and hypothesis strategies that draw them.
 
 Uniform trees come from Pruefer sequences; they are almost never projective and most words hang from the root's neighbours,
 so there are also projective trees, and trees that are projective but for a few words, as treebanks have them.
@@ -111,7 +111,7 @@ def applicable_steps(stack: tuple[int, ...], front: int, n: int) -> list[int]:
     return [step for step, ok in enumerate((front <= n, len(stack) >= 2, len(stack) >= 3)) if ok]
 
 
-def random_walk(
+def random_computation(
     rng: random.Random,
     n: int,
     score: Callable[[tuple[int, ...], int], Sequence[int | None]] | None = None,
@@ -119,14 +119,15 @@ def random_walk(
 ) -> Iterator[Configuration]:
     """The configurations of one computation, from the first to the final one.
 
-    With ``score`` a best step is taken with probability ``follow``, else any: how a parser in training strays. Skip some
+    With ``score`` a best step is taken with probability ``follow``, else any, as in exploration. Skip some
     of them (as a parser does where it asks no oracle) by slicing or filtering what comes.
     """
-    stack, front = (0,), 1
+    stack: tuple[int, ...] = (0,)
+    front = 1
     yield stack, front
     while steps := applicable_steps(stack, front, n):
         if score is not None and rng.random() < follow:
-            scores = score(stack, front)
+            scores = {step: known for step, known in enumerate(score(stack, front)) if known is not None}
             best = max(scores[step] for step in steps)
             steps = [step for step in steps if scores[step] == best]
         stack, front = apply_step(stack, front, rng.choice(steps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,8 @@ def sentences():
 def write_format_1(folder: Path, model: Model) -> None:
     """The model's folder as the versions before format 2 wrote it."""
     classifier, shape = model.classifier, model.shape
-    tokens = classifier.tokens
+    tokens: Any = classifier.tokens
+    assert classifier.embedded is not None
     tensors = {
         "hidden_bias": classifier.hidden_bias,
         "one_hot.weight": classifier.one_hot.weight,

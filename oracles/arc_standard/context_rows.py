@@ -8,7 +8,7 @@ of Table 4 (p = stack element below the top, s = the top or a buffer node).
 All constituents of a derivation that contain the stack top lie on one path from the root of the derivation down to the
 top. What they combine with beside the path are constituents inside the buffer, which depend on the sentence alone (its
 chart), or stack elements, which below the top are bare until something that contains the top meets them. So the dynamic
-program is a longest path. Walked from the root downwards (outside values instead of inside values), what has been seen of the
+program is a longest path. Followed from the root downwards (outside values instead of inside values), what has been seen of the
 stack is a prefix s_0..s_d, and what remains to be seen of the buffer is given by one column y: everything up to y belongs
 to the constituent that is still open. The values for prefix s_0..s_d, one for each y, are a row. When the parser shifts
 or reduces, only rows at the top of the stack change; all others are kept from step to step.
@@ -39,15 +39,15 @@ with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR
                   H_k, as left children that a_k takes before the shift do not count. Under left_before_right and
                   strict_left_before_right a_k takes no left child in this row; under the latter the kept rows are of that kind
 
-Only rows of elements below the top are kept, so a step of a walk makes at most one new one.
+Only rows of elements below the top are kept, so a step of a computation makes at most one new one.
 
-Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a walk needs three at most. A configuration
+Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a computation needs three at most. A configuration
 unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
 Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, rows rounded up to blocks of 8. It is reserved when bound and taken
 when a sentence is first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the
-longest ago are forgotten, and computed anew when they return. So walk at most as many sentences at a time as fit (a gigabyte
-holds 150,000 sentences of 20 tokens). A sentence that does not fit on its own is refused.
+longest ago are forgotten, and computed again when they return. So work on at most as many sentences at a time as fit (a
+gigabyte holds 150,000 sentences of 20 tokens). A sentence that does not fit on its own is refused.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ MAX_BYTES = 2**30
 
 
 class ContextRows(Oracle):
-    """The oracle to train with on any trees: exact, and fast along the walk of a parser.
+    """The oracle to train with on any trees: exact, and fast along the computation of a parser.
 
     Args:
         strategy: any of the four.
@@ -77,7 +77,7 @@ class ContextRows(Oracle):
 
     name: ClassVar[str] = "context_rows"
     needs_projective_gold: ClassVar[bool] = False
-    complexity: ClassVar[str] = "O(n^2), amortised along a walk"
+    complexity: ClassVar[str] = "O(n^2), amortised over a computation"
     source: ClassVar[str] = "this project, from Nederhof 2019, Section 4"
 
     def __init__(self, strategy: Strategy | str | None = None, ties: str | None = None, max_bytes: int = MAX_BYTES) -> None:

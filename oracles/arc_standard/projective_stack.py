@@ -21,7 +21,7 @@ The states, and the steps from them, are (value of the steps in brackets):
 
     above(j), for FRESH, SPENT, GONE: a_j tops the stack and nothing of a_0..a_j has been reduced
         going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its gold head in the chain
-        [1], or takes a_i as its left child [w(j,i)] and goes on with i - 1
+        [1], or takes a_i as its left child [w(j,i)] and continues with i - 1
     under(j): chain(j) tops the stack, above a_0..a_j
         a_j becomes its left child [1 if gold]; or it, or the root of its component, becomes a right child of a_j
 
@@ -33,7 +33,7 @@ The quadratic algorithm lets a_j look at all i < j. The linear one skips (N19, S
     lambda  no gold edges from a_j, nor at a_i: stop, a_j may as well be a child of a_i
     w(i,j)  stop: the gold head is the last edge of a_j on its left
     kappa   a_i with gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
-            if it takes a_i, then all of these, and goes on with l
+            if it takes a_i, then all of these, and continues with l
 
 With it every level i is looked at for a bounded number of j. (Only the first j above i with gold edges below i and its
 gold head get there step by step; all others stop above, or jump to the lower end of an edge.)

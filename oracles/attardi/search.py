@@ -18,22 +18,23 @@ configurations, in the order of the cost of the way to them:
    state that is known at no more cost is not added again. The search ends in the final configuration, or in one of known loss.
 4. The memo of the sentence (oracles.attardi.memo) keeps the loss of every configuration on the best way, and of the others
    that were expanded the lower bound that the search has shown: loss of the first - cost of the way (Koenig and Likhachev 2005,
-   adaptive A*). Along a walk, most configurations are answered from it.
+   adaptive A*). Along a computation, most configurations are answered from it.
 
 What bounds the loss L of the configurations after a move, by that of the configuration before it, L0:
 
-* A removal of x: L <= L0, for every computation goes on without x; and L >= L0 - (alive edges of x).
+* A removal of x: L <= L0, for every computation can continue without x; and L >= L0 - (alive edges of x).
 * The shift: L >= L0, for it costs nothing; and L <= L0 + what it costs to sacrifice the shifted token at once.
 
 So where nothing more need be lost (L0 = 0), as on the way of a parser through a tree that the system can parse, only
 the shift is searched.
 
-Complexity: exponential at worst, in the number of edges that must be lost. Where the system can parse the tree a search finds
-some hundred states at most, as a rule; where it cannot, 10^4 are rare at degree 2. Past ``max_states`` the sentence is refused.
-Degree 1, arc-standard, loses the most edges of non-projective trees: context_rows answers the same in O(n^2) at worst.
+Complexity: exponential at worst, in the number of edges that must be lost. Along walks that follow an optimal move with
+probability 0.9, the scores of a configuration take 7 expansions in the mean, none in the median and 700 in one of a thousand
+(UD 2.2, Greek and Gothic training parts, degree 2). Past ``max_states`` the sentence is refused; this happens at degree 1,
+arc-standard, which loses the most edges of non-projective trees: there context_rows answers the same in O(n^2) at worst.
 
-Memory: the memo takes about 1.4 KB a token along one walk per sentence, at most ``max_bytes`` for all sentences, reserved when
-bound and taken as it is written. A search takes 60 bytes a state and 8 per 64 tokens, and gives them back.
+Memory: the memo takes about 1.4 KB a token along one computation per sentence, at most ``max_bytes`` for all sentences,
+reserved when bound and taken as it is written. A search takes 60 bytes a state and 8 per 64 tokens, and gives them back.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ _MEMO_BYTES_OF_HARD_SENTENCES = 2**24
 
 
 class AttardiSearch(AttardiOracle):
-    """The oracle to train with: exact for any gold tree, and fast along the walk of a parser.
+    """The oracle to train with: exact for any gold tree, and fast along the computation of a parser.
 
     Args:
         strategy: any, the only one.

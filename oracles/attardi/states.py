@@ -107,7 +107,7 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
     """Removes, in place, what can be removed at no loss, until there is no such node.
 
     That is a node x != 0 at depth 0..degree without alive gold children that can become a child of its gold head at once, or
-    whose own edge is not alive. To remove it never does harm: every computation goes on without x, the other nodes only
+    whose own edge is not alive. To remove it never does harm: every computation can continue without x, the other nodes only
     come nearer to each other, and whoever would have become a child of x can go elsewhere at no loss.
 
     Args:

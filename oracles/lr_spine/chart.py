@@ -27,7 +27,7 @@ Complexity: for s nodes of spines that are not left out and m tokens in the buff
 operations; O(n^3) once per sentence.
 
 Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), kept as context_rows does it: up to ``max_bytes`` for all
-sentences together, and beyond that those who came first are forgotten and computed anew when they return. While a chart is
+sentences together, and beyond that those who came first are forgotten and computed again when they return. While a chart is
 filled, 4 n^2 bytes more; while a batch is scored, 8 bytes for each pair of a node of a spine and a token.
 """
 

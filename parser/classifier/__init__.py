@@ -1,1 +1,1 @@
-"""From feature values to scores of actions: token representations, the classifier over them, and precomputed contributions."""
+"""From feature values to scores of outputs: token representations, the classifier over them, and precomputed contributions."""

@@ -45,7 +45,7 @@ class TokenRepresentation(nn.Module, ABC):
         self.sizes = dict(embeddings.sizes)
 
     def initialize(self) -> None:
-        """Draws the vectors anew, from torch's global generator."""
+        """Draws new vectors, from torch's global generator."""
         self.embeddings.initialize(sorted(self.embeddings.sizes))
 
     @abstractmethod

@@ -25,7 +25,7 @@ _QUOTED = 60
 
 
 class ConlluError(ValueError):
-    """A file cannot be read as CoNLL-U. The message names the file, the line, the sentence and the mend."""
+    """A file cannot be read as CoNLL-U. The message names the file, the line, the sentence and the fix."""
 
 
 class LineError(ValueError):
@@ -166,7 +166,7 @@ def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
         raise LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all of them but one another head")
     if not roots:
         raise LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
-    seen_from = [0] * (len(heads) + 1)  # the word whose walk towards the root came here first
+    seen_from = [0] * (len(heads) + 1)  # the word whose path to the root came here first
     seen_from[0] = -1
     for start in range(1, len(heads) + 1):
         word = start

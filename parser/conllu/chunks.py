@@ -1,5 +1,5 @@
-"""CoNLL-U as bytes, many sentences at a time: where the words are, and the same bytes with other trees. The compiled twin of
-stream.py, for files in which nothing is wrong.
+"""CoNLL-U as bytes, many sentences at a time: where the words are, and the same bytes with other trees. The compiled
+counterpart of stream.py, for files in which nothing is wrong.
 
 No object is made per word. A chunk in which something is wrong, or only uncommon (an id of more than nine digits), is left to
 stream.py, which says what it is, or copes. Everything else is understood here: comments, multiword tokens, empty nodes,

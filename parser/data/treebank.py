@@ -31,7 +31,7 @@ _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
 
 
 class TreebankError(ConlluError):
-    """A treebank cannot be used as gold data. The message names the file, the line, the sentence and the mend."""
+    """A treebank cannot be used as gold data. The message names the file, the line, the sentence and the fix."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
 The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
-(conllu/chunks.py), numbers their attributes (lexicon.py), parses (decoding/greedy.py), and puts the trees between the other
+(conllu/chunks.py), numbers their attributes (word_cache.py), parses (decoding/greedy.py), and puts the trees between the other
 bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names
 the line.
 """
@@ -20,9 +20,9 @@ from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, rea
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.vocabulary import ATTRIBUTES
 from parser.decoding.missing_columns import refuse_missing_columns
-from parser.decoding.ordered_map import map_in_order
+from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import parser_of
-from parser.decoding.word_cache import Lexicon
+from parser.decoding.word_cache import WordCache
 from parser.model import Model
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
@@ -126,7 +126,7 @@ def parse_file(
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
-    for chunk, result in map_in_order(parser.parse, chunks, threads):
+    for chunk, result in parallel_map(parser.parse, chunks, threads):
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
         parsed.add(part)
@@ -153,7 +153,7 @@ class ChunkParser:
         self._single_root = single_root
         self._on_error = on_error
         self._report = report
-        self._lexicon = Lexicon(model.vocabularies)
+        self._word_cache = WordCache(model.vocabularies)
         self._parser = parser_of(model)
         self._writer = TreeWriter(model.relations.symbols)
 
@@ -162,7 +162,7 @@ class ChunkParser:
         words = find_words(chunk)
         if words is None:
             return None
-        encoded = self._lexicon.encode(words)
+        encoded = self._word_cache.encode(words)
         parses = self._parser.parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
@@ -186,7 +186,7 @@ class ChunkParser:
         errors = [sentence.error for sentence in sentences if sentence.error]
         for error in errors:
             self._report(error)
-        encoded = self._lexicon.encode_slowly([Columns(sentence) for sentence in sentences])
+        encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
         parses = self._parser.parse(encoded, single_root=self._single_root)
         heads = parses.heads.tolist()
         deprels = [self._model.relations.symbols[relation] for relation in parses.relations.tolist()]

@@ -21,7 +21,7 @@ from parser.data.vocabulary import Sentences
 from parser.decoding.type_contributions import TypedSentences, address_contributions
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import FeatureTable, find_nodes
+from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 
 _ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
 _RELU, _TANH, _SIGMOID, _CUBE = range(4)
@@ -43,7 +43,7 @@ class _Rules(NamedTuple):
 
 
 class _Addresses(NamedTuple):
-    """Some of the addresses that features read: their programs (see FeatureTable) and their rows (see AddressContributions)."""
+    """Some of the addresses that features read; see FeatureTable for their programs, AddressContributions for the rest."""
 
     programs: np.ndarray
     places: np.ndarray
@@ -54,7 +54,7 @@ class _Words(NamedTuple):
     """The words of sentences as types, and the contributions of types; see AddressContributions and TypedSentences."""
 
     types: np.ndarray
-    rows: np.ndarray
+    contributions: np.ndarray
     first: int
     per_type: int
 
@@ -72,7 +72,7 @@ class _Layers(NamedTuple):
 
 
 class GreedyParser:
-    """Parses with a classifier as it is now; made anew when the weights have changed. Threads may parse with one side by side.
+    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
 
     Args:
         classifier: the classifier.
@@ -90,18 +90,18 @@ class GreedyParser:
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        rows = address_contributions(classifier, table, system.n_relations)
-        self._rows = rows
+        contributions = address_contributions(classifier, table, system.n_relations)
+        self._contributions = contributions
         weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
         lacking = -len(bias) % _LANES
         padded = np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking))))
-        self._layers = _Layers(rows.bias, _ACTIVATIONS.index(activation), padded, np.pad(bias, (0, lacking)))
+        self._layers = _Layers(contributions.bias, _ACTIVATIONS.index(activation), padded, np.pad(bias, (0, lacking)))
         self._system = system
         self._threads = threads
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
-        of_buffer = table.in_buffer & (rows.relation_rows == NO_NODE)
+        of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
-            _Addresses(table.programs[chosen], rows.places[chosen], rows.relation_rows[chosen])
+            _Addresses(table.programs[chosen], contributions.places[chosen], contributions.relation_rows[chosen])
             for chosen in (of_buffer, ~of_buffer)
         )
 
@@ -116,7 +116,7 @@ class GreedyParser:
             first, last = span
             part = sentences.span(first, last)
             inside = slice(sentences.offsets[first], sentences.offsets[last])
-            self._parse_typed(self._rows(part), part.offsets, rules, heads[inside], relations[inside])
+            self._parse_typed(self._contributions(part), part.offsets, rules, heads[inside], relations[inside])
 
         if self._threads == 1:
             for span in sentences.spans(_SHARE):
@@ -129,7 +129,7 @@ class GreedyParser:
     def _parse_typed(
         self, typed: TypedSentences, offsets: np.ndarray, rules: _Rules, heads: np.ndarray, relations: np.ndarray
     ) -> None:
-        words = _Words(typed.types, typed.rows, self._rows.first, self._rows.per_type)
+        words = _Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
         now = Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
         _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, now, heads, relations)
 
@@ -157,15 +157,15 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
             if output == NO_NODE:
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
                     count = 0
                     for a in range(len(buffer_nodes)):
                         if buffer_nodes[a] != NO_NODE:
                             type_row = words.first + words.types[start + buffer_nodes[a]] * words.per_type
                             picked[count] = type_row + of_buffer.places[a]
                             count += 1
-                    _sum(layers.hidden_bias, words.rows, picked, count, buffer_sum)
-                find_nodes(now, 0, others.programs, nodes)
+                    _sum(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
+                find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
                 count = 0
                 for a in range(len(nodes)):
                     node = nodes[a]
@@ -176,7 +176,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
                         if others.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
                             picked[count] = others.relation_rows[a] + now.relations[0, node]
                             count += 1
-                _sum(buffer_sum, words.rows, picked, count, hidden)
+                _sum(buffer_sum, words.contributions, picked, count, hidden)
                 _output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
                 output = best_output(
                     scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root

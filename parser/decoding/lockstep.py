@@ -44,8 +44,8 @@ def parse_in_lockstep(
         numbers = order[start : start + LOCKSTEP]
         now = system.initial(sentences.lengths[numbers])
         while len(rows := system.unfinished(now)):
-            scores = scorer(table.extract(now, rows, sentences, numbers))
             moves = system.moves(now, rows, single_root)
+            scores = scorer(table.extract(now, rows, sentences, numbers, moves))
             system.apply(now, rows, moves, *best(system, scores, moves, single_root))
         columns = np.arange(now.heads.shape[1])
         inside = (columns >= 1) & (columns <= now.lengths[:, None])

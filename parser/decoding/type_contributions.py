@@ -2,12 +2,12 @@
 
 A *word type* is a distinct combination of the values of all attributes; a running text has far fewer word types than words.
 With a static token representation, the contributions of all slots at one address (hidden_contributions.py) are added up once
-for a word type; with a contextual one, every token is a word type of its own. All rows are relative to a configuration without
+for a word type; with a contextual one, every token is a word type of its own. All are relative to a configuration without
 any node: what ABSENT contributes is in the bias, and an address at which there is no node, or a relation that is not there,
 adds nothing at all.
 
-The rows of a word type are the same whatever other types they are computed together with: with a static representation, a parse
-depends on its sentence alone.
+The contributions of a word type are the same whatever other types they are computed together with: with a static
+representation, a parse depends on its sentence alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.transitions.features import FeatureTable
 
-# The rows of word types are forgotten, and computed again when they are needed, when they would take more bytes than these.
+# The contributions of word types are forgotten, and computed again when needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
 _FREE = -1
@@ -33,16 +33,16 @@ _FREE = -1
 
 @dataclass(frozen=True)
 class TypedSentences:
-    """Sentences as word types, and the rows of these types.
+    """Sentences as word types, and the contributions of these types.
 
     Attributes:
         types: int32[total], the type of each token, in the layout of ``Sentences``.
-        rows: float32[at least the rows in use, hidden]: first those of the relations, then those of the types, as far as they
-            are computed; those of the types here are.
+        contributions: float32[at least the rows in use, hidden]: first those of the relations, then those of the types, as
+            far as they are computed; those of the types here are.
     """
 
     types: np.ndarray
-    rows: np.ndarray
+    contributions: np.ndarray
 
 
 def address_contributions(classifier: Classifier, table: FeatureTable, n_relations: int) -> AddressContributions:
@@ -52,7 +52,7 @@ def address_contributions(classifier: Classifier, table: FeatureTable, n_relatio
 
 
 class AddressContributions(ABC):
-    """Computes the rows of sentences; threads may ask at the same time.
+    """Computes the contributions of sentences; threads may ask at the same time.
 
     Args:
         maker: computes the contributions of single slots.
@@ -93,7 +93,7 @@ class AddressContributions(ABC):
 
     @abstractmethod
     def __call__(self, sentences: Sentences) -> TypedSentences:
-        """The word types of the tokens, and rows for all of them."""
+        """The word types of the tokens, and the contributions of all of them."""
 
     def _room_for(self, n_types: int) -> np.ndarray:
         """float32[rows, hidden]: the rows of the relations, and those of so many word types to fill in."""
@@ -107,7 +107,7 @@ class AddressContributions(ABC):
 
 
 class TokenContributions(AddressContributions):
-    """Rows of a contextual representation: computed anew for any sentences, a token being a word type of its own."""
+    """Contributions of a contextual representation: computed for any sentences, a token being a word type of its own."""
 
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """See AddressContributions."""
@@ -118,14 +118,14 @@ class TokenContributions(AddressContributions):
 
 
 class TypeContributions(AddressContributions):
-    """Rows of a static representation: the word types are numbered, and their rows computed once for all threads.
+    """Contributions of a static representation: the word types are numbered, and theirs computed once for all threads.
 
-    Types are numbered by one thread at a time. Their rows, which take far longer, are computed by the thread that met them
-    first; others that meet them wait for it at the end of their own.
+    Types are numbered by one thread at a time. Their contributions, which take far longer, are computed by the thread that
+    met them first; others that meet them wait for it at the end of their own.
 
     Args:
         maker, table, n_relations: see AddressContributions.
-        max_bytes: rows of word types are forgotten when they would take more.
+        max_bytes: contributions of word types are forgotten when they would take more.
     """
 
     _n_types: int
@@ -133,7 +133,7 @@ class TypeContributions(AddressContributions):
     # float32[rows, hidden]: room for all types until they are forgotten; memory that is not used costs nothing.
     _rows: np.ndarray
     _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
-    _under_way: list[Event]  # one for each thread that is computing rows
+    _under_way: list[Event]  # one for each thread that is computing contributions
 
     def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(maker, table, n_relations)

@@ -37,7 +37,7 @@ class _Entries:
     feats: list[str]
 
 
-class Lexicon:
+class WordCache:
     """Encodes the words of chunks; threads may ask at the same time.
 
     Args:

@@ -6,7 +6,7 @@ is a span of them. A word that is a token is aligned with the word of the same s
 spans, as small as possible, that no multiword token of either file sticks out of; the words of a region are aligned by a
 longest common subsequence of their forms in lower case.
 
-Where the official script departs from that description, so does this module, to give the same figures:
+Where the official script departs from that description, so does this module, to give the same numbers:
 
 * when a multiword token is met, the region opens at the next word of the other file that is not aligned yet, or at the one
   after it if that word begins earlier than the multiword token. Further words before the multiword token belong to the region.

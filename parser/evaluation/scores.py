@@ -1,6 +1,6 @@
 """How well a system's trees agree with the gold ones: attachment scores, by files and by arrays.
 
-The figures called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... are those of the CoNLL 2018 shared task
+The metrics called LAS (universal), UAS, CLAS, MLAS, BLEX, Words, Sentences... are those of the CoNLL 2018 shared task
 (https://universaldependencies.org/conll18/evaluation.html) to the last digit: precision = correct / system words, recall =
 correct / gold words, F1 their harmonic mean, over words aligned as ``parser.evaluation.alignment`` says. Added to them are
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
+from parser import transitions
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
@@ -22,7 +23,7 @@ from parser.evaluation.gold_part import GoldPart
 from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings, vocabulary_is_of_subset
 from parser.training.examples import TrainingSentences
 from parser.training.representation_settings import MODELS
-from parser.transitions.features import RELATION, TOKEN, Slot, slots_of
+from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
     vocabularies = Vocabularies(by_attribute)
-    templates = MODELS[settings.model].templates(settings)
+    templates = anchored(MODELS[settings.model].templates(settings), transitions.system_class(settings.system))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     if not slots:
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")

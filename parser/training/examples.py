@@ -14,7 +14,7 @@ from parser.data.vocabulary import Sentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
 from parser.transitions.features import FeatureTable
-from parser.transitions.system import TransitionSystem
+from parser.transitions.system import Moves, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
 _LOCKSTEP = 4096
@@ -53,20 +53,40 @@ class TrainingSentences:
 
 @dataclass(frozen=True)
 class Examples:
-    """What the classifier learns from.
+    """What the classifier learns from. An example is a configuration, with one feature row or, with ``starts``, several.
 
     Attributes:
-        features: int32[examples, slots].
-        targets: int32[examples, targets]: the right outputs; NO_NODE fills up rows that have fewer.
+        features: int32[feature rows, slots].
+        targets: int32[feature rows, targets]: the right outputs; NO_NODE fills up rows that have fewer.
         sentences: int32[examples], the number of the sentence that each is from.
+        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i
+            alone.
+        blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one behind the last; with
+            ``starts`` alone, for otherwise a row scores all outputs.
     """
 
     features: np.ndarray
     targets: np.ndarray
     sentences: np.ndarray
+    starts: np.ndarray | None = None
+    blocks: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return len(self.features)
+        return len(self.sentences)
+
+    def take(self, numbers: np.ndarray) -> Examples:
+        """The examples of these numbers (int[m]), in their order."""
+        if self.starts is None or self.blocks is None:
+            return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers])
+        counts = np.diff(self.starts)[numbers]
+        starts = np.cumsum([0, *counts])
+        rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][numbers] - starts[:-1], counts)
+        return Examples(self.features[rows], self.targets[rows], self.sentences[numbers], starts, self.blocks[rows])
+
+    @property
+    def row_sentences(self) -> np.ndarray:
+        """int32[feature rows], the number of the sentence that each row is from."""
+        return self.sentences if self.starts is None else np.repeat(self.sentences, np.diff(self.starts))
 
     @classmethod
     def concatenate(cls, parts: list[Examples]) -> Examples:
@@ -79,6 +99,8 @@ class Examples:
             np.concatenate([part.features for part in parts]),
             np.concatenate(targets),
             np.concatenate([part.sentences for part in parts]),
+            _concatenated_starts([part.starts for part in parts if part.starts is not None]),
+            np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
         )
 
 
@@ -138,9 +160,8 @@ def gold_examples(data: TrainingSentences, oracle: BoundOracle, system: Transiti
             moves = system.moves(batch.now, rows)
             outputs = right(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
-            targets = np.take_along_axis(outputs, columns[:, None], axis=1)
-            features = table.extract(batch.now, rows, data.sentences, batch.numbers)
-            parts.append(Examples(features, targets, batch.numbers[rows]))
+            features = table.extract(batch.now, rows, data.sentences, batch.numbers, moves)
+            parts.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
             children = moves.children[np.arange(len(rows)), columns]
             system.apply(batch.now, rows, moves, columns, batch.gold_relations[rows, children])
     return Examples.concatenate(parts)
@@ -153,23 +174,64 @@ def optimal_moves(scores: np.ndarray) -> np.ndarray:
 
 def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
     """int32[m]: of each row of right outputs (int32[m, width]), the column that comes first in the system's eager order."""
-    order = system.eager_order
+    order = system.eager_order(outputs.shape[1])
     return order[(outputs[:, order] != NO_NODE).argmax(axis=1)].astype(np.int32)
 
 
-def choose_targets(system: TransitionSystem, outputs: np.ndarray, scores: np.ndarray, target: Target) -> np.ndarray:
-    """int32[m, 1 or width]: the targets among the right outputs (int32[m, width], NO_NODE = not optimal)."""
+def target_columns(
+    system: TransitionSystem, outputs: np.ndarray, moves: Moves, scores: np.ndarray, target: Target
+) -> np.ndarray | None:
+    """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them."""
     if target is Target.MARGINAL:
-        return outputs
-    if target is Target.FIXED_ORDER:
-        return np.take_along_axis(outputs, eager_columns(system, outputs)[:, None], axis=1)
-    return np.take_along_axis(outputs, best_right_columns(outputs, scores)[:, None], axis=1)
+        return None
+    return eager_columns(system, outputs) if target is Target.FIXED_ORDER else best_right_columns(outputs, moves, scores)
 
 
-def best_right_columns(outputs: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[m, outputs])."""
-    own = np.where(outputs == NO_NODE, -np.inf, np.take_along_axis(scores, np.maximum(outputs, 0), axis=1))
+def best_right_columns(outputs: np.ndarray, moves: Moves, scores: np.ndarray) -> np.ndarray:
+    """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[feature rows, outputs])."""
+    own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(moves.rows, 0), np.maximum(outputs, 0)])
     return own.argmax(axis=1)
+
+
+def new_examples(
+    system: TransitionSystem,
+    features: np.ndarray,
+    moves: Moves,
+    outputs: np.ndarray,
+    columns: np.ndarray | None,
+    sentences: np.ndarray,
+) -> Examples:
+    """An example for each of m configurations.
+
+    Args:
+        system: the transition system.
+        features: int32[feature rows, slots].
+        moves: the moves.
+        outputs: int32[m, width], the right output of each optimal move, NO_NODE for the others.
+        columns: int[m], the move that is the target; None: all optimal ones are.
+        sentences: int32[m].
+    """
+    if moves.starts is None:
+        targets = outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
+        return Examples(features, targets, sentences)
+    is_target = outputs != NO_NODE
+    if columns is not None:
+        is_target &= np.arange(outputs.shape[1]) == columns[:, None]
+    targets = np.full((len(features), 1), NO_NODE, np.int32)
+    targets[moves.rows[is_target], 0] = outputs[is_target]
+    applicable = moves.rows != NO_NODE
+    firsts, sizes = system.block_starts[moves.blocks[applicable]], system.block_sizes[moves.blocks[applicable]]
+    blocks = np.empty((len(features), 2), np.int32)
+    blocks[moves.rows[applicable]] = np.stack([firsts, firsts + sizes], axis=1)
+    return Examples(features, targets, sentences, moves.starts, blocks)
+
+
+def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
+    """Where the feature rows of each example begin when the parts follow on each other; None if there are no parts."""
+    if not parts:
+        return None
+    ends = np.cumsum([part[-1] for part in parts])
+    return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:

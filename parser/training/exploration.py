@@ -21,8 +21,9 @@ from parser.training.examples import (
     TrainingSentences,
     batches,
     best_right_columns,
-    choose_targets,
+    new_examples,
     optimal_moves,
+    target_columns,
 )
 from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable
@@ -100,11 +101,12 @@ def explore(
         for rows in batch:
             move_scores = batch.score(oracle, rows)
             optimal = optimal_moves(move_scores)
-            features = table.extract(batch.now, rows, data.sentences, batch.numbers)
-            scores = scorer(features)
             moves = system.moves(batch.now, rows)
+            features = table.extract(batch.now, rows, data.sentences, batch.numbers, moves)
+            scores = scorer(features)
             outputs = right(system, optimal, moves, batch.gold_relations, rows)
-            parts.append(Examples(features, choose_targets(system, outputs, scores, target), batch.numbers[rows]))
+            taught = target_columns(system, outputs, moves, scores, target)
+            parts.append(new_examples(system, features, moves, outputs, taught, batch.numbers[rows]))
 
             predicted = best(system, scores, moves)
             columns, relations = _taken(system, batch, rows, moves, outputs, scores, predicted, exploration, generator)
@@ -144,7 +146,7 @@ def _taken(
     if exploration.policy is Policy.SAMPLE:
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), moves)
-    guided = best_right_columns(outputs, scores)
+    guided = best_right_columns(outputs, moves, scores)
     children = moves.children[np.arange(len(rows)), guided]
     gold = np.where(children == NO_NODE, NO_NODE, batch.gold_relations[rows, children])
     follow = generator.random(len(rows)) < exploration.follow

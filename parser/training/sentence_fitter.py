@@ -16,7 +16,7 @@ from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.settings import OptimizerSettings
 from parser.training.examples import Examples
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
-from parser.training.loss import set_loss
+from parser.training.loss import Groups, set_loss
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
 from parser.transitions.features import TOKEN
@@ -97,17 +97,19 @@ class SentenceFitter:
         if dropping and self.word_dropout is not None:
             values = self.word_dropout(values)
         vectors = self._tokens.with_tokens(self._tokens.encode(values, lengths, dropping))
-        features = torch.from_numpy(self._features(batch, lengths, examples)).to(self._device)
-        targets = torch.from_numpy(examples.targets[batch.examples]).to(self._device, torch.int64)
-        return set_loss(self.classifier.forward_by_contributions(features, vectors, dropping=dropping), targets)
+        taken = examples.take(batch.examples)
+        features = torch.from_numpy(self._features(batch, lengths, taken)).to(self._device)
+        targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
+        scores = self.classifier.forward_by_contributions(features, vectors, dropping=dropping)
+        return set_loss(scores, targets, Groups.of(taken, self._device))
 
-    def _features(self, batch: _Batch, lengths: np.ndarray, examples: Examples) -> np.ndarray:
+    def _features(self, batch: _Batch, lengths: np.ndarray, taken: Examples) -> np.ndarray:
         """int32[m, slots]: the features of the batch's examples, with the places that their tokens have in the batch."""
-        features = examples.features[batch.examples]
+        features = taken.features.copy()
         shifts = np.zeros(len(self.sentences), np.int32)
         shifts[batch.sentences] = np.cumsum(lengths) - lengths - self.sentences.offsets[batch.sentences]
         read = features[:, self._columns]
-        moved = read + shifts[examples.sentences[batch.examples]][:, None]
+        moved = read + shifts[taken.row_sentences][:, None]
         features[:, self._columns] = np.where(read < N_RESERVED, read, moved)
         return features
 

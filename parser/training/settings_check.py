@@ -27,7 +27,7 @@ from parser.training.exploration import Policy
 from parser.training.representation_settings import MODELS
 from parser.training.settings_keys import check_keys
 from parser.training.settings_ranges import check_ranges
-from parser.transitions.features import RELATION
+from parser.transitions.features import ANCHORS, RELATION
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
@@ -68,6 +68,7 @@ def check(settings: Settings) -> None:
     check_ranges(settings)
     _check_embeddings(settings)
     MODELS[settings.model].check(settings)
+    _check_anchors(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -126,6 +127,19 @@ def _check_system(settings: Settings) -> None:
             f"first_pass.trees=original: gold computations of system={settings.system} need projective trees; "
             "choose projectivized or projective_subset"
         )
+
+
+def _check_anchors(settings: Settings) -> None:
+    own = transitions.system_class(settings.system).anchors
+    for attribute, addresses in MODELS[settings.model].templates(settings).items():
+        for address in addresses:
+            base = address.partition(".")[0]
+            if base in ANCHORS and base not in own:
+                able = [name for name in transitions.names() if base in transitions.system_class(name).anchors]
+                raise SettingsError(
+                    f"{attribute} is read at {address}, which system={settings.system} does not have; choose another address, "
+                    f"or system={' or '.join(able)}"
+                )
 
 
 def _check_embeddings(settings: Settings) -> None:

@@ -12,19 +12,20 @@ from parser.classifier.classifier import Classifier
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
-from parser.training.loss import set_loss
+from parser.training.loss import Groups, set_loss
 
 
 class Updates(Protocol):
     """What a batch does to the weights."""
 
-    def update(self, features: Tensor, targets: Tensor, rate: float) -> Tensor | float:
+    def update(self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None) -> Tensor | float:
         """Takes a step down the gradient of the mean loss of a batch, and returns that loss, in nats.
 
         Args:
-            features: int32[batch, slots].
-            targets: int64[batch, targets], right actions; NO_NODE fills up rows.
+            features: int32[rows, slots].
+            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
             rate: the learning rate.
+            groups: which rows are one example; None: each is one.
         """
 
     def state(self) -> dict[str, Tensor]:
@@ -73,9 +74,9 @@ class AutogradUpdates(TorchOptimizer):
         super().__init__([p for p in classifier.parameters() if p.requires_grad], settings)
         self._classifier = classifier
 
-    def update(self, features: Tensor, targets: Tensor, rate: float) -> Tensor:
+    def update(self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None) -> Tensor:
         """See Updates; the loss stays on the device, so that nothing waits for it."""
-        loss = set_loss(self._classifier(features, dropping=True), targets)
+        loss = set_loss(self._classifier(features, dropping=True), targets, groups)
         self._classifier.zero_grad()
         loss.backward()
         self.step(rate)
@@ -89,9 +90,9 @@ class CompiledUpdates:
         self._gradients = CompiledGradients(classifier)
         self._optimizer = CompiledOptimizer({n: p for n, p in classifier.named_parameters() if p.requires_grad}, settings)
 
-    def update(self, features: Tensor, targets: Tensor, rate: float) -> float:
+    def update(self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None) -> float:
         """See Updates."""
-        loss = self._gradients.loss(features, targets)
+        loss = self._gradients.loss(features, targets, groups)
         self._optimizer.step(self._gradients.gradients, rate)
         return loss
 

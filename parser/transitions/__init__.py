@@ -19,6 +19,7 @@ _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "attardi": ("parser.transitions.attardi", "Attardi"),
     "arc_hybrid": ("parser.transitions.arc_hybrid", "ArcHybrid"),
     "swap": ("parser.transitions.swap", "Swap"),
+    "lr_spine": ("parser.transitions.lr_spine", "LRSpine"),
 }
 
 

@@ -51,7 +51,8 @@ class Attardi(TransitionSystem):
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, *[True] * (2 * self.degree)]
 
-    def _eager_order(self) -> np.ndarray:
+    def eager_order(self, width: int) -> np.ndarray:
+        """See TransitionSystem."""
         return np.array([*(c for d in range(1, self.degree + 1) for c in (2 * d, 2 * d - 1)), 0])
 
     def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:

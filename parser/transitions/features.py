@@ -19,15 +19,23 @@ from numba import njit
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.transitions.configurations import Configurations
+from parser.transitions.system import Moves, TransitionSystem
 
 RELATION = "deprel"
 
 # What slots read where the vector of a token depends on its sentence (classifier/representation.py): the token itself.
 TOKEN = "token"
 
-_ADDRESS = re.compile(r"([sb])(\d)((?:\.[lr][1-9])*)")
-_BUFFER = [f"b{i}" for i in range(10)]
+# Anchors: addresses that a transition system fills in for each move (lr_spine.py).
+ANCHORS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
+
+# What find_nodes() takes for the anchors of a system that has none.
+NO_ANCHORS = np.zeros(0, np.int32)
+
+_ADDRESS = re.compile(rf"([sb]\d|{'|'.join(ANCHORS)})((?:\.[lr][1-9])*)")
+_IN_BUFFER = [f"b{i}" for i in range(10)]
 _MAX_MOVES = 3
+_STACK, _BUFFER, _ANCHOR = range(3)
 
 
 @dataclass(frozen=True, order=True)
@@ -57,12 +65,31 @@ def slots_of(templates: Mapping[str, Sequence[str]]) -> list[Slot]:
     return [Slot.parse(f"{address}:{attribute}") for attribute, addresses in templates.items() for address in addresses]
 
 
+def anchored(templates: Mapping[str, Sequence[str]], system: type[TransitionSystem]) -> dict[str, list[str]]:
+    """A table {attribute: [address, ...]} for a system with anchors, made from one that was written for any system.
+
+    Addresses that begin at s0, s1, ... begin at the anchors that take their place (``TransitionSystem.anchored``), and an
+    attribute that is read at s0 is read at the further addresses, too. A table that names an anchor stays as it is.
+    """
+    bases = {_base(address) for addresses in templates.values() for address in addresses}
+    if not system.anchors or bases & set(system.anchors):
+        return {attribute: list(addresses) for attribute, addresses in templates.items()}
+    table = {}
+    for attribute, addresses in templates.items():
+        parts = [address.partition(".") for address in addresses]
+        table[attribute] = [system.anchored.get(base, base) + dot + moves for base, dot, moves in parts]
+        if "s0" in addresses:
+            table[attribute] += [address for address in system.further_addresses if address not in table[attribute]]
+    return table
+
+
 class FeatureTable:
     """Reads the slots of a batch of configurations of encoded sentences.
 
     Args:
         slots: the slots, in the order of the columns of the result.
         attributes: those that the sentences will carry, in the order of ``Sentences.values``; or TOKEN alone.
+        anchors: those that the transition system has, in its order.
 
     Attributes:
         slots: the slots.
@@ -72,18 +99,23 @@ class FeatureTable:
         columns: int32[slots, 2]: by slot, which address, and which row of values() (NO_NODE: the relation).
     """
 
-    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str]) -> None:
+    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], anchors: Sequence[str] = ()) -> None:
         if len(set(slots)) != len(slots):
             raise ValueError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
         known = [*attributes, RELATION]
         for slot in slots:
             if slot.attribute not in known:
                 raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
+            if (anchor := _base(slot.address)) in ANCHORS and anchor not in anchors:
+                raise ValueError(
+                    f"feature slot {slot} begins at {anchor}, which the transition system does not have; begin at s0, s1, ... "
+                    f"or b0, b1, ...{' or at ' + ', '.join(anchors) if anchors else ''}"
+                )
         self.slots = list(slots)
         self.attributes = list(attributes)
         addresses = list(dict.fromkeys(slot.address for slot in slots))
-        self.programs = np.stack([_program(address) for address in addresses])
-        self.in_buffer = np.array([address in _BUFFER for address in addresses])
+        self.programs = np.stack([_program(address, anchors) for address in addresses])
+        self.in_buffer = np.array([address in _IN_BUFFER for address in addresses])
         self.columns = np.array(
             [
                 (addresses.index(slot.address), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
@@ -99,50 +131,74 @@ class FeatureTable:
         return np.arange(N_RESERVED, N_RESERVED + sentences.offsets[-1], dtype=np.int32)[None]
 
     def extract(
-        self, configurations: Configurations, rows: np.ndarray, sentences: Sentences, numbers: np.ndarray
+        self,
+        configurations: Configurations,
+        rows: np.ndarray,
+        sentences: Sentences,
+        numbers: np.ndarray,
+        moves: Moves | None = None,
     ) -> np.ndarray:
-        """int32[m, slots]: the values of the slots; ABSENT where there is no such node or relation.
+        """int32[feature rows, slots]: the values of the slots; ABSENT where there is no such node or relation.
 
         Args:
             configurations: the configurations.
             rows: int[m], the rows to read.
             sentences: where the tokens' attributes are.
             numbers: int[batch], which of ``sentences`` each row of the configurations is.
+            moves: those of the rows, which have the anchors; without, or if they say no other, there is a feature row for each.
         """
+        if moves is not None and moves.starts is not None:
+            rows = np.repeat(rows, np.diff(moves.starts))
+        anchors = np.empty((len(rows), 0), np.int32) if moves is None or moves.anchors is None else moves.anchors
         values, offsets = self.values(sentences), sentences.offsets
-        return _extract(rows, numbers, configurations, values, offsets, self.programs, self.columns)
+        return _extract(rows, numbers, configurations, anchors, values, offsets, self.programs, self.columns)
 
 
-def _program(address: str) -> np.ndarray:
-    """An address as numbers: base (0 stack, 1 buffer), index, then (side, rank) per move to a child; side -1 ends it."""
-    match = _ADDRESS.fullmatch(address)
-    assert match is not None
-    base, index, moves = match.groups()
+def _base(address: str) -> str:
+    return address.partition(".")[0]
+
+
+def _program(address: str, anchors: Sequence[str] = ()) -> np.ndarray:
+    """An address as numbers: base (_STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
+    base, *moves = address.split(".")
     program = np.full(2 + 2 * _MAX_MOVES + 1, -1, np.int32)
-    program[:2] = "sb".index(base), int(index)
-    for i, move in enumerate(moves.split(".")[1:]):
+    if base in anchors:
+        program[:2] = _ANCHOR, anchors.index(base)
+    else:
+        program[:2] = _BUFFER if base[0] == "b" else _STACK, int(base[1:])
+    for i, move in enumerate(moves):
         program[2 + 2 * i : 4 + 2 * i] = "lr".index(move[0]), int(move[1])
     return program
 
 
 @njit(cache=True, nogil=True)
-def _extract(rows, numbers, now, values, offsets, programs, columns):
+def _extract(rows, numbers, now, anchors, values, offsets, programs, columns):
     features = np.empty((len(rows), len(columns)), np.int32)
     nodes = np.empty(len(programs), np.int32)
     for r in range(len(rows)):
         row = rows[r]
-        find_nodes(now, row, programs, nodes)
+        find_nodes(now, row, anchors[r], programs, nodes)
         _read_slots(now, row, offsets[numbers[row]], nodes, values, columns, features[r])
     return features
 
 
 @njit(cache=True, nogil=True)
-def find_nodes(now, row, programs, nodes):
-    """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE."""
+def find_nodes(now, row, anchors, programs, nodes):
+    """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE.
+
+    Args:
+        now: the configurations.
+        row: which of them.
+        anchors: int32[anchors], the nodes of the system's own addresses.
+        programs: int32[addresses, 9], the addresses.
+        nodes: the result.
+    """
     for a in range(len(programs)):
         index = programs[a, 1]
         node = NO_NODE
-        if programs[a, 0] == 0:
+        if programs[a, 0] == _ANCHOR:
+            node = anchors[index]
+        elif programs[a, 0] == _STACK:
             if index < now.stack_sizes[row]:
                 node = now.stacks[row, now.stack_sizes[row] - 1 - index]
         elif now.buffer_fronts[row] + index <= now.lengths[row]:

@@ -40,7 +40,8 @@ class Swap(TransitionSystem):
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, True, True, False]
 
-    def _eager_order(self) -> np.ndarray:
+    def eager_order(self, width: int) -> np.ndarray:
+        """See TransitionSystem."""
         return np.array([REDUCE_RIGHT, REDUCE_LEFT, SWAP, SHIFT])
 
     def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:

@@ -9,6 +9,7 @@ What is valid is said in one place, ``TransitionSystem.moves``; which output is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,16 +22,24 @@ from parser.transitions.configurations import Configurations
 class Moves:
     """What m configurations can do; each array int32[m, width], a column for each move in the system's order.
 
+    A configuration has one feature row, which scores all of its moves; or one for each of its applicable moves, in the order of
+    their columns, if what a move does depends on more than the configuration's own addresses (lr_spine).
+
     Attributes:
         rows: the feature row whose scores the move is judged by; NO_NODE where the move is not applicable.
         blocks: the block of outputs that the move chooses from.
         heads, children: the arc that the move makes; NO_NODE where it makes none.
+        anchors: int32[feature rows, anchors], the nodes at the system's own addresses (``TransitionSystem.anchors``), NO_NODE
+            where there is none; None if the system has no such addresses.
+        starts: int64[m + 1], the feature rows of configuration r are ``starts[r]`` to ``starts[r + 1] - 1``; None: row r alone.
     """
 
     rows: np.ndarray
     blocks: np.ndarray
     heads: np.ndarray
     children: np.ndarray
+    anchors: np.ndarray | None = None
+    starts: np.ndarray | None = None
 
 
 class TransitionSystem(ABC):
@@ -46,7 +55,6 @@ class TransitionSystem(ABC):
             outputs lie in the order of the blocks.
         block_starts: int32[blocks], the first output of each block.
         n_outputs: outputs in all.
-        eager_order: the columns in the order of an eager computation: attachments, the nearest first, before shift.
         options: what else the system was made with, such as its degree; a model's folder holds them.
     """
 
@@ -55,7 +63,11 @@ class TransitionSystem(ABC):
     oracles: ClassVar[tuple[str, ...]]  # names of its oracles, the default first
     gold_oracle: ClassVar[str]  # the oracle that gold computations of the first pass follow
     reorders_buffer: ClassVar[bool] = False  # whether tokens go back into the buffer
-    always_there: ClassVar[str] = "s0"  # an address with a node in every configuration
+    anchors: ClassVar[tuple[str, ...]] = ()  # addresses of its own, besides those in stack and buffer
+    # How a table of addresses that names none of the anchors becomes one that does; see features.anchored().
+    anchored: ClassVar[Mapping[str, str]] = {}
+    further_addresses: ClassVar[tuple[str, ...]] = ()
+    always_there: ClassVar[str] = "s0"  # an address with a node in every feature row
 
     def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
         if n_relations < 1 + (root_relation is not None):
@@ -67,15 +79,18 @@ class TransitionSystem(ABC):
         self.block_sizes = np.array(sizes, np.int32)
         self.block_starts = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
         self.n_outputs = sum(sizes)
-        self.eager_order = self._eager_order()
 
     @abstractmethod
     def _blocks_with_arcs(self) -> list[bool]:
         """For each block of outputs, whether its moves make an arc."""
 
     @abstractmethod
-    def _eager_order(self) -> np.ndarray:
-        """int[width]; see ``eager_order``."""
+    def eager_order(self, width: int) -> np.ndarray:
+        """int[width]: the columns in the order of an eager computation: attachments, the nearest first, before shift.
+
+        Args:
+            width: columns of the moves; most systems have always the same number.
+        """
 
     def initial(self, lengths: np.ndarray) -> Configurations:
         """The initial configurations of sentences of the given lengths (int[batch])."""

@@ -1,4 +1,4 @@
-"""Where a benchmark ran: what its figures depend on."""
+"""Where a benchmark ran: what its numbers depend on."""
 
 from __future__ import annotations
 

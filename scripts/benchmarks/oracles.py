@@ -25,15 +25,15 @@ from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.versions import versions
-from scripts.benchmarks import walks
 from scripts.benchmarks.explorations import Exploration, explorations, in_lockstep
 from scripts.benchmarks.machine import machine
-from scripts.benchmarks.walks import Batch, aligned_at, walk
+from scripts.benchmarks.random_computations import Batch, aligned_at, random_computations
+from scripts.benchmarks.random_computations import random_trees as draw_trees
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
 # Computations of which all are timed together; where a treebank has fewer sentences of a size, they are taken several times.
-WALKS_PER_SIZE = 200
+COMPUTATIONS_PER_SIZE = 200
 
 # For the means over whole computations. The slowest oracles get fewer.
 SENTENCES = 2000
@@ -101,22 +101,22 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
     guide = oracles.create("nederhof_linear" if projective else "context_rows", how.strategy)
     rng = np.random.default_rng(how.seed)
 
-    def walked(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
+    def computations(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
         subset = trees.select(chosen)
         if explored is not None:
             return subset, in_lockstep([explored[s] for s in chosen])
-        return subset, walk(subset, guide.bind(subset), how.follow, how.seed)
+        return subset, random_computations(subset, guide.bind(subset), how.follow, how.seed)
 
     sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
     at_size = {}
     for size in sizes:
         long_enough = np.flatnonzero(trees.lengths >= size)
-        subset, batches = walked(np.resize(rng.permutation(long_enough), WALKS_PER_SIZE))
+        subset, batches = computations(np.resize(rng.permutation(long_enough), COMPUTATIONS_PER_SIZE))
         before, at = aligned_at(batches, subset.lengths, size)
         # What an oracle computes when it first sees a sentence is in the means, not here.
         at_size[size] = subset, batches[:1] + before, at
-    some, whole = walked(rng.permutation(len(trees))[:SENTENCES])
-    few, fewer = walked(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
+    some, whole = computations(rng.permutation(len(trees))[:SENTENCES])
+    few, fewer = computations(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
 
     results = {}
     for name, create in contenders(how.strategy, projective).items():
@@ -163,15 +163,15 @@ def as_table(result: dict[str, Any]) -> str:
         columns = "".join(f"{size:>9}" for size in sizes)
         lines.append(f"{kind + ' trees, k+m =':32}{columns}{'mean':>9}{'exponent':>10}{'per 10':>8}")
         for name, entry in result[kind].items():
-            figures = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
+            times = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
             fitted = entry.get("growth", {"exponent": math.nan, "factor_per_10": math.nan})
-            lines.append(f"  {name:30}{figures}{entry['mean']:9.2f}{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x")
+            lines.append(f"  {name:30}{times}{entry['mean']:9.2f}{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x")
     lines += [f"projectivization: {result['projectivization']}", f"goals: {result['goals']}"]
     return "\n".join(lines)
 
 
 def goals(result: dict[str, Any]) -> dict[str, float]:
-    """The figures that this project promises something about, as far as the trees are long enough."""
+    """The numbers that this project promises something about, as far as the trees are long enough."""
     projectivized, original = result["projectivized"], result["original"]
     found = {
         "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
@@ -203,12 +203,12 @@ def run(
     Args:
         files: CoNLL-U whose trees are used; random ones if there are none.
         strategy: which computations count as optimal.
-        follow: the probability that a walk takes an optimal step.
+        follow: the probability that a computation takes an optimal step.
         sizes: the values of k + m.
         repeats: of which the median is taken.
         random_trees: how many, without files.
         longest: tokens of the longest random tree.
-        seed: of random trees and walks.
+        seed: of random trees and computations.
         models: arc-standard models whose predictions are followed, one for each file; none: random computations.
 
     Raises:
@@ -224,7 +224,7 @@ def run(
             pairs = zip(models, treebanks, strict=True)
             explored = [path for folder, treebank in pairs for path in explorations(Model.load(folder), treebank.sentences)]
     else:
-        trees = walks.random_trees(random_trees, longest, seed)
+        trees = draw_trees(random_trees, longest, seed)
     projectivized = oracles.projectivize_trees(trees)
     how = How(strategy, follow, tuple(sizes), repeats, seed)
     result = {
@@ -263,7 +263,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
-    """What rows say: microseconds per configuration by oracle and kind of trees, over whole walks and by size."""
+    """What rows say: microseconds per configuration by oracle and kind of trees, over whole computations and by size."""
     found = {}
     for kind in ("projectivized", "original"):
         for name, entry in result[kind].items():

@@ -5,8 +5,8 @@ other, as often as there are epochs:
 
 * an epoch of updates, from the examples on;
 * the matrix products of these updates alone, at the same shapes, by the same library; and by torch.mm;
-* a walk of the second pass, oracle included. Its share is that of the training (walks and epochs, no evaluation) of a second
-  pass as long as the settings say.
+* an exploration of the second pass, oracle included. Its share is that of the training (explorations and epochs, no
+  evaluation) of a second pass as long as the settings say.
 
 The time to start is that of scripts/train.py, from the start of a new process to the end of its first update. Medians are
 reported; compiled kernels are in their caches.
@@ -78,8 +78,8 @@ def run(overrides: Sequence[str] = (), treebank_file: str | None = None, times: 
         "epoch_over_products": ratio(seconds["epoch"], seconds["products"]),
         "epoch_over_products_by_torch_mm": ratio(seconds["epoch"], seconds["products_by_torch_mm"]),
     }
-    if "walk" in medians:
-        result["walk_percent_of_second_pass"] = walk_percent(medians["walk"], medians["epoch"], settings)
+    if "exploration" in medians:
+        result["exploration_percent_of_second_pass"] = exploration_percent(medians["exploration"], medians["epoch"], settings)
     return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
 
 
@@ -96,10 +96,10 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
 
 
 def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
-    """Seconds of epochs, of their products, and of walks; the first of each does not count."""
+    """Seconds of epochs, of their products, and of explorations; the first of each does not count."""
     shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.explore_every=1"]
     settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
-    seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "walk": []}
+    seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
     with tempfile.TemporaryDirectory() as folder:
         passes.train(settings, Path(folder), [_Measurements(seconds)])
     return {name: found[1:] for name, found in seconds.items()}
@@ -115,7 +115,7 @@ class _Measurements(Observer):
         self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
-        self._seconds["walk"].append(exploration.seconds)
+        self._seconds["exploration"].append(exploration.seconds)
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         self._seconds["epoch"].append(epoch.fit_seconds)
@@ -152,11 +152,11 @@ def ratio(dividends: list[float], divisors: list[float]) -> float:
     return statistics.median(a / b for a, b in zip(dividends, divisors, strict=True))
 
 
-def walk_percent(walk: float, epoch: float, settings: Settings) -> float:
-    """Percentage of a second pass's walks and epochs that is walks, given the seconds of one each."""
+def exploration_percent(exploration: float, epoch: float, settings: Settings) -> float:
+    """Percentage of a second pass's explorations and epochs that is explorations, given the seconds of one each."""
     epochs, every = settings.second_pass.epochs, settings.second_pass.explore_every
-    walks = math.ceil(epochs / every) * walk if every else walk
-    return 100 * walks / (walks + epochs * epoch)
+    explorations = math.ceil(epochs / every) * exploration if every else exploration
+    return 100 * explorations / (explorations + epochs * epoch)
 
 
 def start_up(overrides: list[str]) -> float:

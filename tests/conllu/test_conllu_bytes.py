@@ -1,4 +1,4 @@
-"""The compiled reader and writer against the slow, obvious ones of conllu/stream.py, on files whole and damaged."""
+"""The compiled reader and writer against the slow ones of conllu/stream.py, the reference, on files whole and damaged."""
 
 from __future__ import annotations
 

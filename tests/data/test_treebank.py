@@ -257,7 +257,7 @@ def test_files_that_cannot_be_opened(tmp_path):
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(1, 7).flatmap(lambda n: st.lists(st.integers(0, n), min_size=n, max_size=n)))
-def test_trees_are_told_from_other_heads_as_by_walking_from_every_word(heads):
+def test_trees_are_told_from_other_heads_as_by_following_heads_from_every_word(heads):
     def reaches_root(word: int) -> bool:
         for _ in heads:
             word = heads[word - 1] if word else 0

@@ -6,6 +6,7 @@ import io
 import random
 import tracemalloc
 from functools import partial
+from typing import BinaryIO, cast
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import file_parsing
 from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
-from parser.decoding.word_cache import Lexicon
+from parser.decoding.word_cache import WordCache
 from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
@@ -99,7 +100,7 @@ def test_an_error_far_into_a_file_names_its_line_after_what_was_parsed_before_it
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
-    monkeypatch.setattr(file_parsing, "Lexicon", partial(Lexicon, max_entries=1000))
+    monkeypatch.setattr(file_parsing, "WordCache", partial(WordCache, max_entries=1000))
 
     class Endless(io.RawIOBase):
         """Words that never come twice."""
@@ -122,7 +123,8 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
     def peak(n_bytes: int) -> int:
         tracemalloc.start()
         try:
-            parse_file(model, Endless(n_bytes), Nowhere(), threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
+            source, target = cast(BinaryIO, Endless(n_bytes)), cast(BinaryIO, Nowhere())
+            parse_file(model, source, target, threads=threads, allow_missing_columns=True, chunk_bytes=10_000)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -30,7 +30,7 @@ def maker_of(model) -> ContributionMaker:
     return ContributionMaker(model.classifier, model.table)
 
 
-def type_rows(model, **bounds) -> TypeContributions:
+def type_contributions(model, **bounds) -> TypeContributions:
     return TypeContributions(maker_of(model), model.table, model.system.n_relations, **bounds)
 
 
@@ -45,54 +45,52 @@ def draw_values(model, seed: int, tokens: int) -> np.ndarray:
 
 
 def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
-    rows = type_rows(model)
+    of_types = type_contributions(model)
     values = draw_values(model, 1, 50)
-    typed = rows(one_sentence(values))
-    contributions = maker_of(model).of_sentences(one_sentence(values))
+    typed = of_types(one_sentence(values))
+    of_slots = maker_of(model).of_sentences(one_sentence(values))
     for token in range(50):
-        expected = np.zeros((len(model.table.programs), len(rows.bias)))
-        for start, (address, attribute) in zip(contributions.starts, model.table.columns, strict=True):
+        expected = np.zeros((len(model.table.programs), len(of_types.bias)))
+        for start, (address, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
             if attribute != NO_NODE:
-                expected[address] += (
-                    contributions.rows[start + contributions.values[attribute, token]] - contributions.rows[start + ABSENT]
-                )
-        for address, place in enumerate(rows.places):
+                expected[address] += of_slots.rows[start + of_slots.values[attribute, token]] - of_slots.rows[start + ABSENT]
+        for address, place in enumerate(of_types.places):
             if place != NO_NODE:
-                found = typed.rows[rows.first + typed.types[token] * rows.per_type + place]
+                found = typed.contributions[of_types.first + typed.types[token] * of_types.per_type + place]
                 np.testing.assert_allclose(found, expected[address], rtol=1e-4, atol=1e-5)
 
 
 def test_relations_and_the_configuration_without_nodes(model):
-    rows = type_rows(model)
-    typed = rows(one_sentence(draw_values(model, 1, 1)))
-    contributions = maker_of(model).of_values(np.full((2, 1), ABSENT, np.int32))
+    of_types = type_contributions(model)
+    typed = of_types(one_sentence(draw_values(model, 1, 1)))
+    of_slots = maker_of(model).of_values(np.full((2, 1), ABSENT, np.int32))
     np.testing.assert_allclose(
-        rows.bias, contributions.bias + contributions.rows[contributions.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
+        of_types.bias, of_slots.bias + of_slots.rows[of_slots.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
     )
-    for start, (address, attribute) in zip(contributions.starts, model.table.columns, strict=True):
+    for start, (address, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
         if attribute == NO_NODE:
             for relation in range(model.system.n_relations):
-                expected = contributions.rows[start + N_RESERVED + relation] - contributions.rows[start + ABSENT]
-                np.testing.assert_array_equal(typed.rows[rows.relation_rows[address] + relation], expected)
+                expected = of_slots.rows[start + N_RESERVED + relation] - of_slots.rows[start + ABSENT]
+                np.testing.assert_array_equal(typed.contributions[of_types.relation_rows[address] + relation], expected)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 80)), min_size=1, max_size=4), st.sampled_from([0, 10_000, 2**26]))
 def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, asked, max_bytes):
-    rows = type_rows(model, max_bytes=max_bytes)
-    places = np.arange(rows.per_type)
+    of_types = type_contributions(model, max_bytes=max_bytes)
+    places = np.arange(of_types.per_type)
     for seed, tokens in asked:
         values = draw_values(model, seed, tokens)
-        typed = rows(one_sentence(values))
+        typed = of_types(one_sentence(values))
         for token in range(tokens):
-            alone = type_rows(model)(one_sentence(values[:, token : token + 1]))
-            found = typed.rows[rows.first + typed.types[token] * rows.per_type + places]
-            np.testing.assert_array_equal(found, alone.rows[rows.first + places])
+            alone = type_contributions(model)(one_sentence(values[:, token : token + 1]))
+            found = typed.contributions[of_types.first + typed.types[token] * of_types.per_type + places]
+            np.testing.assert_array_equal(found, alone.contributions[of_types.first + places])
 
 
 def test_equal_tokens_have_equal_types(model):
     values = draw_values(model, 3, 500)
-    rows = type_rows(model)
-    types = np.concatenate([rows(one_sentence(values[:, :200])).types, rows(one_sentence(values[:, 200:])).types])
+    of_types = type_contributions(model)
+    types = np.concatenate([of_types(one_sentence(values[:, :200])).types, of_types(one_sentence(values[:, 200:])).types])
     combinations = {}
     for token in range(500):
         combinations.setdefault(tuple(values[:, token].tolist()), []).append(types[token])
@@ -110,8 +108,8 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
 
     monkeypatch.setattr(module, "Event", Watched)
     values = draw_values(model, 4, 30)
-    rows = type_rows(model)
-    make = rows._maker.of_values
+    of_types = type_contributions(model)
+    make = of_types._maker.of_values
     making = threading.Event()
 
     def make_when_another_waits(new):
@@ -119,12 +117,12 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
         assert asked_to_wait.wait(timeout=60), "nobody waits"
         return make(new)
 
-    monkeypatch.setattr(rows._maker, "of_values", make_when_another_waits)
+    monkeypatch.setattr(of_types._maker, "of_values", make_when_another_waits)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(rows, one_sentence(values))
+        first = pool.submit(of_types, one_sentence(values))
         assert making.wait(timeout=60)
-        second = pool.submit(lambda: (typed := rows(one_sentence(values)), typed.rows.copy()))
+        second = pool.submit(lambda: (typed := of_types(one_sentence(values)), typed.contributions.copy()))
         typed, copied = second.result()
-    made = rows.first + np.arange((typed.types.max() + 1) * rows.per_type)
-    np.testing.assert_array_equal(copied[made], first.result().rows[made])
-    np.testing.assert_array_equal(copied[made], type_rows(model)(one_sentence(values)).rows[made])
+    made = of_types.first + np.arange((typed.types.max() + 1) * of_types.per_type)
+    np.testing.assert_array_equal(copied[made], first.result().contributions[made])
+    np.testing.assert_array_equal(copied[made], type_contributions(model)(one_sentence(values)).contributions[made])

@@ -13,7 +13,7 @@ from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import ATTRIBUTES, Vocabularies, Vocabulary
 from parser.decoding.file_parsing import Columns
-from parser.decoding.word_cache import Lexicon
+from parser.decoding.word_cache import WordCache
 from tests.odd_files import files, line
 
 VOCABULARIES = Vocabularies({name: Vocabulary(["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES})
@@ -25,8 +25,8 @@ def words_of(content: bytes):
     return words
 
 
-def assert_encoded(lexicon: Lexicon, content: bytes) -> None:
-    found = lexicon.encode(words_of(content))
+def assert_encoded(cache: WordCache, content: bytes) -> None:
+    found = cache.encode(words_of(content))
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
     expected = VOCABULARIES.encode(sentences)
     np.testing.assert_array_equal(found.values, expected.values)
@@ -36,16 +36,16 @@ def assert_encoded(lexicon: Lexicon, content: bytes) -> None:
 @settings(max_examples=100)
 @given(st.lists(files(), max_size=4), st.sampled_from([{}, {"max_entries": 3}, {"max_bytes": 20}, {"max_entries": -1}]))
 def test_it_encodes_as_the_vocabularies_do(contents, bounds):
-    lexicon = Lexicon(VOCABULARIES, **bounds)
+    cache = WordCache(VOCABULARIES, **bounds)
     for content in contents:
-        assert_encoded(lexicon, content)
+        assert_encoded(cache, content)
 
 
 def test_many_entries():
-    lexicon = Lexicon(VOCABULARIES)
+    cache = WordCache(VOCABULARIES)
     for chunk in range(5):
         forms = [f"{'a' * (i % 3)}{i % (1000 * chunk + 7)}" for i in range(5000)]
-        assert_encoded(lexicon, b"".join(line(1, form, "", "a", "a", "_") + b"\n" for form in forms))
+        assert_encoded(cache, b"".join(line(1, form, "", "a", "a", "_") + b"\n" for form in forms))
 
 
 def test_a_word_is_looked_up_once():
@@ -56,9 +56,9 @@ def test_a_word_is_looked_up_once():
             Counting.seen += sum(len(sentence.forms) for sentence in sentences)
             return super().encode(sentences)
 
-    lexicon = Lexicon(Counting(VOCABULARIES.by_attribute))
+    cache = WordCache(Counting(VOCABULARIES.by_attribute))
     for _ in range(3):
-        lexicon.encode(words_of(b"".join(line(word, "ab"[word % 2]) for word in range(1, 100))))
+        cache.encode(words_of(b"".join(line(word, "ab"[word % 2]) for word in range(1, 100))))
     assert Counting.seen == 2
 
 
@@ -67,4 +67,4 @@ def test_entries_differ_in_any_column_from_form_to_feats(column):
     columns = ["x"] * 5
     first = line(1, *columns)
     columns[column - 1] = "a"
-    assert_encoded(Lexicon(VOCABULARIES), first + b"\n" + line(1, *columns) + b"\n" + first)
+    assert_encoded(WordCache(VOCABULARIES), first + b"\n" + line(1, *columns) + b"\n" + first)

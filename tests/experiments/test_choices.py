@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
 
-from experiments.cells import Training
 from experiments.choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
+from experiments.trainings import Training
 from parser.training.settings_check import check
 from tests.toy import CONFIGS, ROOT
 
@@ -42,7 +43,8 @@ def test_the_way_to_paper_literal_ends_there_and_takes_one_step_at_a_time(name, 
     def plain(recipe: str, settings: list[str]) -> dict:
         made = Training("hu", recipe, 5, 1, "there", tuple(settings)).settings()
         check(made)
-        return {key: value for key, value in OmegaConf.to_container(made, resolve=True).items() if key != "recipe"}
+        found: Any = OmegaConf.to_container(made, resolve=True)
+        return {key: value for key, value in found.items() if key != "recipe"}
 
     first, *steps, last = [list(variant) for variant in LITERAL.all_studies[name].variants.values()]
     assert plain("paper", first) == plain("paper", [f"column={column}"])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any, cast
 
 import pytest
 
@@ -24,12 +26,12 @@ COMMANDS = {
 
 
 def message_of(name: str, arguments: list[str], monkeypatch) -> str:
-    main, kind = COMMANDS[name]
+    main, kind = cast(tuple[Callable[[Any], None], Any], COMMANDS[name])
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     with pytest.raises(SystemExit) as exit_of:
         command.run(main, kind, name, "what it is for")
-    return exit_of.value.code  # text: it goes to standard error, and the status is 1
+    return str(exit_of.value.code)  # text: it goes to standard error, and the status is 1
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from experiments import accurate, choices
-from experiments.cells import Row
 from experiments.claims import CLAIMS, SECOND_PASS, Claim
 from experiments.command import settings_of
 from experiments.rows import read_rows
 from experiments.table7_page import read_printed
+from experiments.trainings import Row
 from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
 

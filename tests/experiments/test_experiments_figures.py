@@ -1,4 +1,4 @@
-"""Table 6 and figures 8 to 10: the commands on a tiny treebank, and their arithmetic against slow twins."""
+"""Table 6 and figures 8 to 10: the commands on a tiny treebank, and their arithmetic against slow reference implementations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from experiments.command import settings_of
 from experiments.figures import read_csv
 from oracles import Trees
 from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
-from scripts.benchmarks.walks import Batch, walk
+from scripts.benchmarks.random_computations import Batch, random_computations
 from tests import brute_force
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
 from tests.toy import ROOT, sentence, write_conllu
@@ -184,7 +184,7 @@ def test_critical_nodes_are_those_of_the_definition():
     rng = random.Random(3)
     trees = Trees.from_heads(random_projective_tree(rng, rng.randint(1, 12), rng.random()) for _ in range(60))
     guide = oracles.create("nederhof_linear").bind(trees)
-    batches = walk(trees, guide, 0.5, seed=1)
+    batches = random_computations(trees, guide, 0.5, seed=1)
     counted = iter(figure10.critical_counts(trees, batches))
     fewer = 0
     for batch in batches:

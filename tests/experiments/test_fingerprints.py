@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 import pytest
 
-from experiments.cells import Training
 from experiments.fingerprints import NEUTRAL, fingerprint, renamed
 from experiments.migrate import Renaming, committed_files, known_trainings
+from experiments.trainings import Training
 
 SETTINGS = {"a": 1, "b": {"c": 2, "d": None}, "seed": 7, "treebank": {"train": "f"}}
 
@@ -31,7 +32,8 @@ def test_a_key_that_came_later_is_left_out_at_its_neutral_value_only(key, value)
     before, neutral = fingerprint(SETTINGS), {key: value}
 
     def later(new: object) -> dict:
-        return SETTINGS | ({"new": new} if key == "new" else {"b": SETTINGS["b"] | {"new": new}})
+        b: Any = SETTINGS["b"]
+        return SETTINGS | ({"new": new} if key == "new" else {"b": b | {"new": new}})
 
     assert fingerprint(SETTINGS, neutral) == before
     assert fingerprint(later(value), neutral) == before

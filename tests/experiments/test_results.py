@@ -32,8 +32,8 @@ def results(tmp_path, fresh: bool = False) -> Results[Row]:
     own = [Row("b", "3", "other"), Row("c", "4", "now")]
     for folder, rows in (("published", published), ("own", own)):
         write_rows(tmp_path / folder / "results.csv", Row, {row.key: row for row in rows})
-    folders = {"published": str(tmp_path / "published"), "results": str(tmp_path / "own")}
-    return Results.of(Row, Trainings(**folders, fresh=fresh, publish=False))
+    settings = Trainings(published=str(tmp_path / "published"), results=str(tmp_path / "own"), fresh=fresh, publish=False)
+    return Results.of(Row, settings)
 
 
 ASKED = {("a",): "now", ("b",): "now", ("c",): "now", ("d",): "now"}

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from experiments import table7
-from experiments.cells import Row
 from experiments.claims import CLAIMS, SECOND_PASS, Claim, Difference, claims_from, counted, difference
 from experiments.command import settings_of
 from experiments.counts import Counts, read_counts, write_counts
 from experiments.rows import read_rows
 from experiments.table7_page import COLUMNS
+from experiments.trainings import Row
 from tests.toy import ROOT
 
 TINY = "overrides=[first_pass.epochs=1,second_pass.epochs=1,classifier.hidden=8,vectors.dimensions=8]"

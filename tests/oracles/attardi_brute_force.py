@@ -47,7 +47,7 @@ class MoveScores:
         return arc is not None and self.heads[arc[1]] == arc[0]
 
 
-def random_walk(rng: random.Random, n: int, degree: int) -> Iterator[Configuration]:
+def random_computation(rng: random.Random, n: int, degree: int) -> Iterator[Configuration]:
     """The configurations of a random computation, from the first to the final one."""
     now = INITIAL
     yield now

@@ -65,7 +65,7 @@ def configurations(n: int) -> list[Configuration]:
     return list(found)
 
 
-def random_walk(rng: random.Random, n: int) -> Iterator[Configuration]:
+def random_computation(rng: random.Random, n: int) -> Iterator[Configuration]:
     """The configurations of a random computation."""
     now = INITIAL
     yield now

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from functools import cache
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +12,9 @@ from hypothesis import given, settings
 import oracles
 from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Trees
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
-LARGEST = 3 if numba.config.DISABLE_JIT else 5
+LARGEST = 3 if not COMPILED else 5
 
 
 def brute_force_scores(heads):
@@ -56,7 +56,7 @@ def test_equals_brute_force_everywhere(n):
 
 
 @given(random_trees.trees_with_configuration(random_trees.projective_trees(5, 9)))
-@settings(deadline=None, max_examples=20 if numba.config.DISABLE_JIT else 200)
+@settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_equals_brute_force_on_random_trees(case):
     heads, stack, front = case
     scores = oracles.create("arc_hybrid_local").step_scores(heads, stack, range(front, len(heads) + 1))

@@ -6,7 +6,6 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,10 +15,10 @@ import oracles
 from oracles import NOT_APPLICABLE, Trees
 from oracles.attardi.gold import UnparseableGoldError, parseable
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 from tests.oracles import attardi_brute_force
 from tests.oracles.test_oracle_vectors import cases as vectors
 
-COMPILED = not numba.config.DISABLE_JIT
 # Exhaustive up to this many tokens; five take minutes.
 LARGEST = min(int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3")), 5)
 LONGEST = 30 if COMPILED else 8
@@ -49,11 +48,13 @@ def assert_equals_brute_force(oracle, heads: list[list[int]], found: list[Case])
     assert not wrong, f"{len(wrong)} of {len(found)}; first: {wrong[0]}"
 
 
-def random_walks(rng: random.Random, heads: list[list[int]], degree: int) -> list[Case]:
-    return [(s, now) for s, tree in enumerate(heads) for now in attardi_brute_force.random_walk(rng, len(tree), degree)]
+def random_computations(rng: random.Random, heads: list[list[int]], degree: int) -> list[Case]:
+    return [(s, now) for s, tree in enumerate(heads) for now in attardi_brute_force.random_computation(rng, len(tree), degree)]
 
 
-def walk_with(rng: random.Random, tree: list[int], oracle, follow: float) -> list[attardi_brute_force.Configuration]:
+def computation_following(
+    rng: random.Random, tree: list[int], oracle, follow: float
+) -> list[attardi_brute_force.Configuration]:
     """The configurations of a computation that takes a best move with probability ``follow``, else any."""
     bound = oracle.bind(Trees.from_heads([tree]))
     now = attardi_brute_force.INITIAL
@@ -96,8 +97,8 @@ def test_search_equals_brute_force_in_samples(degree, n):
 
 @given(random_trees.trees(5, 8), st.sampled_from(DEGREES), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=150 if COMPILED else 10)
-def test_equal_brute_force_along_random_walks(heads, degree, rng):
-    found = random_walks(rng, [heads], degree)
+def test_equal_brute_force_along_random_computations(heads, degree, rng):
+    found = random_computations(rng, [heads], degree)
     assert_equals_brute_force(oracles.create("attardi_search", degree=degree), [heads], found)
     if degree == 2 and len(heads) <= 6 and parseable(Trees.from_heads([heads]), degree)[0]:
         assert_equals_brute_force(oracles.create("attardi_tabular"), [heads], found)
@@ -116,7 +117,7 @@ def test_vectors(name):
         assert scores == case["gain"], case
         assert {move: best - score for move, score in scores.items()} == case["loss"]
         compared += 1
-    assert compared >= (10 if numba.config.DISABLE_JIT else 300)
+    assert compared >= (10 if not COMPILED else 300)
 
 
 @pytest.mark.parametrize("draw", [random_trees.random_projective_tree, random_trees.random_mildly_nonprojective_tree])
@@ -124,7 +125,7 @@ def test_degree_1_is_arc_standard(draw):
     rng = random.Random(draw.__name__)
     heads = [draw(rng, rng.randint(1, LONGEST // 2)) for _ in range(30 if COMPILED else 5)]
     trees = Trees.from_heads(heads)
-    found = random_walks(rng, heads, 1)
+    found = random_computations(rng, heads, 1)
     expected = scores_of(oracles.create("context_rows", "any").bind(trees), found)
     np.testing.assert_array_equal(scores_of(oracles.create("attardi_search", degree=1).bind(trees), found), expected)
 
@@ -138,7 +139,9 @@ def test_neither_memo_nor_order_nor_company_matter(max_bytes, degree):
     heads = [rng.choice(draws)(rng, rng.randint(1, LONGEST)) for _ in range(12)]
     if COMPILED:
         heads += [attardi_brute_force.random_parseable_tree(rng, 70, degree)]  # two words a configuration
-    found = [(s, now) for s, tree in enumerate(heads) for now in walk_with(rng, tree, oracle, rng.choice([0.5, 0.9]))]
+    found = [
+        (s, now) for s, tree in enumerate(heads) for now in computation_following(rng, tree, oracle, rng.choice([0.5, 0.9]))
+    ]
     trees = Trees.from_heads(heads)
     expected = scores_of(oracle.bind(trees), found)
     rng.shuffle(order := list(range(len(found))))
@@ -156,7 +159,7 @@ def test_search_and_tabular_agree_on_longer_sentences():
     assert not all(map(brute_force.is_projective, heads))
     found = []
     for s, tree in enumerate(heads):
-        found += [(s, now) for now in walk_with(rng, tree, search, 0.9) if rng.random() < 0.3]
+        found += [(s, now) for now in computation_following(rng, tree, search, 0.9) if rng.random() < 0.3]
     trees = Trees.from_heads(heads)
     np.testing.assert_array_equal(scores_of(tabular.bind(trees), found), scores_of(search.bind(trees), found))
 
@@ -165,7 +168,7 @@ def test_search_and_tabular_agree_on_longer_sentences():
 def test_threads_may_ask_at_the_same_time():
     rng = random.Random(4)
     heads = [random_trees.random_mildly_nonprojective_tree(rng, 15) for _ in range(20)]
-    found = random_walks(rng, heads, 2)
+    found = random_computations(rng, heads, 2)
     trees = Trees.from_heads(heads)
     expected = scores_of(oracles.create("attardi_search").bind(trees), found)
     bound = oracles.create("attardi_search").bind(trees)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-import numba
 import numpy as np
 import pytest
 
@@ -16,23 +15,25 @@ from oracles.arc_standard.context_rows import ContextRows
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
 from tests import random_trees
+from tests.jit import COMPILED
 
-COMPILED = not numba.config.DISABLE_JIT
 SENTENCES = 30 if COMPILED else 4
 LONGEST = 30 if COMPILED else 8
 
 
-def make_walks(seed: str) -> tuple[Trees, list[list[random_trees.Configuration]]]:
-    """Trees, and a straying walk on each."""
+def make_computations(seed: str) -> tuple[Trees, list[list[random_trees.Configuration]]]:
+    """Trees, and a random computation on each."""
     rng = random.Random(seed)
     heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(SENTENCES)]
-    return Trees.from_heads(heads), [list(random_trees.random_walk(rng, len(tree))) for tree in heads]
+    return Trees.from_heads(heads), [list(random_trees.random_computation(rng, len(tree))) for tree in heads]
 
 
-def in_lockstep(walks: list) -> list[list[tuple]]:
-    """The batches of training: the i-th configurations of all walks that have one."""
-    longest = max(map(len, walks))
-    return [[(s, *walk[i]) for s, walk in enumerate(walks) if i < len(walk)] for i in range(longest)]
+def in_lockstep(computations: list) -> list[list[tuple]]:
+    """The batches of training: the i-th configurations of all computations that have one."""
+    longest = max(map(len, computations))
+    return [
+        [(s, *computation[i]) for s, computation in enumerate(computations) if i < len(computation)] for i in range(longest)
+    ]
 
 
 def scores_of(bound, cases: list[tuple]) -> np.ndarray:
@@ -46,19 +47,19 @@ def expected_of(trees: Trees, strategy: str, cases: list[tuple], ties: str | Non
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("ties", oracles.TIES)
 @pytest.mark.parametrize("room", [1.0, 0.3, 0.0], ids=["enough", "a third", "one sentence"])
-def test_walks_in_lockstep_one_by_one_and_shuffled(strategy, ties, room):
-    trees, walks = make_walks(f"{strategy} {room}")
+def test_computations_in_lockstep_one_by_one_and_shuffled(strategy, ties, room):
+    trees, computations = make_computations(f"{strategy} {room}")
     bytes_of_entry = 2 if ties == "none" else 4
     sizes = [bytes_of_entry * int(entries_of_sentence(int(n), ties != "none")) for n in trees.lengths]
     oracle = ContextRows(strategy, ties, max_bytes=max(int(room * sum(sizes)), max(sizes)))
     bound = oracle.bind(trees)
     assert bound.arena.nbytes <= oracle.max_bytes
-    batches = in_lockstep(walks)
-    batches += [[(s, *configuration)] for s, walk in enumerate(walks[:5]) for configuration in walk]
+    batches = in_lockstep(computations)
+    batches += [[(s, *configuration)] for s, computation in enumerate(computations[:5]) for configuration in computation]
     mixed = [case for batch in batches for case in batch]
     random.Random(0).shuffle(mixed)
     batches += [mixed]
-    batches += in_lockstep(walks)[::3]  # again from the start, with steps left out
+    batches += in_lockstep(computations)[::3]  # again from the start, with steps left out
     for batch in batches:
         np.testing.assert_array_equal(scores_of(bound, batch), expected_of(trees, strategy, batch, ties))
 
@@ -76,7 +77,7 @@ def test_a_smaller_front_with_the_same_stack_is_not_answered_from_shorter_rows(s
         np.testing.assert_array_equal(scores_of(bound, case), expected_of(trees, strategy, case))
 
 
-def test_a_sentence_that_does_not_fit_is_refused_with_the_mend():
+def test_a_sentence_that_does_not_fit_is_refused_with_the_fix():
     trees = Trees.from_heads([[0], random_trees.chain(100)])
     with pytest.raises(ValueError, match=r"sentence 1 .* 100 tokens.* raise max_bytes, .*nederhof_cubic"):
         ContextRows(max_bytes=10_000).bind(trees)
@@ -104,9 +105,9 @@ def test_rows_of_a_chart_lie_one_behind_the_other(n):
 
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_threads_may_ask_at_the_same_time():
-    trees, walks = make_walks("threads")
+    trees, computations = make_computations("threads")
     bound = ContextRows().bind(trees)
-    batches = in_lockstep(walks)
+    batches = in_lockstep(computations)
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda batch: scores_of(bound, batch), batches * 3))
     for batch, scores in zip(batches * 3, answers, strict=True):

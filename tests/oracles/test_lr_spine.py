@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,9 +13,9 @@ from hypothesis import strategies as st
 import oracles
 from oracles import NOT_APPLICABLE, NonProjectiveGoldError, Trees
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 from tests.oracles import lr_spine_search
 
-COMPILED = not numba.config.DISABLE_JIT
 # Exhaustive up to this many tokens.
 LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3"))
 LONGEST = 30 if COMPILED else 8
@@ -48,7 +47,7 @@ def test_equals_brute_force_everywhere(name, n):
 @settings(deadline=None, max_examples=10 if not COMPILED else 80)
 def test_equal_brute_force_on_random_trees(heads, rng):
     search = lr_spine_search.MoveScores(heads)
-    cases = [(0, configuration) for configuration in lr_spine_search.random_walk(rng, len(heads))]
+    cases = [(0, configuration) for configuration in lr_spine_search.random_computation(rng, len(heads))]
     expected = [search(configuration) for _, configuration in cases]
     assert scores_of("lr_spine_chart", [heads], cases) == expected
     if brute_force.is_projective(heads):
@@ -66,7 +65,7 @@ def test_equals_brute_force_in_a_sample_of_six_tokens():
     assert scores_of("lr_spine_chart", heads, cases) == expected
 
 
-def walk_with(rng, heads, oracle, follow):
+def computation_following(rng, heads, oracle, follow):
     """The configurations of a computation that takes a best move with probability ``follow``, else any."""
     now = lr_spine_search.INITIAL
     while options := list(lr_spine_search.moves(now, len(heads))):
@@ -85,15 +84,15 @@ def test_chart_and_tabular_agree_on_longer_sentences():
     heads = [random_trees.random_projective_tree(rng, n, rng.choice([0.5, 0.8])) for n in [LONGEST] * 2 + [LONGEST // 2] * 4]
     cases = []
     for s, tree in enumerate(heads):
-        walk = [(s, now) for now in walk_with(rng, tree, chart, rng.choice([0.5, 0.9, 1.0]))]
-        cases += [case for case in walk if rng.random() < 0.5]
+        computation = [(s, now) for now in computation_following(rng, tree, chart, rng.choice([0.5, 0.9, 1.0]))]
+        cases += [case for case in computation if rng.random() < 0.5]
     assert scores_of("lr_spine_chart", heads, cases) == scores_of("lr_spine_tabular", heads, cases)
 
 
 def test_neither_order_nor_company_nor_forgotten_charts_matter():
     rng = random.Random(2)
     heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(12)]
-    cases = [(s, now) for s, tree in enumerate(heads) for now in lr_spine_search.random_walk(rng, len(tree))]
+    cases = [(s, now) for s, tree in enumerate(heads) for now in lr_spine_search.random_computation(rng, len(tree))]
     expected = scores_of("lr_spine_chart", heads, cases)
     rng.shuffle(order := list(range(len(cases))))
     # Room for one or two charts: most are filled again and again.

@@ -6,10 +6,10 @@ import os
 import random
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,14 +20,16 @@ from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, NonProjectiveGoldError, 
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.arc_standard.static import Static
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
 # Exhaustive up to this many tokens; without compilation, up to 3.
-LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "3" if numba.config.DISABLE_JIT else "5"))
-LONGEST = 12 if numba.config.DISABLE_JIT else 60
+LARGEST = int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "3" if not COMPILED else "5"))
+LONGEST = 12 if not COMPILED else 60
 
-# Name -> constructor, of everything that claims to be exact. The cubic algorithm comes in all its ways.
-EXACT = {
-    **{name: (lambda strategy, name=name: oracles.create(name, strategy)) for name in oracles.names() if name != "static"},
+# Name -> constructor, of everything compiled that claims to be exact. The cubic algorithm comes in all its ways.
+COMPILED_NAMES = [name for name in oracles.names() if name not in ("static", "arc_standard_tabular")]
+EXACT: dict[str, Callable[[str], Oracle]] = {
+    **{name: partial(oracles.create, name) for name in COMPILED_NAMES},
     "cubic_from_nothing": lambda strategy: NederhofCubic(strategy, drop_non_critical=False, share_chart=False),
     "cubic_sharing": lambda strategy: NederhofCubic(strategy, drop_non_critical=False),
     "cubic_dropping": lambda strategy: NederhofCubic(strategy, share_chart=False),
@@ -91,7 +93,7 @@ def test_equals_brute_force_everywhere(name, strategy, n):
 
 
 @given(st.data(), st.sampled_from(Strategy))
-@settings(deadline=None, max_examples=20 if numba.config.DISABLE_JIT else 200)
+@settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_equal_brute_force_on_random_trees(data, strategy):
     heads, stack, front = data.draw(
         random_trees.trees_with_configuration(random_trees.trees(6, 9) | random_trees.projective_trees(6, 9))
@@ -106,16 +108,16 @@ def test_equal_brute_force_on_random_trees(data, strategy):
             assert oracle.step_scores(heads, stack, range(front, len(heads) + 1)) == expected, name
 
 
-def long_walks(rng: random.Random, heads: list[list[int]], bound) -> list:
-    """Configurations along walks that stray and of which a part is skipped, the sentences mixed."""
+def long_computations(rng: random.Random, heads: list[list[int]], bound) -> list:
+    """Configurations of computations with suboptimal steps, a part of them skipped, the sentences mixed."""
     cases = []
     for s, tree in enumerate(heads):
 
         def score(stack, front, s=s):
             return bound.score_batch(*random_trees.batch([(s, stack, front)]))[0]
 
-        walk = random_trees.random_walk(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
-        cases += [(s, stack, front) for stack, front in walk if rng.random() < 0.5]
+        computation = random_trees.random_computation(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
+        cases += [(s, stack, front) for stack, front in computation if rng.random() < 0.5]
     return cases
 
 
@@ -129,7 +131,7 @@ def test_equal_each_other_on_long_sentences(strategy, projective):
         heads += [random_trees.random_tree(rng, LONGEST) for _ in range(5)]
     trees = Trees.from_heads(heads)
     reference = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees)
-    cases = long_walks(rng, heads, reference)
+    cases = long_computations(rng, heads, reference)
     expected = reference.score_batch(*random_trees.batch(cases))
     compared = 0
     for name, create in EXACT.items():
@@ -176,7 +178,7 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
 
 
 @given(random_trees.trees_with_configuration(random_trees.projective_trees(max_size=30)), st.sampled_from(Strategy))
-@settings(deadline=None, max_examples=20 if numba.config.DISABLE_JIT else 200)
+@settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_static_answers_one_applicable_step_anywhere(case, strategy):
     heads, stack, front = case
     scores = Static(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
@@ -208,8 +210,8 @@ def test_right_before_left_forbids_from_the_index_after_the_reduction():
     assert NederhofCubic("right_before_left").step_scores([0, 0, 2, 0, 4], [0, 1, 2], [3, 4, 5]) == (4, 3, 3)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
-@pytest.mark.parametrize("name", oracles.names())
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
+@pytest.mark.parametrize("name", ["static", *COMPILED_NAMES])
 def test_a_thousand_tokens(name):
     rng = random.Random(name)
     heads = random_trees.random_projective_tree(rng, 1000)
@@ -250,7 +252,7 @@ print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
 """
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_a_second_start_compiles_nothing():
     command = [sys.executable, "-c", USE_EVERYTHING]
     runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]) for _ in "12"]

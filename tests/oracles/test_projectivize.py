@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,9 +15,10 @@ import oracles
 from oracles import PROJECTIVIZATIONS, Trees
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
-LARGEST = 3 if numba.config.DISABLE_JIT else 5
-EXAMPLES = 10 if numba.config.DISABLE_JIT else 100
+LARGEST = 3 if not COMPILED else 5
+EXAMPLES = 10 if not COMPILED else 100
 
 
 def faults(heads, tree) -> tuple[int, int, int]:
@@ -98,12 +98,12 @@ def test_the_choice_is_deterministic_and_independent_of_the_batch():
 
 
 def test_counts_are_exact_beyond_64_bits():
-    heads = random_trees.random_tree(random.Random(3), 100 if not numba.config.DISABLE_JIT else 20)
+    heads = random_trees.random_tree(random.Random(3), 100 if COMPILED else 20)
     best, count = oracles.count_projectivizations(heads)
     assert brute_force.gold_edges(oracles.projectivize(heads), heads) == best
     assert type(best) is int
     assert type(count) is int
-    if not numba.config.DISABLE_JIT:
+    if COMPILED:
         assert count > 2**64
 
 
@@ -145,7 +145,7 @@ def test_lifting_can_lose_more_edges_than_needed():
     assert kept[0] < kept[1]
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_a_thousand_tokens():
     heads = random_trees.random_mildly_nonprojective_tree(random.Random(8), 1000, rehung=20)
     assert not brute_force.is_projective(heads)

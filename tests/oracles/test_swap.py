@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,9 +12,9 @@ from hypothesis import strategies as st
 import oracles
 from oracles import NOT_APPLICABLE, Trees
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 from tests.oracles import swap_search
 
-COMPILED = not numba.config.DISABLE_JIT
 LARGEST = 4 if COMPILED else 3
 NAMES = ["sh", "ra", "la", "sw"]
 STATIC = ["swap_eager", "swap_lazy"]
@@ -79,7 +78,7 @@ def test_static_ones_answer_one_applicable_move_anywhere(name):
     rng = random.Random(name)
     for n in (1, 3, 8):
         heads = [random_trees.random_any_tree(rng, n) for _ in range(20)]
-        cases = [(s, configuration) for s in range(len(heads)) for configuration in swap_search.random_walk(rng, n)]
+        cases = [(s, configuration) for s in range(len(heads)) for configuration in swap_search.random_computation(rng, n)]
         for (_, configuration), scores in zip(cases, scores_of(name, heads, cases), strict=True):
             assert set(scores) == {move for move, _, _ in swap_search.moves(configuration)}
             assert sorted(scores.values()) == [0] * (len(scores) - 1) + [1] * bool(scores)
@@ -103,7 +102,7 @@ def test_static_dynamic_is_what_it_says_everywhere(n):
 @given(random_trees.trees(5, 8), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=40 if COMPILED else 5)
 def test_static_dynamic_is_what_it_says_on_random_trees(heads, rng):
-    cases = [(0, configuration) for configuration in swap_search.random_walk(rng, len(heads))]
+    cases = [(0, configuration) for configuration in swap_search.random_computation(rng, len(heads))]
     reference = swap_search.StaticDynamic(heads)
     assert scores_of("swap_dynamic", [heads], cases) == [reference(configuration) for _, configuration in cases]
 
@@ -112,7 +111,7 @@ def test_static_dynamic_is_what_it_says_on_random_trees(heads, rng):
 @settings(deadline=None, max_examples=40 if COMPILED else 5)
 def test_static_dynamic_keeps_what_it_promises_anywhere(heads, rng):
     oracle = oracles.create("swap_dynamic")
-    now = rng.choice(list(swap_search.random_walk(rng, len(heads))))
+    now = rng.choice(list(swap_search.random_computation(rng, len(heads))))
     promised = None
     made = 0
     while options := {move: (edge, after) for move, edge, after in swap_search.moves(now)}:

@@ -6,8 +6,8 @@ import math
 import random
 from functools import cache
 from itertools import product
+from typing import Any
 
-import numba
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +32,7 @@ from oracles.tabular import (
     step_scores,
 )
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
 
 def over_sentence(heads, semiring):
@@ -62,7 +63,7 @@ def test_table_3_over_every_semiring(heads):
     assert tuple(head for head, _ in edges) in optimal
 
 
-def test_the_fast_projectivization_equals_its_twin_on_longer_sentences():
+def test_the_fast_projectivization_equals_its_reference_on_longer_sentences():
     rng = random.Random(1)
     for n in (12, 20):
         for heads in (random_trees.random_tree(rng, n), random_trees.random_mildly_nonprojective_tree(rng, n, 4)):
@@ -94,7 +95,7 @@ def reachable_trees(stack: tuple[int, ...], front: int, n: int) -> set[frozenset
     """The sets of edges that arc-standard computations can still make."""
     if front > n and len(stack) == 1:
         return {frozenset()}
-    found = set()
+    found: set[frozenset[Any]] = set()
     for step in random_trees.applicable_steps(stack, front, n):
         edge = {1: stack[-2:], 2: stack[:-3:-1]}.get(step)
         for rest in reachable_trees(*random_trees.apply_step(stack, front, step), n):
@@ -126,7 +127,7 @@ def test_arc_standard_equals_brute_force(strategy):
 
 @given(random_trees.trees_with_configuration(random_trees.trees(5, 10)), st.sampled_from(Strategy))
 @settings(deadline=None, max_examples=60)
-def test_the_fast_kernels_equal_their_twin(case, strategy):
+def test_the_fast_kernels_equal_their_reference(case, strategy):
     heads, stack, front = case
     expected = arc_standard_scores(heads, stack, front, strategy)
     for options in ({}, {"share_chart": False}):
@@ -187,7 +188,7 @@ def test_a_second_rule_for_a_terminal_is_refused():
         SplitGrammar.parse("S", "(S,S) -> a\n(P,S) -> a")
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs compiled kernels")
+@pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")
 def test_deep_derivations_are_read_without_recursion():
     score, derivation = over_sentence(random_trees.chain(40), BEST_DERIVATION)
     assert score == 40

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from functools import cache
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,8 +15,8 @@ from oracles import NOT_APPLICABLE, Strategy, Trees
 from oracles.edge_weights import GOLD_WEIGHT, LEVELS, negative_infinity
 from oracles.trees import MAX_TOKENS
 from tests import brute_force, random_trees
+from tests.jit import COMPILED
 
-COMPILED = not numba.config.DISABLE_JIT
 LARGEST = 4 if COMPILED else 3  # exhaustive up to here; one more, sampled
 LONGEST = 30 if COMPILED else 8
 SAMPLE = 150 if COMPILED else 5
@@ -106,11 +105,13 @@ def test_context_rows_are_the_cubic_algorithm_on_longer_sentences(strategy):
     heads = [random_trees.random_any_tree(rng, rng.randint(1, LONGEST)) for _ in range(TREES)]
     heads += [random_trees.chain(LONGEST), random_trees.star(LONGEST), random_trees.random_tree(rng, LONGEST)]
     trees = Trees.from_heads(heads)
-    walks = [(s, *configuration) for s, tree in enumerate(heads) for configuration in random_trees.random_walk(rng, len(tree))]
+    computations = [
+        (s, *configuration) for s, tree in enumerate(heads) for configuration in random_trees.random_computation(rng, len(tree))
+    ]
     rows = oracles.create("context_rows", strategy, ties=TIES).bind(trees)
     cubic = oracles.create("nederhof_cubic", strategy, ties=TIES).bind(trees)
     plain = oracles.create("nederhof_cubic", strategy).bind(trees)
-    for cases in (walks, rng.sample(walks, len(walks))):  # along walks, and in no order
+    for cases in (computations, rng.sample(computations, len(computations))):  # along computations, and in no order
         batch = random_trees.batch(cases)
         scores = rows.score_batch(*batch)
         np.testing.assert_array_equal(scores, cubic.score_batch(*batch))

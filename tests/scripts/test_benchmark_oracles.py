@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
@@ -20,7 +19,8 @@ from parser.training.passes import train
 from parser.transitions.decisions import best
 from scripts.benchmarks.explorations import explorations, in_lockstep
 from scripts.benchmarks.oracles import differing, growth
-from scripts.benchmarks.walks import aligned_at, random_trees, walk
+from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
+from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -29,9 +29,9 @@ SAMPLE = ROOT / "data" / "sample" / "sample-ud-dev.conllu"
 
 
 @pytest.fixture(scope="module")
-def walked():
+def computations():
     trees = random_trees(20, 15, seed=3)
-    return trees, walk(trees, oracles.create("context_rows").bind(trees), 0.9, seed=3)
+    return trees, random_computations(trees, oracles.create("context_rows").bind(trees), 0.9, seed=3)
 
 
 def test_random_trees_are_trees_of_both_kinds():
@@ -41,14 +41,14 @@ def test_random_trees_are_trees_of_both_kinds():
     assert [trees[s] for s in range(5)] == [random_trees(100, 40, seed=1)[s] for s in range(5)]
 
 
-def test_a_walk_takes_all_steps_of_each_sentence(walked):
-    trees, batches = walked
+def test_a_computation_takes_all_steps_of_each_sentence(computations):
+    trees, batches = computations
     visits = sum(np.bincount(batch.sentences, minlength=len(trees)) for batch in batches)
     np.testing.assert_array_equal(visits, 2 * trees.lengths)
 
 
-def test_aligned_walks_reach_the_size_together_and_in_order(walked):
-    trees, batches = walked
+def test_aligned_computations_reach_the_size_together_and_in_order(computations):
+    trees, batches = computations
     size = 8
     before, at = aligned_at(batches, trees.lengths, size)
     sizes = [batch.stack_sizes - 1 + trees.lengths[batch.sentences] + 1 - batch.buffer_fronts for batch in before + at]
@@ -94,8 +94,8 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
         assert configurations == [(stack.tolist(), front) for stack, front in found[number]]
 
 
-def test_oracles_that_differ_are_told(walked):
-    trees, batches = walked
+def test_oracles_that_differ_are_told(computations):
+    trees, batches = computations
     cubic = oracles.create("nederhof_cubic")
     total = sum(map(len, batches))
     assert differing(oracles.create("context_rows"), cubic, trees, batches) == {"configurations": total, "differing": 0}
@@ -108,7 +108,7 @@ def test_growth_is_found():
     assert growth({10: 2.0, 20: 4.0, 30: 8.0})["factor_per_10"] == pytest.approx(2)
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too slow without compilation")
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 @pytest.mark.parametrize("files", [[], [str(SAMPLE)]], ids=["random", "sample"])
 def test_the_command_prints_json_and_a_table(files):
     options = ["--sizes", "5", "10", "--repeats", "1", "--random-trees", "12", "--longest", "20"]
@@ -117,16 +117,16 @@ def test_the_command_prints_json_and_a_table(files):
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     for kind in ("projectivized", "original"):
-        figures = result[kind]["context_rows"]
-        assert set(figures["by_size"]) == {"5", "10"}
-        assert all(math.isfinite(x) and x > 0 for x in (figures["mean"], *figures["by_size"].values()))
+        times = result[kind]["context_rows"]
+        assert set(times["by_size"]) == {"5", "10"}
+        assert all(math.isfinite(x) and x > 0 for x in (times["mean"], *times["by_size"].values()))
     assert "nederhof_linear" in result["projectivized"]
     assert "nederhof_linear" not in result["original"]
     assert {"machine", "versions", "goals", "projectivization"} <= set(result)
     assert "goldberg_tabular" in done.stderr
 
 
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="too slow without compilation")
+@pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_the_command_explores_with_a_model_for_each_file(trained):
     path, folder = trained
     command = [sys.executable, "scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]

@@ -23,26 +23,26 @@ def file(tmp_path) -> str:
     return str(write_conllu(tmp_path / "toy.conllu", [sentence([0, 1, 2], rng) for _ in range(5)]))
 
 
-def test_it_times_epochs_products_walks_and_the_start(file):
+def test_it_times_epochs_products_explorations_and_the_start(file):
     result = training.run(SMALL, treebank_file=file, times=2, starts=1)
     measured = result["all_measurements"]
-    # Of three epochs in each of two passes, and of three walks, the first does not count.
+    # Of three epochs in each of two passes, and of three explorations, the first does not count.
     assert {name: len(found) for name, found in measured.items()} == {
         "epoch": 5,
         "products": 5,
         "products_by_torch_mm": 5,
-        "walk": 2,
+        "exploration": 2,
         "start_up": 1,
     }
     assert all(seconds > 0 for found in measured.values() for seconds in found)
     assert result["epoch_over_products"] > 1
-    assert 0 < result["walk_percent_of_second_pass"] < 100
+    assert 0 < result["exploration_percent_of_second_pass"] < 100
     assert "epoch_over_products" in training.as_table(result)
 
 
-def test_without_a_second_pass_there_is_no_walk(file):
+def test_without_a_second_pass_there_is_no_exploration(file):
     result = training.run([*SMALL, "column=2"], treebank_file=file, times=1, starts=0)
-    assert "walk_percent_of_second_pass" not in result
+    assert "exploration_percent_of_second_pass" not in result
     assert set(result["median_seconds"]) == {"epoch", "products", "products_by_torch_mm"}
 
 
@@ -74,7 +74,7 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
     assert done == of_batch * 2 + of_last
 
 
-def test_the_share_of_the_walks_is_that_of_the_whole_pass():
+def test_the_share_of_the_explorations_is_that_of_the_whole_pass():
     second_pass = ["second_pass.epochs=20", "second_pass.explore_every="]
-    assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")) == pytest.approx(100 / 21)
-    assert training.walk_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")) == pytest.approx(300 / 23)
+    assert training.exploration_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "0")) == pytest.approx(100 / 21)
+    assert training.exploration_percent(1.0, 1.0, settings(second_pass[0], second_pass[1] + "7")) == pytest.approx(300 / 23)

@@ -7,11 +7,13 @@ from itertools import product
 import pytest
 from omegaconf import OmegaConf
 
+from parser import transitions
 from parser.training.settings_check import check
 from tests.toy import CONFIGS, settings
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))
 RECIPES = sorted(path.stem for path in (CONFIGS / "recipe").glob("*.yaml"))
+SYSTEMS = sorted(path.stem for path in (CONFIGS / "system").glob("*.yaml"))
 
 
 def test_the_treebanks_of_the_contract_are_there():
@@ -24,6 +26,17 @@ def test_they_compose(treebank, recipe, column):
     check(made)
     assert not OmegaConf.missing_keys(made)
     assert (made.treebank.name, made.recipe, made.column) == (treebank, recipe, column)
+
+
+@pytest.mark.parametrize(("system", "recipe"), list(product(SYSTEMS, RECIPES)))
+def test_every_transition_system_composes_with_every_recipe(system, recipe):
+    made = settings(f"system={system}", f"recipe={recipe}")
+    check(made)
+    assert (made.system, made.recipe) == (system, recipe)
+
+
+def test_every_transition_system_has_a_file():
+    assert set(SYSTEMS) == {name for name in transitions.names() if not name.startswith("toy_")}  # another test's
 
 
 def test_columns_are_those_of_table_7():

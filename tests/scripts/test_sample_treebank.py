@@ -14,8 +14,9 @@ from data.sample_grammar.draw import Draw
 from data.sample_grammar.treebank import LONGEST, PARTS, SHORTEST, file_name, make_parts
 from oracles.trees import Trees
 from scripts import make_sample_treebank
+from tests.toy import ROOT
 
-FOLDER = Path(__file__).resolve().parent.parent / "data" / "sample"
+FOLDER = ROOT / "data" / "sample"
 
 
 def read(part: str) -> str:
@@ -135,7 +136,7 @@ def test_the_phenomena_are_there() -> None:
     assert all(row[3] != "_" and row[2] != "_" for row in rows)
     assert {row[5] for row in rows if row[3] == "NOUN"} == {"Number=Sing", "Number=Plur"}
     # both attachments of "with" after an object: the decision that needs the words
-    heads_of_with = Counter()
+    heads_of_with: Counter[str] = Counter()
     for block in blocks("train"):
         sentence = words(block)
         for row in sentence:

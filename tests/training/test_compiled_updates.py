@@ -67,7 +67,7 @@ def make(
 
 
 def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right actions, anywhere in the row."""
+    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right outputs, anywhere in the row."""
     rng = np.random.default_rng(seed)
     features = np.stack([rng.integers(0, SIZES[slot.attribute], size) for slot in SLOTS], axis=1).astype(np.int32)
     targets = np.stack([rng.permutation(ACTIONS)[:width] for _ in range(size)])
@@ -144,7 +144,8 @@ def test_a_compiled_optimizer_steps_as_torch_does(settings, seed):
 def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, momentum, kinds):
     settings = OptimizerSettings(name, 0.05, "constant", "pass", momentum, 0.01, 5)
     classifier, other = (make({"form": Embedding(4, trained=True)}) for _ in range(2))
-    one_way, first, second = CompiledUpdates(classifier, settings), *(kind(other, settings) for kind in kinds)
+    one_way = CompiledUpdates(classifier, settings)
+    first, second = (kind(other, settings) for kind in kinds)
     for batch in range(3):
         one_way.update(*random_batch(5, 1, batch), 0.05)
         first.update(*random_batch(5, 1, batch), 0.05)

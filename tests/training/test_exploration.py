@@ -8,16 +8,28 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import Trees
+from oracles import NOT_APPLICABLE, Trees
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
-from parser.training.examples import Examples, Target, TrainingSentences, choose_targets, gold_examples
+from parser.training.examples import (
+    Examples,
+    Target,
+    TrainingSentences,
+    batches,
+    eager_columns,
+    gold_examples,
+    new_examples,
+    optimal_moves,
+    target_columns,
+)
 from parser.training.exploration import Exploration, Policy, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best
+from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable, slots_of
+from parser.transitions.lr_spine import LRSpine
+from parser.transitions.system import Moves
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence
 
@@ -224,9 +236,72 @@ def test_choices_among_optimal_outputs():
     system = ArcStandard(n_relations=2)
     outputs = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
     scores = np.array([[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]], np.float32)
-    assert choose_targets(system, outputs, scores, Target.OWN_BEST).tolist() == [[2], [5], [0], [3]]
-    assert choose_targets(system, outputs, scores, Target.FIXED_ORDER).tolist() == [[5], [5], [2], [3]]
-    assert choose_targets(system, outputs, scores, Target.MARGINAL).tolist() == outputs.tolist()
+    moves = Moves(np.repeat(np.arange(4)[:, None], 3, axis=1), *[np.zeros((4, 3), np.int32)] * 3)
+
+    def targets(target: Target) -> list[list[int]]:
+        columns = target_columns(system, outputs, moves, scores, target)
+        return new_examples(system, scores, moves, outputs, columns, np.zeros(4, np.int32)).targets.tolist()
+
+    assert targets(Target.OWN_BEST) == [[2], [5], [0], [3]]
+    assert targets(Target.FIXED_ORDER) == [[5], [5], [2], [3]]
+    assert targets(Target.MARGINAL) == outputs.tolist()
+
+
+def test_choices_among_optimal_outputs_where_each_move_has_a_row():
+    system = LRSpine(n_relations=2)  # outputs: shift 0, la 1 2, ra 3 4
+    rows = np.array([[0, 1, 2, 3], [4, NO_NODE, 5, NO_NODE]], np.int32)
+    blocks = np.array([[0, 1, 1, 2], [0, 1, 2, 2]], np.int32)
+    starts = np.array([0, 4, 6])
+    moves = Moves(rows, blocks, np.zeros_like(rows), np.zeros_like(rows), None, starts)
+    outputs = np.array([[0, 2, 1, NO_NODE], [NO_NODE, NO_NODE, 3, NO_NODE]], np.int32)
+    scores = np.zeros((6, 5), np.float32)
+    scores[1, 1], scores[1, 2], scores[2, 1], scores[2, 2] = 9, 3, 4, 9
+
+    def made(target: Target) -> Examples:
+        columns = target_columns(system, outputs, moves, scores, target)
+        return new_examples(system, scores, moves, outputs, columns, np.array([7, 8], np.int32))
+
+    none = NO_NODE
+    assert made(Target.OWN_BEST).targets[:, 0].tolist() == [none, none, 1, none, none, 3]
+    assert made(Target.FIXED_ORDER).targets[:, 0].tolist() == [none, 2, none, none, none, 3]
+    examples = made(Target.MARGINAL)
+    assert examples.targets[:, 0].tolist() == [0, 2, 1, none, none, 3]
+    assert examples.blocks.tolist() == [[0, 1], [1, 3], [1, 3], [3, 5], [0, 1], [3, 5]]
+    assert (len(examples), examples.row_sentences.tolist()) == (2, [7, 7, 7, 7, 8, 8])
+
+    joined = Examples.concatenate([examples, examples.take(np.array([1]))])
+    assert joined.starts.tolist() == [0, 4, 6, 8]
+    taken = joined.take(np.array([2, 0]))
+    assert taken.sentences.tolist() == [8, 7]
+    assert taken.starts.tolist() == [0, 2, 6]
+    assert taken.targets[:, 0].tolist() == [none, 3, 0, 2, 1, none]
+    assert taken.blocks.tolist() == [[0, 1], [3, 5], [0, 1], [1, 3], [1, 3], [3, 5]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed):
+    rng = random.Random(seed)
+    trees = [random_tree(rng, rng.randint(1, 9)) for _ in range(10)]
+    toy = Toy(trees, seed)
+    system = LRSpine(toy.system.n_relations)
+    oracle = oracles.create("lr_spine_chart").bind(toy.data.trees)
+    table = FeatureTable(slots_of({"form": ["c1", "c2", "gp"]}), toy.vocabularies.attributes, system.anchors)
+    examples = gold_examples(toy.data, oracle, system, table)
+    assert len(examples) == 2 * sum(map(len, trees))
+    made = [0] * len(trees)
+    for batch in batches(toy.data, system):
+        for rows in batch:
+            scores = batch.score(oracle, rows)
+            moves = system.moves(batch.now, rows)
+            assert moves.rows.shape == scores.shape
+            np.testing.assert_array_equal(moves.rows == NO_NODE, scores == NOT_APPLICABLE)
+            outputs = right(system, optimal_moves(scores), moves, batch.gold_relations, rows)
+            columns = eager_columns(system, outputs)
+            system.apply(batch.now, rows, moves, columns, np.zeros(len(rows), np.int32))
+        for row, number in enumerate(batch.numbers):
+            n = len(trees[number])
+            made[number] = int((batch.now.heads[row, 1 : n + 1] == trees[number]).sum())
+    assert made == [oracles.count_projectivizations(heads)[0] for heads in trees]
 
 
 def test_joining_examples_pads_the_narrower_targets():

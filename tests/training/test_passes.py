@@ -36,7 +36,7 @@ SMALL = [
 @pytest.fixture(scope="module")
 def treebank(tmp_path_factory) -> Path:
     rng = random.Random(0)
-    trees = []
+    trees: list[list[int]] = []
     while len(trees) < 30:  # with a single child of the root, as gold data must have
         heads = random_mildly_nonprojective_tree(rng, rng.randint(2, 9))
         if heads.count(0) == 1:
@@ -87,9 +87,9 @@ def test_what_a_run_writes(finished):
     keys = {"treebank", "column", "recipe", "oracle", "strategy", "seed", "train", "dev", "test", "after_first_pass", "seconds"}
     assert keys | {"ties"} < set(metrics)
     scores = {"uas", "las", "las_universal", "uas_nopunct", "las_nopunct"}
-    for figures in (metrics["dev"], metrics["test"], metrics["after_first_pass"]["dev"], metrics["after_first_pass"]["test"]):
-        assert set(figures) == scores
-        assert all(0 <= value <= 100 for value in figures.values())
+    for found in (metrics["dev"], metrics["test"], metrics["after_first_pass"]["dev"], metrics["after_first_pass"]["test"]):
+        assert set(found) == scores
+        assert all(0 <= value <= 100 for value in found.values())
     assert metrics["train"]["sentences"] == 30
     assert list(folder.glob("events.out.tfevents.*"))
     assert not list(folder.glob("*checkpoint*"))
@@ -119,7 +119,7 @@ def test_tensorboard_events(finished):
     assert b"vectors.window" not in hparams
 
 
-def test_the_written_model_gives_the_reported_figures(finished, treebank):
+def test_the_written_model_gives_the_reported_metrics(finished, treebank):
     folder, metrics = finished
     sentences = read_treebank(treebank).sentences
     parses = parse(Model.load(folder / "model"), sentences)

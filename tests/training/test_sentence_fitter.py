@@ -45,7 +45,7 @@ def training_data():
     rng = random.Random(3)
     trees = [random_projective_tree(rng, rng.randint(1, 9)) for _ in range(25)]
     sentences = [sentence(heads, rng) for heads in trees]
-    model = random_model(sentences, deprel=3, dropping=False)
+    model = random_model(sentences, dropping=False)
     gold = oracles.Trees.from_heads(trees)
     encoded = model.vocabularies.encode(sentences)
     relations = np.full(len(gold.heads), NO_NODE, np.int32)

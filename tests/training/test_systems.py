@@ -20,7 +20,7 @@ from parser.training.settings_check import check
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
 
-SYSTEMS = ["arc_hybrid", "attardi", "swap"]
+SYSTEMS = ["arc_hybrid", "attardi", "swap", "lr_spine"]
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +88,8 @@ def test_what_belongs_to_another_system_is_refused(treebank):
         (["system=arc_hybrid", "degree=2"], "degree=2 is of system=attardi"),
         (["oracle=arc_hybrid_local"], "known: context_rows"),
         (["first_pass.trees=original"], "need projective trees"),
+        (["features.upos=[s0,c1.l1]"], "upos is read at c1.l1, which system=arc_standard does not have"),
+        (["system=lr_spine", "oracle=lr_spine_tabular"], "needs projective trees"),
     ]:
         with pytest.raises(SettingsError, match=message):
             check(run(treebank, *wrong))

@@ -27,11 +27,25 @@ class State:
         return sorted(found, reverse=not left)
 
 
+def spine(state: State, node: int, left: bool) -> list[int]:
+    """A root of a tree, its outermost child on one side, that one's, and so on."""
+    nodes = [node]
+    while children := state.children(nodes[-1], left):
+        nodes.append(children[0])
+    return nodes
+
+
 def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
     """Head and child of the arc that a move makes; None for shift and swap."""
     if column == 0 or (system == "swap" and column == 3):
         return None
     top = state.stack[-1]
+    if system == "lr_spine":
+        if len(state.stack) == 1:
+            return None
+        left, right = spine(state, top, True), spine(state, state.stack[-2], False)
+        heads = [(node, state.stack[-2]) for node in left] + [(node, top) for node in right]
+        return heads[column - 1] if column <= len(heads) else None
     if system == "arc_hybrid":
         return (state.buffer[0], top) if column == 1 else (state.stack[-2], top)
     below = state.stack[-1 - (column + 1) // 2]
@@ -41,6 +55,10 @@ def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] 
 def applicable(system: str, degree: int, state: State, column: int, single_root: bool) -> bool:
     if column == 0:
         return bool(state.buffer)
+    if system == "lr_spine":
+        made = arc(system, degree, state, column)
+        root_taken = single_root and bool(state.children(0, False))
+        return made is not None and made[1] != 0 and not (root_taken and made[0] == 0)
     if system == "arc_hybrid":
         possible = bool(state.buffer) and len(state.stack) > 1 if column == 1 else len(state.stack) > 1
     else:

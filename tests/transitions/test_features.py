@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parser import transitions
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocabulary
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from parser.transitions.features import FeatureTable, Slot, slots_of
+from parser.transitions.features import ANCHORS, FeatureTable, Slot, anchored, slots_of
+from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence
+from tests.transitions import reference_systems as reference
 
 ADDRESSES = ["s0", "s1", "s2", "s3", "b0", "b1", "b2", "s0.l1", "s0.r1", "s1.l2", "s1.r2", "s0.l1.l1", "s1.r1.l1", "b0.l1"]
 SLOTS = slots_of({"upos": ADDRESSES, "form": ADDRESSES[:7], "deprel": ADDRESSES})
@@ -76,6 +79,82 @@ def test_extraction_equals_its_twin_along_random_computations(lengths, seed):
         scores = draw.random((len(rows), system.n_outputs), np.float32)
         moves = system.moves(now, rows)
         system.apply(now, rows, moves, *best(system, scores, moves))
+
+
+def anchors_of(state: reference.State, column: int) -> dict[str, int | None]:
+    """Sartorio, Satta and Nivre (2013), Table 1, word for word: of a move of lr_spine."""
+    roots = dict(enumerate(reversed(state.stack), 1))
+    b = dict(enumerate(state.buffer))
+    table = {
+        "c1": roots.get(1), "c2": roots.get(2), "c3": roots.get(3), "q1": b.get(0), "q2": b.get(1), "gp": None, "gg": None
+    }  # fmt: skip
+    if column == 0:
+        return table
+    u = dict(enumerate(reference.spine(state, roots[1], left=True), 1))
+    v = dict(enumerate(reference.spine(state, roots[2], left=False), 1))
+    if (k := column) <= len(u):
+        table |= {"c1": u[k], "gp": u.get(k - 1), "gg": u.get(k - 2)}
+        if k == 2:
+            table |= {"q1": u[1], "q2": b.get(0)}
+        elif k > 2:
+            table |= {"q1": u[k - 1], "q2": u[k - 2]}
+        return table
+    k = column - len(u)
+    return table | {"c2": v[k], "c3": v[k - 1] if k > 1 else roots.get(3), "gp": v.get(k - 1), "gg": v.get(k - 2)}
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
+def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
+    """Among them slots at children of anchors, and at addresses that all moves share."""
+    rng = random.Random(seed)
+    sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
+    vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
+    encoded = vocabularies.encode(sentences)
+    bases = [*ANCHORS, "s1", "b1"]
+    table = FeatureTable(slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]}), ["form"], LRSpine.anchors)
+    system = LRSpine(1)
+    numbers = np.arange(len(lengths))
+    now = system.initial(encoded.lengths)
+    states = [reference.State.initial(n) for n in lengths]
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows)
+        features = table.extract(now, rows, encoded, numbers, moves)
+        assert len(features) == (moves.rows != NO_NODE).sum()
+        for m, row in enumerate(rows):
+            state = states[row]
+            for column in np.flatnonzero(moves.rows[m] != NO_NODE):
+                nodes = anchors_of(state, column)
+                nodes["s1"] = state.stack[-2] if len(state.stack) > 1 else None
+                nodes["b1"] = state.buffer[1] if len(state.buffer) > 1 else None
+                assert nodes[system.always_there] is not None
+                found = [nodes[base] for base in bases]
+                found += [None if node is None else next(iter(state.children(node, left=True)), None) for node in found]
+                expected = [ABSENT if node is None else encoded.values[0, encoded.offsets[row] + node] for node in found]
+                assert features[moves.rows[m, column]].tolist() == expected
+        columns = np.array([rng.choice(np.flatnonzero(applicable != NO_NODE)) for applicable in moves.rows])
+        relations = np.zeros(len(rows), np.int32)
+        system.apply(now, rows, moves, columns, relations)
+        for row, column in zip(rows, columns, strict=True):
+            reference.take("lr_spine", 1, states[row], column, 0)
+
+
+def test_a_table_for_any_system_is_read_at_the_anchors():
+    table = {"form": ["s0", "s1", "b0", "b1", "b2", "s3"], "deprel": ["s0.l1", "s1.r1.r1"], "upos": []}
+    assert anchored(table, LRSpine) == {
+        "form": ["c1", "c2", "q1", "q2", "b2", "s3", "gp", "gg", "b0", "b1"],
+        "deprel": ["c1.l1", "c2.r1.r1"],
+        "upos": [],
+    }
+    assert anchored(table, ArcStandard) == table
+    own = {"form": ["c1", "s0"], "upos": ["s0"]}
+    assert anchored(own, LRSpine) == own
+
+
+def test_addresses_of_another_system_are_refused():
+    slots = [Slot.parse("s0:form"), Slot.parse("gp.l1:form")]
+    FeatureTable(slots, ["form"], transitions.system_class("lr_spine").anchors)
+    with pytest.raises(ValueError, match="begins at gp, which the transition system does not have; begin at s0"):
+        FeatureTable(slots, ["form"], transitions.system_class("attardi").anchors)
 
 
 @pytest.mark.parametrize("text", ["s0", "s0:", "t0:form", "s0.x1:form", "s0.l0:form", "s0.l1.l1.l1.l1:form", "s:form"])

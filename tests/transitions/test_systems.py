@@ -23,6 +23,7 @@ SYSTEMS = [
     ("attardi", {"degree": 3}),
     ("arc_hybrid", {}),
     ("swap", {}),
+    ("lr_spine", {}),
 ]
 
 lengths_of_sentences = st.lists(st.integers(1, 9), min_size=1, max_size=5)
@@ -31,6 +32,12 @@ seeds = st.integers(0, 2**31)
 
 def create(name: str, options: dict[str, int]) -> TransitionSystem:
     return transitions.create(name, N_RELATIONS, ROOT_RELATION, **options)
+
+
+def draw_scores(rng: np.random.Generator, system: TransitionSystem, moves: transitions.Moves, ties: bool = False) -> np.ndarray:
+    """float32[feature rows, outputs]."""
+    shape = len(moves.rows) if moves.starts is None else moves.starts[-1], system.n_outputs
+    return rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
 
 
 def children_of(now: Configurations, row: int, head: int, side: int) -> list[int]:
@@ -53,14 +60,20 @@ def test_moves_and_what_they_do_are_those_of_the_reference(name, options, length
     while len(rows := system.unfinished(now)):
         moves = system.moves(now, rows, single_root)
         for m, row in enumerate(rows):
+            feature_rows = []
             for column in range(moves.rows.shape[1]):
                 possible = reference.applicable(name, degree, states[row], column, single_root)
-                assert (moves.rows[m, column] == m) == possible
+                if possible:
+                    feature_rows.append(moves.rows[m, column])
+                else:
+                    assert moves.rows[m, column] == NO_NODE
                 if possible and (made := reference.arc(name, degree, states[row], column)) is not None:
                     assert (moves.heads[m, column], moves.children[m, column]) == made
                 else:
                     assert moves.heads[m, column] == moves.children[m, column] == NO_NODE
-        scores = rng.random((len(rows), system.n_outputs), np.float32)
+            own = [m] * len(feature_rows) if moves.starts is None else list(range(moves.starts[m], moves.starts[m + 1]))
+            assert feature_rows == own
+        scores = draw_scores(rng, system, moves)
         columns, relations = best(system, scores, moves, single_root)
         system.apply(now, rows, moves, columns, relations)
         for row, column, relation in zip(rows, columns, relations, strict=True):
@@ -100,7 +113,7 @@ def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, si
     now = system.initial(np.array(lengths))
     while len(rows := system.unfinished(now)):
         moves = system.moves(now, rows, single_root)
-        scores = rng.integers(0, 3, (len(rows), system.n_outputs)).astype(np.float32)  # many ties
+        scores = draw_scores(rng, system, moves, ties=True)
         columns, relations = best(system, scores, moves, single_root)
         for m in range(len(rows)):
             candidates = []  # (output, column, relation) in order
@@ -114,7 +127,8 @@ def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, si
             outputs = [
                 outputs_of(system, moves, np.array([c] * len(rows)), np.array([r] * len(rows)))[m] for c, r in candidates
             ]
-            expected = candidates[int(np.argmax(scores[m, outputs]))]
+            feature_rows = [moves.rows[m, column] for column, _ in candidates]
+            expected = candidates[int(np.argmax(scores[feature_rows, outputs]))]
             assert (columns[m], relations[m]) == expected
         system.apply(now, rows, moves, columns, relations)
 
@@ -136,11 +150,9 @@ def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name,
                 relation = NO_NODE if child == NO_NODE else gold[row, child]
                 expected = NO_NODE
                 if optimal[m, column]:
-                    [expected] = outputs_of(
-                        system, transitions.Moves(*(array[m : m + 1] for array in vars(moves).values())), [column], [relation]
-                    )
+                    expected = outputs_of(system, moves, [column] * len(rows), np.full(len(rows), relation))[m]
                 assert outputs[m, column] == expected
-        columns, relations = best(system, rng.random((len(rows), system.n_outputs), np.float32), moves)
+        columns, relations = best(system, draw_scores(rng, system, moves), moves)
         system.apply(now, rows, moves, columns, relations)
 
 
@@ -183,11 +195,11 @@ def test_arc_standard_is_attardis_system_of_degree_one():
     ours, attardi = create("arc_standard", {}), create("attardi", {"degree": 1})
     assert ours.options == {}
     assert ours.block_starts.tolist() == attardi.block_starts.tolist() == [0, 1, 1 + N_RELATIONS]
-    assert ours.eager_order.tolist() == [2, 1, 0]
+    assert ours.eager_order(3).tolist() == [2, 1, 0]
 
 
 def test_unknown_systems_and_options_are_refused():
-    with pytest.raises(ValueError, match="known: arc_standard, attardi, arc_hybrid, swap"):
+    with pytest.raises(ValueError, match="known: arc_standard, attardi, arc_hybrid, swap, lr_spine"):
         transitions.create("arc_eager", 3)
     with pytest.raises(ValueError, match="does not take degree=2"):
         transitions.create("arc_hybrid", 3, degree=2)

@@ -28,7 +28,8 @@ class ToyArcHybrid(TransitionSystem):
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, True, True]
 
-    def _eager_order(self) -> np.ndarray:
+    def eager_order(self, width: int) -> np.ndarray:
+        """See TransitionSystem."""
         return np.array([LEFT, RIGHT, SHIFT])
 
     def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:

@@ -18,6 +18,7 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import SetSums
 from parser.classifier.matrix_products import product
 from parser.training.compiled import kernels
+from parser.training.loss import Groups
 
 
 @dataclass
@@ -156,12 +157,13 @@ class CompiledGradients:
         self._inputs = torch.empty(batch, self._width)
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(self, features: Tensor, targets: Tensor) -> float:
-        """The loss of a batch, as set_loss(classifier(features, dropping=True), targets); its gradients go to ``gradients``.
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> float:
+        """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
 
         Args:
-            features: int32[batch, slots].
-            targets: int64[batch, targets].
+            features: int32[rows, slots].
+            targets: int64[rows, targets].
+            groups: which rows are one example; None: each is one.
         """
         values = features.numpy()
         if len(values) > len(self._inputs):
@@ -179,10 +181,7 @@ class CompiledGradients:
         self._one_hot.add(values, total.numpy())
         active = self._activation.apply(total)
         hidden = active if kept is None else active * kept
-        log_probabilities = product(hidden, self._output, self._output_bias).log_softmax(1)
-        by_score = log_probabilities.exp()
-        by_bias = self.gradients["output.bias"].values[0]
-        loss = kernels.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
+        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups)
 
         self._set("output.weight", product(by_score.t(), hidden.t()))
         by_total = product(by_score, self._output.t())
@@ -200,6 +199,19 @@ class CompiledGradients:
                 for table, its_scale in self._with_scale(scale):
                     table.collect(by_input.numpy(), values, its_scale)
         return loss
+
+    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None) -> tuple[float, Tensor]:
+        """The loss, and float32[rows, actions]: its derivatives by the scores, whose sums go to the bias's gradient."""
+        by_bias = self.gradients["output.bias"].values[0]
+        if groups is not None:
+            by_score = torch.empty_like(scores)
+            starts, blocks = groups.starts.numpy(), groups.blocks.numpy()
+            arrays = scores.numpy(), targets.numpy(), starts, blocks, by_score.numpy(), by_bias
+            return kernels.grouped_loss_and_gradient(*arrays), by_score
+        log_probabilities = scores.log_softmax(1)
+        by_score = log_probabilities.exp()
+        loss = kernels.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
+        return loss, by_score
 
     def _embed(self, features: np.ndarray, scale: np.ndarray, inputs: Tensor) -> None:
         """Fills in the inputs, float32[batch, width]: the vectors of the embedded slots side by side, each times its scale."""

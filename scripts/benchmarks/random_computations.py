@@ -1,8 +1,8 @@
-"""Walks of a parser that strays, and random trees to walk on, for the benchmarks.
+"""Random computations, optimal to a given degree, and random trees for them, for the benchmarks.
 
-A walk is the sequence of configurations of one computation. Many sentences are walked in lockstep, as in training: the
+A computation is a sequence of configurations. Those of many sentences are made in lockstep, as in training: the
 i-th batch holds the i-th configurations of all sentences that are not final yet. A shift leaves k + m as it is and a reduction
-makes it smaller by one, so a walk over n tokens has k + m = n, n - 1, ..., 0, each for one or more configurations.
+makes it smaller by one, so a computation over n tokens has k + m = n, n - 1, ..., 0, each for one or more configurations.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Batch:
         return Batch(self.sentences[rows], stacks, self.stack_sizes[rows], self.buffer_fronts[rows])
 
 
-def walk(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Batch]:
+def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Batch]:
     """All sentences in lockstep; each takes a random optimal step with probability ``follow``, else a random one."""
     rng = np.random.default_rng(seed)
     lengths = trees.lengths
@@ -78,10 +78,10 @@ def _apply(now: Batch, rows: np.ndarray, steps: np.ndarray) -> None:
 
 
 def aligned_at(batches: list[Batch], lengths: np.ndarray, size: int) -> tuple[list[Batch], list[Batch]]:
-    """The walks of sentences of at least ``size`` tokens, shifted against each other so that all reach k + m = size together.
+    """The computations of sentences of at least ``size`` tokens, aligned so that all reach k + m = size together.
 
     Returns:
-        The batches before that, and the batches with k + m = size: the first holds one configuration of each walk.
+        The batches before that, and the batches with k + m = size: the first holds one configuration of each computation.
     """
     paths: dict[int, list[tuple[int, int]]] = {int(s): [] for s in np.flatnonzero(lengths >= size)}
     for t, batch in enumerate(batches):

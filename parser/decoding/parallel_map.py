@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 _AHEAD = 3
 
 
-def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
+def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[tuple[Item, Result]]:
     """Yields every item with what the function makes of it, in the order of the items; with one thread, without any other.
 
     Memory is that of a few items per thread. An error, of the function or of the items, is raised where its item would come,

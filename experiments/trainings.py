@@ -102,7 +102,7 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
         training: what to train.
         folder: the run folder.
         first_pass: a model to begin the second pass with.
-        fresh: whether an interrupted run that left its checkpoint there is begun anew.
+        fresh: whether an interrupted run that left its checkpoint there starts over.
     """
     settings = training.settings()
     if first_pass is not None:

@@ -1,0 +1,185 @@
+"""LR-spine parsing (Sartorio, Satta and Nivre 2013).
+
+A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that one, and so
+on; its right spine the same to the right. The stack a_0..a_k of a configuration holds the roots (a_0 = 0, the artificial root).
+With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element below it, and the buffer b..n, the moves are
+
+* shift pushes b; needs a buffer.
+* la_k, k = 1..p, makes a_{k-1}, the root of the second element, a child of u_k; needs a second element other than that of 0.
+* ra_k, k = 1..s, makes a_k, the root of the top, a child of v_k; needs a second element.
+
+Columns: shift, la_1..la_p, ra_1..ra_s, so that ra_k stands in column p + k, also where no la_k is applicable; with one element
+there is shift alone. A batch has as many columns as its widest configuration needs.
+
+Each applicable move has a feature row of its own: outputs come in three blocks (shift, la, ra), and where an arc goes to is
+told by the row's anchors (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third element):
+
+    anchor      shift               la_k                                        ra_k
+    c1 c2 c3    roots of the upper  u_k, root of the second, e                  root of the top, v_k, e (k > 1: v_{k-1})
+                three elements
+    q1 q2       b, b + 1            b, b + 1 (k = 2: u_1, b; else u_{k-1}, u_{k-2})   b, b + 1
+    gp gg       none                u_{k-1}, u_{k-2}                            v_{k-1}, v_{k-2}
+
+A sentence of n tokens takes 2n moves; it is final with stack (0) and an empty buffer. No configuration is a dead end. With
+``single_root`` the root gets a child while it has none, and so exactly one: what comes later goes below that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+from parser.transitions.configurations import Configurations, attach, remove, shift
+from parser.transitions.system import Moves, TransitionSystem
+
+SHIFT, LEFT, RIGHT = range(3)  # blocks
+C1, C2, C3, Q1, Q2, GP, GG = range(7)  # anchors
+
+
+class LRSpine(TransitionSystem):
+    """LR-spine: projective trees, arcs to all nodes of the spines between two stack elements."""
+
+    name: ClassVar[str] = "lr_spine"
+    projective: ClassVar[bool] = True
+    oracles: ClassVar[tuple[str, ...]] = ("lr_spine_chart", "lr_spine_tabular", "lr_spine_partial")
+    gold_oracle: ClassVar[str] = "lr_spine_chart"
+    anchors: ClassVar[tuple[str, ...]] = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
+    always_there: ClassVar[str] = "c1"
+    anchored: ClassVar[Mapping[str, str]] = {"s0": "c1", "s1": "c2", "s2": "c3", "b0": "q1", "b1": "q2"}
+    further_addresses: ClassVar[tuple[str, ...]] = ("gp", "gg", "b0", "b1")
+
+    def _blocks_with_arcs(self) -> list[bool]:
+        return [False, True, True]
+
+    def eager_order(self, width: int) -> np.ndarray:
+        """See TransitionSystem."""
+        return np.roll(np.arange(width), -1)
+
+    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+        """See TransitionSystem."""
+        starts = np.zeros(len(rows) + 1, np.int64)
+        shape = len(rows), _count(now, rows, single_root, starts)
+        feature_rows, heads, children = (np.full(shape, NO_NODE, np.int32) for _ in range(3))
+        blocks = np.full(shape, SHIFT, np.int32)
+        anchors = np.full((starts[-1], len(self.anchors)), NO_NODE, np.int32)
+        _fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors)
+        return Moves(feature_rows, blocks, heads, children, anchors, starts)
+
+    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+        """See TransitionSystem."""
+        at = np.arange(len(rows))
+        _apply(now, rows, moves.heads[at, chosen], moves.children[at, chosen], relations)
+
+
+@njit(cache=True, nogil=True)
+def _spine_length(now, row, depth, side):
+    """Nodes in the left (0) or right (1) spine of the stack element ``depth`` below the top."""
+    length = 0
+    node = now.stacks[row, now.stack_sizes[row] - 1 - depth]
+    while node != NO_NODE:
+        length += 1
+        node = now.children[row, node, side]
+    return length
+
+
+@njit(cache=True, nogil=True)
+def _root_is_taken(now, row, single_root):
+    """Whether 0 may get no further child."""
+    return single_root and now.children[row, 0, 1] != NO_NODE
+
+
+@njit(cache=True, nogil=True)
+def _count(now, rows, single_root, starts):
+    """Fills in where the feature rows of each configuration begin; returns the columns that the widest one has."""
+    width = 1
+    for r in range(len(rows)):
+        row = rows[r]
+        size = now.stack_sizes[row]
+        applicable = 1 if now.buffer_fronts[row] <= now.lengths[row] else 0
+        if size >= 2:
+            left, right = _spine_length(now, row, 0, 0), _spine_length(now, row, 1, 1)
+            width = max(width, 1 + left + right)
+            applicable += right
+            if size > 2:
+                applicable += left
+            elif _root_is_taken(now, row, single_root):
+                applicable -= 1
+        starts[r + 1] = starts[r] + applicable
+    return width
+
+
+@njit(cache=True, nogil=True)
+def _element(now, row, depth):
+    """The root of the stack element ``depth`` below the top, or NO_NODE."""
+    place = now.stack_sizes[row] - 1 - depth
+    return now.stacks[row, place] if place >= 0 else NO_NODE
+
+
+@njit(cache=True, nogil=True)
+def _buffered(now, row, place):
+    """The token at a place in the buffer, or NO_NODE."""
+    place += now.buffer_fronts[row]
+    return now.buffers[row, place] if place <= now.lengths[row] else NO_NODE
+
+
+@njit(cache=True, nogil=True)
+def _fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors):
+    for r in range(len(rows)):
+        row = rows[r]
+        size = now.stack_sizes[row]
+        top, second, third = _element(now, row, 0), _element(now, row, 1), _element(now, row, 2)
+        first, next_one = _buffered(now, row, 0), _buffered(now, row, 1)
+        for i in range(starts[r], starts[r + 1]):  # what most of the moves share
+            anchors[i, C1], anchors[i, C2], anchors[i, C3] = top, second, third
+            anchors[i, Q1], anchors[i, Q2] = first, next_one
+        at = starts[r]
+        if first != NO_NODE:
+            feature_rows[r, 0] = at
+            at += 1
+        if size < 2:
+            continue
+
+        column = 1
+        node, parent, grandparent = top, NO_NODE, NO_NODE
+        while node != NO_NODE:
+            blocks[r, column] = LEFT
+            if second != 0:
+                feature_rows[r, column] = at
+                heads[r, column], children[r, column] = node, second
+                anchors[at, C1] = node
+                anchors[at, GP], anchors[at, GG] = parent, grandparent
+                if parent != NO_NODE:
+                    anchors[at, Q1] = parent
+                    anchors[at, Q2] = first if grandparent == NO_NODE else grandparent
+                at += 1
+            column += 1
+            node, parent, grandparent = now.children[row, node, 0], node, parent
+
+        node, parent, grandparent = second, NO_NODE, NO_NODE
+        while node != NO_NODE:
+            blocks[r, column] = RIGHT
+            if not (node == 0 and _root_is_taken(now, row, single_root)):
+                feature_rows[r, column] = at
+                heads[r, column], children[r, column] = node, top
+                anchors[at, C2] = node
+                anchors[at, GP], anchors[at, GG] = parent, grandparent
+                if parent != NO_NODE:
+                    anchors[at, C3] = parent
+                at += 1
+            column += 1
+            node, parent, grandparent = now.children[row, node, 1], node, parent
+
+
+@njit(cache=True, nogil=True)
+def _apply(now, rows, heads, children, relations):
+    for r in range(len(rows)):
+        row = rows[r]
+        if heads[r] == NO_NODE:
+            shift(now, row)
+        else:
+            depth = 0 if children[r] == _element(now, row, 0) else 1
+            attach(now, row, heads[r], remove(now, row, depth), relations[r])

@@ -1,0 +1,114 @@
+"""The loss of examples with several rows: by autograd against a loop over numbers, and by compiled loops against autograd."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser.classifier.embeddings import Embedding
+from parser.data.parses import NO_NODE
+from parser.settings import OptimizerSettings
+from parser.training.compiled.gradients import CompiledGradients
+from parser.training.example_fitter import ExampleFitter
+from parser.training.examples import Examples
+from parser.training.fitter import Span
+from parser.training.loss import Groups, set_loss
+from tests.training.test_compiled_updates import ACTIONS, SIZES, SLOTS, make
+
+BLOCKS = [(0, 1), (1, 3), (3, ACTIONS)]
+
+
+def random_examples(rng: np.random.Generator, n: int, widest: int = 4) -> Examples:
+    """One to ``widest`` rows for each of n examples, in at least one of which an action of its block is right."""
+    counts = rng.integers(1, widest + 1, n)
+    starts = np.cumsum([0, *counts])
+    rows = starts[-1]
+    blocks = np.array(BLOCKS, np.int32)[rng.integers(0, len(BLOCKS), rows)]
+    targets = rng.integers(blocks[:, 0], blocks[:, 1])
+    missing = rng.random(rows) < 0.5
+    missing[starts[:-1] + rng.integers(0, counts)] = False
+    features = np.stack([rng.integers(0, SIZES[slot.attribute], rows) for slot in SLOTS], axis=1).astype(np.int32)
+    sentences = np.arange(n, dtype=np.int32)
+    return Examples(features, np.where(missing, NO_NODE, targets).astype(np.int32)[:, None], sentences, starts, blocks)
+
+
+def slow_loss(scores: np.ndarray, examples: Examples) -> float:
+    """Minus the logarithm of the right actions' share of the probability, candidate by candidate."""
+    losses = []
+    assert examples.starts is not None
+    assert examples.blocks is not None
+    for start, end in zip(examples.starts, examples.starts[1:], strict=False):
+        everything = right = 0.0
+        for row in range(start, end):
+            for action in range(*examples.blocks[row]):
+                everything += math.exp(scores[row, action])
+                if action == examples.targets[row, 0]:
+                    right += math.exp(scores[row, action])
+        losses.append(-math.log(right / everything))
+    return sum(losses) / len(losses)
+
+
+def arguments(examples: Examples) -> tuple[torch.Tensor, torch.Tensor, Groups]:
+    groups = Groups.of(examples, torch.device("cpu"))
+    assert groups is not None
+    return torch.from_numpy(examples.features), torch.from_numpy(examples.targets).long(), groups
+
+
+@given(st.integers(1, 8), st.integers(0, 999))
+def test_it_is_the_share_of_the_right_candidates(n, seed):
+    rng = np.random.default_rng(seed)
+    examples = random_examples(rng, n)
+    scores = torch.from_numpy(rng.normal(size=(len(examples.features), ACTIONS)) * 3).requires_grad_()
+    _, targets, groups = arguments(examples)
+    loss = set_loss(scores, targets, groups)
+    assert loss.item() == pytest.approx(slow_loss(scores.detach().numpy(), examples))
+    loss.backward()
+    step = 1e-5
+    for row, action in [(rng.integers(len(scores)), rng.integers(ACTIONS)) for _ in range(5)]:
+        higher, lower = scores.detach().numpy().copy(), scores.detach().numpy().copy()
+        higher[row, action] += step
+        lower[row, action] -= step
+        expected = (slow_loss(higher, examples) - slow_loss(lower, examples)) / (2 * step)
+        assert scores.grad[row, action].item() == pytest.approx(expected, abs=1e-6)
+
+
+@given(st.integers(1, 8), st.integers(0, 999))
+def test_compiled_gradients_are_those_of_autograd(n, seed):
+    classifier = make({"form": Embedding(4, True)}, "tanh")
+    features, targets, groups = arguments(random_examples(np.random.default_rng(seed), n))
+    compiled = CompiledGradients(classifier)
+    exact = deepcopy(classifier).double()
+    expected = set_loss(exact(features), targets, groups)
+    expected.backward()
+    assert compiled.loss(features, targets, groups) == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
+    for name, parameter in exact.named_parameters():
+        found = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape).double()
+        gradient = torch.zeros_like(found) if parameter.grad is None else parameter.grad
+        torch.testing.assert_close(found, gradient, rtol=1e-5, atol=1e-5, msg=name)
+
+
+def test_groups_of_one_row_that_scores_everything_are_plain_examples():
+    rng = np.random.default_rng(0)
+    scores, targets = torch.from_numpy(rng.normal(size=(5, ACTIONS))), torch.from_numpy(rng.integers(0, ACTIONS, (5, 2)))
+    groups = Groups(torch.arange(6), torch.tensor([[0, ACTIONS]]).repeat(5, 1))
+    torch.testing.assert_close(set_loss(scores, targets, groups), set_loss(scores, targets))
+
+
+def test_an_epoch_learns_from_whole_examples():
+    """With a learning rate of zero, the mean over the batches is that over all examples."""
+    examples = random_examples(np.random.default_rng(1), 23)
+    classifier = make({})
+    settings = OptimizerSettings("sgd", 0.0, "constant", "pass", 0.0, 0.0, 5)
+    batches = []
+    loss = ExampleFitter(classifier, settings, Span(0, 1)).fit_epoch(
+        examples, 0, torch.Generator().manual_seed(0), lambda _, size, __: batches.append(size)
+    )
+    assert batches == [5, 5, 5, 5, 3]
+    features, _, _ = arguments(examples)
+    assert loss == pytest.approx(slow_loss(classifier(features).detach().numpy(), examples), rel=1e-5)
