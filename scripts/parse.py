@@ -25,7 +25,7 @@ from scripts.command_line import number_of_threads, run
 def main() -> int:
     """Parses as the command line says, and reports the speed on standard error; the exit status."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a model folder, such as RUN_FOLDER/model")
+    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
