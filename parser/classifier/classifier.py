@@ -37,7 +37,6 @@ class Classifier(nn.Module):
 
     one_hot_columns: Tensor
     one_hot_starts: Tensor
-    slot_of_input: Tensor
 
     def __init__(
         self,
@@ -70,10 +69,7 @@ class Classifier(nn.Module):
         self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in sizes}
         sizes_of_slots = [sizes[name] for name, columns in self.embedded_columns.items() for _ in columns]
         self.n_embedded, width = len(sizes_of_slots), sum(sizes_of_slots)
-        slot_of_input = torch.arange(self.n_embedded).repeat_interleave(
-            torch.tensor(sizes_of_slots, dtype=torch.int64), output_size=width
-        )
-        self.register_buffer("slot_of_input", slot_of_input, persistent=False)
+        self.sizes_of_slots = sizes_of_slots  # as they lie side by side in the input
         self.embedded = nn.Linear(width, hidden, bias=False) if width else None
 
         self.output = nn.Linear(hidden, n_outputs)
@@ -103,7 +99,7 @@ class Classifier(nn.Module):
         if kept_inputs is not None:
             inputs = inputs * kept_inputs
         if kept_slots is not None:
-            inputs = inputs * kept_slots[:, self.slot_of_input]
+            inputs = inputs * kept_slots.repeat_interleave(torch.tensor(self.sizes_of_slots, device=inputs.device), dim=1)
         total = self.hidden_bias.expand(len(features), -1)
         if self.embedded is not None:
             total = torch.addmm(self.hidden_bias, inputs, self.embedded.weight.t())

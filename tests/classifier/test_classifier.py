@@ -100,7 +100,7 @@ def test_slot_dropout_drops_whole_vectors():
     inputs = torch.zeros(50, 8)
     _, slots, _ = classifier.dropout_masks(inputs)
     assert slots.shape == (50, 2)
-    assert classifier.slot_of_input.tolist() == [0] * 4 + [1] * 4
+    assert classifier.sizes_of_slots == [4, 4]
 
 
 @pytest.mark.parametrize(
