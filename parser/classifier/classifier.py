@@ -99,7 +99,8 @@ class Classifier(nn.Module):
         if kept_inputs is not None:
             inputs = inputs * kept_inputs
         if kept_slots is not None:
-            inputs = inputs * kept_slots.repeat_interleave(torch.tensor(self.sizes_of_slots, device=inputs.device), dim=1)
+            sizes = torch.tensor(self.sizes_of_slots, dtype=torch.int64, device=inputs.device)
+            inputs = inputs * kept_slots.repeat_interleave(sizes, dim=1)
         total = self.hidden_bias.expand(len(features), -1)
         if self.embedded is not None:
             total = torch.addmm(self.hidden_bias, inputs, self.embedded.weight.t())
