@@ -25,13 +25,13 @@ COMMANDS = {
 }
 
 
-def message_of(name: str, arguments: list[str], monkeypatch) -> str:
+def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
     main, kind = cast(tuple[Callable[[Any], None], Any], COMMANDS[name])
     monkeypatch.setattr(sys, "argv", [f"{name}.py", *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     with pytest.raises(SystemExit) as exit_of:
         command.run(main, kind, name, "what it is for")
-    return str(exit_of.value.code)  # text: it goes to standard error, and the status is 1
+    return exit_of.value.code  # text: it goes to standard error, and the status is 1
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ PRINTS = "from scripts.command_line import run\nrun(lambda: print('line\\n' * 10
 
 def shell(program: str, rest: str = "") -> subprocess.CompletedProcess[str]:
     command = ["bash", "-c", f'"$0" -c "$1" {rest}', sys.executable, program]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
 def test_a_full_disk_behind_standard_output_is_one_line():
