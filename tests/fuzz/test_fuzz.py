@@ -9,7 +9,7 @@ import torch
 
 from tests.fuzz.targets import TARGETS, generator
 
-CASES = {"parse": 400, "gold": 1000, "compressed": 400, "model": 200}
+CASES = {"parse": 400, "gold": 1000, "compressed": 400, "model": 500}
 
 
 @pytest.fixture(autouse=True)
