@@ -1,4 +1,4 @@
-"""The parser of a model: the fastest that its transition system has."""
+"""The parser of a model: the fastest that its transition system has, greedy or with a beam."""
 
 from __future__ import annotations
 
@@ -6,18 +6,36 @@ from collections.abc import Sequence
 
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
+from parser.decoding.beam import BeamParser
+from parser.decoding.beam_settings import Beam
 from parser.decoding.greedy import GreedyParser
 from parser.decoding.lockstep import LockstepParser
-from parser.decoding.sentence_parser import SentenceParser
+from parser.decoding.lockstep_beam import LockstepBeamParser
+from parser.decoding.sentence_parser import KBestParser, SentenceParser
 from parser.model import Model
 from parser.transitions.attardi import Attardi
 
 
-def parser_of(model: Model, threads: int = 1) -> SentenceParser:
-    """A parser with the weights as they are now; ``threads`` parse side by side where the parser can."""
+def parser_of(model: Model, threads: int = 1, beam: Beam | None = None) -> SentenceParser:
+    """A parser with the weights as they are now.
+
+    Args:
+        model: the model.
+        threads: how many parse side by side where the parser can.
+        beam: the beam; None, or one of one item: the parser is greedy.
+    """
+    if beam is not None and beam.size > 1:
+        return beam_parser_of(model, beam, threads)
     if isinstance(model.system, Attardi):
         return GreedyParser(model.classifier, model.shape.activation, model.system, model.table, threads)
     return LockstepParser(model.classifier, model.system, model.table)
+
+
+def beam_parser_of(model: Model, beam: Beam, threads: int = 1) -> KBestParser:
+    """A parser that searches with a beam of any size; see parser_of()."""
+    if isinstance(model.system, Attardi):
+        return BeamParser(model.classifier, model.shape.activation, model.system, model.table, beam, threads)
+    return LockstepBeamParser(model.classifier, model.system, model.table, beam)
 
 
 def parse(model: Model, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:

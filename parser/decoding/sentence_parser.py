@@ -6,6 +6,7 @@ from typing import Protocol
 
 from parser.data.parses import Parses
 from parser.data.vocabulary import Sentences
+from parser.decoding.k_best import Tree
 
 
 class SentenceParser(Protocol):
@@ -13,4 +14,16 @@ class SentenceParser(Protocol):
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences into valid UD trees, or, without ``single_root``, into any trees."""
+        ...
+
+
+class KBestParser(SentenceParser, Protocol):
+    """Can also say which trees come next."""
+
+    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
+        """For each sentence, the k best distinct trees that were found, or as many as there are, best first.
+
+        Raises:
+            SettingsError: there cannot be so many.
+        """
         ...

@@ -1,0 +1,248 @@
+"""Stacks of trees that share their parts: the configurations of a beam, of which none is ever copied.
+
+Goldberg, Zhao and Huang (2013), Section 3: a step makes one cell of a stack and one node of a tree, whatever the length of the
+sentence. Here equal parts are one part: cells, nodes and lists of children are triples of numbers, and a hash table finds the
+triple that is there already. So two items of a beam are the same configuration if their stacks have the same number.
+
+    cell   (node, cell below or NO_NODE, 0)
+    node   (token, list of its left children, list of its right children); a token without children is the node of its number
+    list   (child's node, its relation, list of the next children towards the head); the outermost child first
+
+Attardi's system makes arcs between elements that are no neighbours: a child may lie inside of children that are there, and
+then the lists up to its place are made again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+
+# What a kernel returns that has no room left; it is called again with more.
+NO_ROOM = -2
+
+_FREE = -1
+
+
+class Triples(NamedTuple):
+    """Distinct triples, numbered from 0.
+
+    Attributes:
+        keys: int32[room, 3].
+        slots: int32[a power of two], the numbers of the triples where their hashes put them.
+        state: int64[2]: how many triples there are, and how many of the slots are in use less one.
+    """
+
+    keys: np.ndarray
+    slots: np.ndarray
+    state: np.ndarray
+
+    @classmethod
+    def room(cls, size: int) -> Triples:
+        """For so many triples."""
+        slots = 1 << (2 * size).bit_length()
+        return cls(np.empty((size, 3), np.int32), np.empty(slots, np.int32), np.zeros(2, np.int64))
+
+
+class TreeStacks(NamedTuple):
+    """The parts of all stacks of a sentence."""
+
+    cells: Triples
+    nodes: Triples
+    lists: Triples
+
+    @classmethod
+    def room(cls, tokens: int, steps: int) -> TreeStacks:
+        """For a sentence of so many tokens and as many steps of all items together.
+
+        Attardi's system of a degree above 1 may need more.
+        """
+        return cls(Triples.room(steps + 1), Triples.room(tokens + 1 + steps), Triples.room(steps + 1))
+
+
+@njit(cache=True, nogil=True)
+def clear(stacks, length, steps):
+    """Begins a sentence of ``length`` tokens and about ``steps`` steps: nodes 0 to length, and cell 0, the initial stack."""
+    for triples in (stacks.cells, stacks.nodes, stacks.lists):
+        used = len(triples.slots)
+        while used > 8 * (steps + length + 1):
+            used //= 2
+        triples.state[0] = 0
+        triples.state[1] = used - 1
+        triples.slots[:used] = _FREE
+    for token in range(length + 1):
+        stacks.nodes.keys[token, 0] = token
+        stacks.nodes.keys[token, 1] = NO_NODE
+        stacks.nodes.keys[token, 2] = NO_NODE
+    stacks.nodes.state[0] = length + 1
+    return number(stacks.cells, 0, NO_NODE, 0)
+
+
+@njit(cache=True, nogil=True)
+def number(triples, first, second, third):
+    """The number of a triple, which is added if it is new; NO_ROOM if there is none left."""
+    hashed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
+    hashed = (hashed ^ (hashed >> np.uint64(29)) ^ np.uint64(second + 2)) * np.uint64(0xBF58476D1CE4E5B9)
+    hashed = (hashed ^ (hashed >> np.uint64(32)) ^ np.uint64(third + 2)) * np.uint64(0x94D049BB133111EB)
+    mask = triples.state[1]
+    slot = np.int64(hashed >> np.uint64(33)) & mask
+    while True:
+        found = triples.slots[slot]
+        if found == _FREE:
+            break
+        keys = triples.keys
+        if keys[found, 0] == first and keys[found, 1] == second and keys[found, 2] == third:
+            return np.int64(found)
+        slot = (slot + 1) & mask
+    new = triples.state[0]
+    if new == len(triples.keys) or 2 * new > mask:
+        return np.int64(NO_ROOM)
+    triples.slots[slot] = new
+    triples.keys[new, 0] = first
+    triples.keys[new, 1] = second
+    triples.keys[new, 2] = third
+    triples.state[0] = new + 1
+    return new
+
+
+@njit(cache=True, nogil=True)
+def attach(stacks, head, child, relation, path):
+    """The node that ``head`` (a node) becomes with a further child; NO_ROOM if there is none.
+
+    Args:
+        stacks: the stacks.
+        head: a node.
+        child: a node.
+        relation: of the child.
+        path: int32[tokens or more], room for the lists that the new child goes behind.
+    """
+    nodes, lists = stacks.nodes.keys, stacks.lists.keys
+    token = nodes[child, 0]
+    side = 1 if token < nodes[head, 0] else 2
+    inner = nodes[head, side]
+    count = 0
+    while inner != NO_NODE and (nodes[lists[inner, 0], 0] < token) == (side == 1):
+        path[count] = inner
+        count += 1
+        inner = lists[inner, 2]
+    children = number(stacks.lists, child, relation, inner)
+    while count and children != NO_ROOM:
+        count -= 1
+        children = number(stacks.lists, lists[path[count], 0], lists[path[count], 1], children)
+    if children == NO_ROOM:
+        return np.int64(NO_ROOM)
+    if side == 1:
+        return number(stacks.nodes, nodes[head, 0], children, nodes[head, 2])
+    return number(stacks.nodes, nodes[head, 0], nodes[head, 1], children)
+
+
+@njit(cache=True, nogil=True)
+def take_move(stacks, cell, front, column, relation, elements, path):
+    """The stack after a move of Attardi's system; see transitions/attardi.py for the columns.
+
+    Args:
+        stacks: the stacks.
+        cell: the stack before it.
+        front: the first token of the buffer.
+        column: the move, which must be applicable.
+        relation: of the new arc.
+        elements: int32[degree or more], room for the elements above the one at which the arc ends.
+        path: see attach().
+    """
+    if column == 0:
+        return number(stacks.cells, front, cell, 0)
+    cells = stacks.cells.keys
+    depth = (column + 1) // 2
+    below = cell
+    for d in range(depth):
+        elements[d] = cells[below, 0]
+        below = cells[below, 1]
+    deep, below = cells[below, 0], cells[below, 1]
+    if column % 2 == 1:  # the top becomes a child of the deep element
+        changed = attach(stacks, deep, elements[0], relation, path)
+        if changed == NO_ROOM:
+            return np.int64(NO_ROOM)
+        result = number(stacks.cells, changed, below, 0)
+        last = 1
+    else:
+        changed = attach(stacks, elements[0], deep, relation, path)
+        if changed == NO_ROOM:
+            return np.int64(NO_ROOM)
+        elements[0] = changed
+        result = np.int64(below)
+        last = 0
+    for d in range(depth - 1, last - 1, -1):
+        if result != NO_ROOM:
+            result = number(stacks.cells, elements[d], result, 0)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def top_nodes(stacks, cell, nodes):
+    """Fills in ``nodes`` (int32[elements]): those of the top of the stack, of the element below..., NO_NODE behind the last."""
+    for d in range(len(nodes)):
+        if cell == NO_NODE:
+            nodes[d] = NO_NODE
+        else:
+            nodes[d] = stacks.cells.keys[cell, 0]
+            cell = stacks.cells.keys[cell, 1]
+
+
+@njit(cache=True, nogil=True)
+def find(stacks, tops, program):
+    """The node at an address that begins in the stack, and its relation; NO_NODE where there is none.
+
+    Args:
+        stacks: the stacks.
+        tops: see top_nodes().
+        program: int32[9], the address; see FeatureTable.
+    """
+    node = tops[program[1]]
+    relation = NO_NODE
+    move = 2
+    while node != NO_NODE and program[move] >= 0:
+        children = stacks.nodes.keys[node, 1 + program[move]]
+        for _ in range(program[move + 1] - 1):
+            if children != NO_NODE:
+                children = stacks.lists.keys[children, 2]
+        if children == NO_NODE:
+            return NO_NODE, NO_NODE
+        node, relation = stacks.lists.keys[children, 0], stacks.lists.keys[children, 1]
+        move += 2
+    return node, relation
+
+
+@njit(cache=True, nogil=True)
+def read_trees(stacks, cell, heads, relations, path):
+    """Fills in the heads and relations (int32[tokens + 1]) of all tokens that have got one in the trees of a stack.
+
+    Args:
+        stacks: the stacks.
+        cell: the stack.
+        heads, relations: NO_NODE where there is none.
+        path: int32[tokens + 1 or more], room for nodes.
+    """
+    heads[:] = NO_NODE
+    relations[:] = NO_NODE
+    nodes, lists = stacks.nodes.keys, stacks.lists.keys
+    count = 0
+    while cell != NO_NODE:
+        path[count] = stacks.cells.keys[cell, 0]
+        count += 1
+        cell = stacks.cells.keys[cell, 1]
+    while count:
+        count -= 1
+        node = path[count]
+        for side in range(1, 3):
+            children = nodes[node, side]
+            while children != NO_NODE:
+                child = lists[children, 0]
+                token = nodes[child, 0]
+                heads[token] = nodes[node, 0]
+                relations[token] = lists[children, 1]
+                path[count] = child
+                count += 1
+                children = lists[children, 2]
