@@ -5,6 +5,9 @@ rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every oth
 
 A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
 just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
+
+With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
+first, each as a copy of the sentence with comments beam_rank and beam_score.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from pathlib import Path
 import torch
 
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
+from parser.decoding.beam_settings import Beam, Merge
 from parser.decoding.file_parsing import OnError, parse_file
 from parser.model import Model
 from scripts.command_line import number_of_threads, run
@@ -36,9 +40,15 @@ def main() -> int:
     arguments.add_argument(
         "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
     )
+    arguments.add_argument(
+        "--beam", type=int, metavar="N", help="search with a beam of N items (default: as the model says, or 1)"
+    )
+    arguments.add_argument("--merge", choices=[*Merge], type=Merge, help="which items of the beam become one (configuration)")
+    arguments.add_argument("--k-best", type=int, metavar="K", help="write the K best trees of each sentence, at most N")
     given = arguments.parse_args()
     torch.set_num_threads(1)  # the threads of the parser are enough
     model = Model.load(given.model)
+    beam = _beam(given.beam, given.merge)
     start = time.perf_counter()
     with open_input(given.input) as source, open_binary_output(given.output) as target:
         parsed = parse_file(
@@ -51,6 +61,8 @@ def main() -> int:
             on_error=given.on_error,
             report=lambda error: print(f"warning: {error}", file=sys.stderr),
             allow_missing_columns=given.allow_missing_columns,
+            beam=beam,
+            k_best=given.k_best,
         )
     seconds = time.perf_counter() - start
     rate = f"{parsed.words / seconds:,.0f} words a second"
@@ -58,6 +70,13 @@ def main() -> int:
         print(f"warning: {given.input}: {warning}", file=sys.stderr)
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
     return int(parsed.refused > 0)
+
+
+def _beam(size: int | None, merge: Merge | None) -> Beam | None:
+    """The beam that the command line asks for; None: parse greedily."""
+    if size is None and merge is None:
+        return None
+    return Beam(1 if size is None else size, merge or Merge.CONFIGURATION)
 
 
 if __name__ == "__main__":

@@ -158,7 +158,9 @@ def _split(lines: list[str], path: str, first_line: int, number: int, strict: bo
     return sentence
 
 
-def rewrite(sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str]) -> str:
+def rewrite(
+    sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str], comments: Sequence[tuple[str, str]] = ()
+) -> str:
     """The text of the sentence with the given tree in HEAD and DEPREL of the words.
 
     DEPS of the words becomes ``_``, because an enhanced graph of another tree would contradict this one. The lines of multiword
@@ -168,6 +170,7 @@ def rewrite(sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str])
         sentence: a sentence of n words; with n = 0 its text comes back as it is.
         heads: [h_1, ..., h_n], 0 = the root.
         deprels: the relations of the words 1..n.
+        comments: keys and values of further comments, which go behind those that are there.
 
     Raises:
         ValueError: not n heads and n relations.
@@ -177,4 +180,9 @@ def rewrite(sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str])
         columns = lines[place].split("\t")
         columns[HEAD : DEPS + 1] = str(head), deprel, "_"
         lines[place] = "\t".join(columns)
+    if comments:
+        first = next(place for place, line in enumerate(sentence.lines) if line[:1] != "#" and not is_blank(line))
+        text = sentence.lines[first]
+        end = text[len(text.rstrip("\r\n")) :] or "\n"
+        lines[first:first] = [f"# {key} = {value}{end}" for key, value in comments]
     return "".join(lines)

@@ -10,7 +10,7 @@ import numpy as np
 from parser.classifier.classifier import Classifier
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.decoding.beam_search import Expansion, Items, Scratch, parse_sentences, search_sentence
+from parser.decoding.beam_search import Expansion, Items, Scratch, parse_sentences
 from parser.decoding.beam_settings import Beam, Merge, Scores
 from parser.decoding.hidden_layer import Rules, Words, addresses_of, layers_of, rules_of, words_of
 from parser.decoding.k_best import Tree, distinct
@@ -104,37 +104,37 @@ class _Search:
         n_addresses = len(self.of_buffer.programs) + len(self.others.programs)
         self.scratch = Scratch.room(tokens, n_addresses, units, outputs)
         self.tokens, self.steps = tokens, 2 * tokens * beam.size
-        self.make_room(1)
+        self._times = 1
+        self._make_room()
 
-    def make_room(self, times: int) -> None:
-        """For stacks; ``times`` as many parts as each step makes at least."""
-        self.stacks = TreeStacks.room(self.tokens, times * self.steps)
+    def _make_room(self) -> None:
+        """Room for stacks: a part or more for each step."""
+        self.stacks = TreeStacks.room(self.tokens, self._times * self.steps)
 
     def parse(self, heads: np.ndarray, relations: np.ndarray) -> None:
         """Parses all sentences into int32[total] heads and relations."""
-        first, times = 0, 1
-        while first < len(self.offsets) - 1:
-            room = self.settings, self.stacks, self.items, self.expansion, self.scratch
-            model = self.words, self.of_buffer, self.others, self.layers, self.rules
-            first = parse_sentences(self.offsets, *model, *room, first, heads, relations)
-            if first < len(self.offsets) - 1:
-                times *= 2
-                self.make_room(times)
+        self._search(self.offsets, heads, relations)
 
     def final_trees(self) -> Iterator[list[Tree]]:
         """For each sentence, the trees of the last items with their scores, best first."""
-        times = 1
-        for start, end in zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True):
-            length = end - start - 1
-            while not search_sentence(
-                self.words, start, length, self.of_buffer, self.others, self.layers, self.rules, self.settings,
-                self.stacks, self.items, self.expansion, self.scratch,
-            ):  # fmt: skip
-                times *= 2
-                self.make_room(times)
+        best = np.empty((2, self.offsets[-1]), np.int32)
+        for s in range(len(self.offsets) - 1):
+            self._search(self.offsets[s : s + 2], *best)
+            length = int(self.offsets[s + 1] - self.offsets[s]) - 1
             trees = []
             for rank in range(self.items.counts[2 * length]):
                 heads, relations = np.empty((2, length + 1), np.int32)
                 read_trees(self.stacks, self.items.cells[2 * length, rank], heads, relations, self.scratch.path)
                 trees.append(Tree(float(self.items.totals[2 * length, rank]), heads[1:], relations[1:]))
             yield trees
+
+    def _search(self, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> None:
+        """Parses the sentences that begin at these offsets; with more room whenever there is too little."""
+        first, last = 0, len(offsets) - 1
+        model = self.words, self.of_buffer, self.others, self.layers, self.rules, self.settings
+        while first < last:
+            room = self.stacks, self.items, self.expansion, self.scratch
+            first = parse_sentences(offsets, *model, *room, first, heads, relations)
+            if first < last:
+                self._times *= 2
+                self._make_room()

@@ -117,54 +117,42 @@ class Scratch(NamedTuple):
 def parse_sentences(
     offsets, words, of_buffer, others, layers, rules, search, stacks, items, expansion, scratch, first, all_heads, all_relations
 ):
-    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room."""
+    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
+
+    Args:
+        offsets: int64[sentences + 1], where they begin; see Sentences.
+        words: their words.
+        of_buffer, others: the addresses.
+        layers: the classifier.
+        rules: of the transition system.
+        search: (size, whether equal configurations are merged, whether scores are local).
+        stacks, items, expansion, scratch: room; those of the last sentence are left there.
+        first: the number of a sentence.
+        all_heads, all_relations: int32[total].
+    """
+    size, merging, local = search
     heads = np.empty(items.cells.shape[0] // 2 + 1, np.int32)
     relations = heads.copy()
     for s in range(first, len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        if not search_sentence(
-            words, start, length, of_buffer, others, layers, rules, search, stacks, items, expansion, scratch
-        ):
-            return s
-        cell = items.cells[2 * length, 0]
-        read_trees(stacks, cell, heads[: length + 1], relations[: length + 1], scratch.path)
+        items.cells[0, 0] = clear(stacks, length, 2 * length * size)
+        items.fronts[0, 0] = 1
+        items.totals[0, 0] = 0.0
+        items.counts[0] = 1
+        expansion.summed[: length + 2] = False
+        for m in range(2 * length):
+            for k in range(items.counts[m]):
+                _score(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch)
+            made = _select(rules, size, merging, stacks, items, m, expansion, scratch)
+            if made == NO_ROOM:
+                return s
+            items.counts[m + 1] = made
+        read_trees(stacks, items.cells[2 * length, 0], heads[: length + 1], relations[: length + 1], scratch.path)
         for i in range(1, length + 1):
             all_heads[start + i] = heads[i]
             all_relations[start + i] = relations[i]
     return len(offsets) - 1
-
-
-@njit(cache=True, nogil=True)
-def search_sentence(words, start, length, of_buffer, others, layers, rules, search, stacks, items, expansion, scratch):
-    """Fills in the items of one sentence; whether there was room for them.
-
-    Args:
-        words: of all the sentences.
-        start: where this one begins.
-        length: its tokens.
-        of_buffer, others: the addresses.
-        layers: the classifier.
-        rules: of the transition system.
-        search: (size, whether equal configurations are merged, whether scores are local).
-        stacks, items, expansion, scratch: room.
-    """
-    size, merging, local = search
-    items.cells[0, 0] = clear(stacks, length, 2 * length * size)
-    items.fronts[0, 0] = 1
-    items.totals[0, 0] = 0.0
-    items.counts[0] = 1
-    expansion.summed[: length + 2] = False
-    for m in range(2 * length):
-        for k in range(items.counts[m]):
-            _score(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch)
-            expansion.taken[k] = 0
-            expansion.totals[k] = (items.totals[m, k] - expansion.norms[k]) + np.float64(expansion.scores[k, expansion.best[k]])
-        made = _select(rules, size, merging, stacks, items, m, expansion, scratch)
-        if made == NO_ROOM:
-            return False
-        items.counts[m + 1] = made
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -286,6 +274,10 @@ def _select(rules, size, merging, stacks, items, m, expansion, scratch):
 
     Of equal scores the item that was made from the better one comes first, then the better output of the classifier.
     """
+    for k in range(items.counts[m]):
+        expansion.taken[k] = 0
+        best = np.float64(expansion.scores[k, expansion.best[k]])
+        expansion.totals[k] = (items.totals[m, k] - expansion.norms[k]) + best
     made = 0
     while made < size:
         chosen = NO_NODE

@@ -8,20 +8,23 @@ the line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
 from itertools import pairwise, takewhile
 from typing import BinaryIO
 
+import numpy as np
+
 from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
-from parser.data.vocabulary import ATTRIBUTES
+from parser.data.vocabulary import ATTRIBUTES, Sentences
+from parser.decoding.beam_settings import Beam
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
-from parser.decoding.parsers import parser_of
+from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.word_cache import WordCache
 from parser.model import Model
 
@@ -101,6 +104,8 @@ def parse_file(
     on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
     allow_missing_columns: bool = False,
+    beam: Beam | None = None,
+    k_best: int | None = None,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Parsed:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
@@ -115,13 +120,19 @@ def parse_file(
         on_error: what becomes of a sentence that is not CoNLL-U.
         report: called with each of them, unless the first one is the end.
         allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
+        beam: how to search; None: greedily.
+        k_best: write so many trees of each sentence, or as many as the beam has found, the best first, one behind the other:
+            each a copy of the sentence with its rank and its score in comments.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
+        SettingsError: the beam cannot find so many trees.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
-    parser = ChunkParser(model, single_root, on_error, report)
+    if k_best is not None:
+        (beam or Beam(1)).check_k_best(k_best)
+    parser = ChunkParser(model, single_root, on_error, report, beam, k_best)
     chunks = read_chunks(source, chunk_bytes)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
@@ -139,7 +150,7 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
-        on_error, report: see parse_file().
+        on_error, report, beam, k_best: see parse_file().
     """
 
     def __init__(
@@ -148,18 +159,22 @@ class ChunkParser:
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,
+        beam: Beam | None = None,
+        k_best: int | None = None,
     ) -> None:
         self._model = model
         self._single_root = single_root
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
-        self._parser = parser_of(model)
+        self._k_best = k_best
+        self._parser = parser_of(model, beam=beam)
+        self._beam_parser = beam_parser_of(model, beam or Beam(1))
         self._writer = TreeWriter(model.relations.symbols)
 
     def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
         """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
-        words = find_words(chunk)
+        words = None if self._k_best else find_words(chunk)
         if words is None:
             return None
         encoded = self._word_cache.encode(words)
@@ -187,14 +202,10 @@ class ChunkParser:
         for error in errors:
             self._report(error)
         encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
-        parses = self._parser.parse(encoded, single_root=self._single_root)
-        heads = parses.heads.tolist()
-        deprels = [self._model.relations.symbols[relation] for relation in parses.relations.tolist()]
+        texts = self._best_texts(sentences, encoded) if self._k_best is None else self._k_best_texts(sentences, encoded)
         text = "".join(
-            _blank_beginning(sentence)
-            if sentence.error and self._on_error is OnError.SKIP
-            else rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
-            for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True)
+            _blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text
+            for sentence, text in zip(sentences, texts, strict=True)
         )
         part = Parsed(
             lines=sum(len(sentence.lines) for sentence in sentences),
@@ -204,6 +215,34 @@ class ChunkParser:
             refused=len(errors),
         )
         return text.encode("utf-8", "surrogateescape"), part
+
+    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
+        """The text of each sentence with its tree."""
+        parses = self._parser.parse(encoded, single_root=self._single_root)
+        heads = parses.heads.tolist()
+        deprels = self._deprels(parses.relations)
+        for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True):
+            yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
+
+    def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
+        """The text of each sentence with each of its best trees, one behind the other; without words it comes once."""
+        found = self._beam_parser.k_best(encoded, self._k_best or 1, single_root=self._single_root)
+        for sentence, trees in zip(sentences, found, strict=True):
+            if len(sentence) == 0:
+                yield "".join(sentence.lines)
+                continue
+            yield "".join(
+                rewrite(
+                    sentence,
+                    tree.heads.tolist(),
+                    self._deprels(tree.relations),
+                    [("beam_rank", str(rank)), ("beam_score", f"{tree.score:.6f}")],
+                )
+                for rank, tree in enumerate(trees, 1)
+            )
+
+    def _deprels(self, relations: np.ndarray) -> list[str]:
+        return [self._model.relations.symbols[relation] for relation in relations.tolist()]
 
 
 def _blank_beginning(sentence: RawSentence) -> str:

@@ -19,9 +19,11 @@ from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import file_parsing
+from parser.decoding.beam_settings import Beam
 from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
 from parser.decoding.word_cache import WordCache
 from parser.model import Model
+from parser.settings import SettingsError
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
 
@@ -169,3 +171,26 @@ def test_tags_unlike_those_of_training_are_told(model):
     ]
     _, parsed = in_chunks(model, line(1, "new", "_", "a", "_", "a"))
     assert parsed.warnings() == [], "new forms are nothing unusual"
+
+
+def test_with_a_beam_and_the_k_best_trees(model):
+    words = [line(i, form, "_", form) for i, form in enumerate(["a", "_", "\u00e9", "a", "b"], 1)]
+    content = b"# text = x\n" + b"".join(words) + b"\n# no words\n\n" + words[0]
+    greedy, _ = in_chunks(model, content)
+    for content_of_chunk in (10, 1000):
+        assert in_chunks(model, content, beam=Beam(1), chunk_bytes=content_of_chunk)[0] == greedy
+    best, _ = in_chunks(model, content, beam=Beam(5), threads=2)
+    found, parsed = in_chunks(model, content, beam=Beam(5), k_best=3)
+    assert (parsed.sentences, parsed.words) == (2, 6)
+    copies = found.decode().split("\n\n")
+    assert copies[3] == "# no words"
+    assert [copy.split("\n")[:2] for copy in copies[:3]] == [["# text = x", f"# beam_rank = {rank}"] for rank in (1, 2, 3)]
+    scores = [float(copy.split("\n")[2].removeprefix("# beam_score = ")) for copy in copies[:3]]
+    assert scores == sorted(scores, reverse=True)
+    without = [text for text in copies[0].split("\n") if not text.startswith("# beam_")]
+    assert without == best.decode().split("\n\n")[0].split("\n")
+
+
+def test_more_trees_than_the_beam_has_items(model):
+    with pytest.raises(SettingsError, match="ask for 1 to 2, or widen it"):
+        in_chunks(model, b"", beam=Beam(2), k_best=3)
