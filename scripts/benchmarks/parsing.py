@@ -6,6 +6,8 @@ Measured in turn, several times, in one process; medians are reported, of words 
 * end to end: CoNLL-U to CoNLL-U, in memory;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained on the spot;
+* with --beam: decoding with beams of these sizes, of every way to merge, one thread; and UDPipe with a beam of 5, which is
+  compared with our beam of 5, end to end;
 * start-up: seconds of a process of its own that parses one sentence.
 
 Every measurement begins with nothing but the model in memory: what is worked out once per word form is worked out again.
@@ -20,7 +22,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,8 +33,9 @@ import torch
 
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Sentences
+from parser.decoding.beam_settings import Beam, Merge
 from parser.decoding.file_parsing import Columns, parse_file
-from parser.decoding.parsers import parser_of
+from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model import Model
 from parser.versions import versions
 from scripts.benchmarks.machine import machine
@@ -40,6 +43,10 @@ from scripts.benchmarks.udpipe import PARSER, Udpipe, train
 
 PARSE = Path(__file__).resolve().parent.parent / "parse.py"
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
+# UDPipe's own choice for its models.
+UDPIPE_BEAM = 5
+_UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
+_OURS_AS_UDPIPE = f"end to end, beam {UDPIPE_BEAM}, 1 thread"
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
     parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train one on")
     parser.add_argument("--udpipe-iterations", type=int, default=2, help="of its training (default %(default)s; 10 are usual)")
+    parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="sizes of beams to measure, too")
     parser.add_argument("--times", type=int, default=5, help="how often each is measured (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="parse the file so many times over (default %(default)s)")
 
@@ -69,6 +77,7 @@ def run(
     udpipe: str | None = None,
     udpipe_train: Path | None = None,
     udpipe_iterations: int = 2,
+    beam: Sequence[int] = (),
     times: int = 5,
     repeat: int = 1,
 ) -> dict[str, Any]:
@@ -81,6 +90,7 @@ def run(
         udpipe: a model of UDPipe 1 to compare with.
         udpipe_train: CoNLL-U to train one on, instead.
         udpipe_iterations: of its training.
+        beam: sizes of beams.
         times: how often each job is measured.
         repeat: how many times over the file is parsed.
 
@@ -98,10 +108,16 @@ def run(
     for count in numbers:
         jobs[_name("decoding", count)] = partial(_decode, parser, encoded, count)
         jobs[_name("end to end", count)] = partial(_end_to_end, parser, text, count)
+    beams = {_beam_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in Merge}
+    for name, one in beams.items():
+        jobs[name] = partial(_decode, parser, encoded, 1, one)
     if udpipe is not None or udpipe_train is not None:
         theirs = Udpipe(udpipe) if udpipe is not None else _trained(cast(Path, udpipe_train), udpipe_iterations)
         decoded = text.decode()
         jobs[UDPIPE] = lambda: theirs.parse(decoded)
+        if beams:
+            jobs[_UDPIPE_WITH_BEAM] = lambda: theirs.parse(decoded, UDPIPE_BEAM)
+            jobs[_OURS_AS_UDPIPE] = partial(_end_to_end, parser, text, 1, Beam(UDPIPE_BEAM))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
     found = _measure(jobs, times)
     result: dict[str, Any] = {
@@ -115,7 +131,7 @@ def run(
         "machine": machine(),
         "versions": versions(),
     }
-    result["ratios"] = _ratios(found, numbers[-1])
+    result["ratios"] = _ratios(found, numbers[-1]) | _beam_ratios(found, beams)
     return result
 
 
@@ -142,13 +158,26 @@ def _name(job: str, threads: int) -> str:
     return f"{job}, {threads} thread{'s' * (threads > 1)}"
 
 
-def _decode(model: Model, sentences: Sentences, threads: int) -> None:
-    parser_of(model, threads).parse(sentences)
+def _beam_name(job: str, beam: Beam) -> str:
+    return f"{job}, beam {beam.size}, merge {beam.merge}"
 
 
-def _end_to_end(model: Model, text: bytes, threads: int) -> bytes:
+def _sizes(text: str) -> list[int]:
+    """The type of the argument --beam."""
+    try:
+        return [Beam(int(size)).size for size in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})") from error
+
+
+def _decode(model: Model, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
+    parser = parser_of(model, threads) if beam is None else beam_parser_of(model, beam, threads)
+    parser.parse(sentences)
+
+
+def _end_to_end(model: Model, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
     target = io.BytesIO()
-    parse_file(model, io.BytesIO(text), target, threads=threads)
+    parse_file(model, io.BytesIO(text), target, threads=threads, beam=beam)
     return target.getvalue()
 
 
@@ -180,6 +209,19 @@ def _ratios(times: dict[str, list[Time]], threads: int) -> dict[str, float]:
     return ratios
 
 
+def _beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
+    """Medians of the ratios of rounds, by CPU time: words/s times the size over greedy parsing, and over UDPipe's beam."""
+    ratios = {}
+    greedy = times[_name("decoding", 1)]
+    for name, beam in beams.items():
+        pairs = zip(greedy, times[name], strict=True)
+        ratios[f"{name}, words/s x size over greedy"] = statistics.median(beam.size * ours.cpu / its.cpu for ours, its in pairs)
+    if _UDPIPE_WITH_BEAM in times:
+        pairs = zip(times[_UDPIPE_WITH_BEAM], times[_OURS_AS_UDPIPE], strict=True)
+        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = statistics.median(its.cpu / ours.cpu for its, ours in pairs)
+    return ratios
+
+
 def _start_up(model: Path, text: bytes) -> float:
     end = text.find(b"\n\n") + 2
     start = time.perf_counter()
@@ -192,8 +234,8 @@ def as_table(result: dict[str, Any]) -> str:
     lines = []
     for name, rate in result["words_per_second"].items():
         lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
-    lines += [f"{name:48} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
-    return "\n".join([*lines, f"{'start-up':48} {result['start_up_seconds']:10.2f} s"])
+    lines += [f"{name:66} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
+    return "\n".join([*lines, f"{'start-up':66} {result['start_up_seconds']:10.2f} s"])
 
 
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:

@@ -9,6 +9,7 @@ import pytest
 from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
 from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.decoding.beam_settings import Beam
 from parser.model import Model
 from parser.transitions.features import slots_of
 from scripts.benchmarks import parsing
@@ -39,6 +40,22 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
     assert "words/s" in parsing.as_table(result)
     assert parsing.quantities(result)["decoding, 1 thread"] == (result["words_per_second"]["decoding, 1 thread"], "words/s")
     assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
+
+
+def test_beams_are_measured_beside_greedy_parsing(model_and_file):
+    result = parsing.run(*model_and_file, times=1, beam=[1, 3])
+    names = {f"decoding, beam {size}, merge {merge}" for size in (1, 3) for merge in ("none", "configuration")}
+    assert names <= set(result["words_per_second"])
+    assert {f"{name}, words/s x size over greedy" for name in names} <= set(result["ratios"])
+
+
+def test_ratios_of_beams():
+    times = {"decoding, 1 thread": [Time(1, 1)], "b": [Time(9, 5)], parsing._UDPIPE_WITH_BEAM: [Time(8, 8)]}
+    times[parsing._OURS_AS_UDPIPE] = [Time(2, 2)]
+    assert parsing._beam_ratios(times, {"b": Beam(4)}) == {
+        "b, words/s x size over greedy": 0.8,
+        "end to end, beam 5, over UDPipe's": 4,
+    }
 
 
 def test_ratios_are_those_of_rounds():
