@@ -16,10 +16,12 @@ class Merge(StrEnum):
 
     * NONE: none, so the same tree may be there several times, as its arcs were made in several orders.
     * CONFIGURATION: those with the same stack of the same trees; nothing is lost by it.
+    * SIGNATURE: those that no feature will ever tell apart, with arc-standard; see merging_beam.py.
     """
 
     NONE = "none"
     CONFIGURATION = "configuration"
+    SIGNATURE = "signature"
 
 
 class Scores(StrEnum):
@@ -61,7 +63,8 @@ class Beam:
         Raises:
             SettingsError: names the fix.
         """
-        if not 1 <= k <= self.size:
+        if k < 1 or (k > self.size and self.merge is not Merge.SIGNATURE):
             raise SettingsError(
-                f"the {k} best trees cannot come out of a beam of {self.size}; ask for 1 to {self.size}, or widen it"
+                f"the {k} best trees cannot come out of a beam of {self.size}; ask for 1 to {self.size}, widen the beam, or let "
+                f"its items stand for many trees (merge={Merge.SIGNATURE})"
             )

@@ -6,7 +6,7 @@ Measured in turn, several times, in one process; medians are reported, of words 
 * end to end: CoNLL-U to CoNLL-U, in memory;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained on the spot;
-* with --beam: decoding with beams of these sizes, of every way to merge, one thread; and UDPipe with a beam of 5, which is
+* with --beam: decoding with beams of these sizes, without merging and merging equal configurations, one thread; and UDPipe with a beam of 5, which is
   compared with our beam of 5, end to end;
 * start-up: seconds of a process of its own that parses one sentence.
 
@@ -108,7 +108,11 @@ def run(
     for count in numbers:
         jobs[_name("decoding", count)] = partial(_decode, parser, encoded, count)
         jobs[_name("end to end", count)] = partial(_end_to_end, parser, text, count)
-    beams = {_beam_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in Merge}
+    beams = {
+        _beam_name("decoding", Beam(size, merge)): Beam(size, merge)
+        for size in beam
+        for merge in (Merge.NONE, Merge.CONFIGURATION)
+    }
     for name, one in beams.items():
         jobs[name] = partial(_decode, parser, encoded, 1, one)
     if udpipe is not None or udpipe_train is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from parser import transitions
+from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.decoding.beam_settings import Beam, Merge, Scores
@@ -19,6 +20,8 @@ from parser.decoding.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_t
 from parser.model import Model
 from parser.settings import SettingsError
 from parser.transitions.features import FeatureTable, Slot, _program
+from tests.decoding.computations import all_computations, best_by_tree, hashed_scores
+from tests.decoding.computations import find as find_slowly
 from tests.decoding.test_greedy import random_model
 from tests.jit import COMPILED
 from tests.toy import sentence
@@ -44,7 +47,7 @@ def test_one_item_is_greedy_parsing(sentences, single_root):
     model = random_model(sentences, {"form": 5, "deprel": 3}, "tanh")
     encoded = model.vocabularies.encode(sentences)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
-    for merge, scores in product(Merge, Scores):
+    for merge, scores in product((Merge.NONE, Merge.CONFIGURATION), Scores):
         beam = Beam(1, merge, scores)
         found = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         np.testing.assert_array_equal(found.heads, greedy.heads)
@@ -122,53 +125,22 @@ def test_trees_are_valid_and_in_order(sentences, degree):
             assert len(own) <= 4
 
 
-def hashed_scores(features: tuple[int, ...], outputs: int) -> list[float]:
-    """Scores that look random and follow from the features."""
-    draw = random.Random(str(features))
-    return [float(np.float32(draw.gauss(0, 2))) for _ in range(outputs)]
+TABLE = ["s0:form", "s1:form", "b0:form", "s0.l1:deprel"]
 
 
-def read_features(state: State) -> tuple[int, ...]:
-    """What the slots of TABLE read: tokens, and a relation; -1 for nothing."""
-    children = state.children(state.stack[-1], True)
-    return (
-        state.stack[-1],
-        state.stack[-2] if len(state.stack) > 1 else -1,
-        state.buffer[0] if state.buffer else -1,
-        state.arcs[children[0]][1] if children else -1,
-    )
+def sentence_of_tokens(n: int) -> Sentences:
+    """A sentence in which the attribute of token i is i + N_RESERVED."""
+    return Sentences(np.arange(n + 1, dtype=np.int32)[None] + N_RESERVED, np.array([0, n + 1]))
 
 
-TABLE = [Slot("s0", "form"), Slot("s1", "form"), Slot("b0", "form"), Slot("s0.l1", "deprel")]
+def hashing_scorer(slots: list[str], n_outputs: int) -> Scorer:
+    """computations.hashed_scores() of what the slots read in sentence_of_tokens()."""
 
+    def score(features: np.ndarray) -> np.ndarray:
+        read = np.where(features == ABSENT, NO_NODE, features - N_RESERVED)
+        return np.array([hashed_scores(tuple(row), n_outputs) for row in read.tolist()], np.float32)
 
-def all_computations(system, degree, n_relations, root_relation, n, single_root, local):
-    """(score, heads, relations) of every computation, by recursion."""
-    results = []
-
-    def follow(state: State, total: float) -> None:
-        if state.final:
-            arcs = [state.arcs[token] for token in range(1, n + 1)]
-            results.append((total, tuple(head for head, _ in arcs), tuple(relation for _, relation in arcs)))
-            return
-        scores = hashed_scores(read_features(state), 1 + 2 * degree * n_relations)
-        possible = []
-        for column in range(1 + 2 * degree):
-            if not applicable(system, degree, state, column, single_root):
-                continue
-            for relation in range(n_relations if column else 1):
-                after = State([*state.stack], [*state.buffer], dict(state.arcs))
-                take(system, degree, after, column, relation)
-                arc = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
-                if arc and single_root and root_relation is not None and (arc[0] == 0) != (relation == root_relation):
-                    continue
-                possible.append((scores[0 if column == 0 else 1 + (column - 1) * n_relations + relation], after))
-        norm = np.log(sum(np.exp(score) for score, _ in possible)) if local else 0.0
-        for score, after in possible:
-            follow(after, total + score - norm)
-
-    follow(State.initial(n), 0.0)
-    return results
+    return score
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -180,21 +152,12 @@ def test_a_beam_with_room_for_all_finds_the_best_trees_in_their_order(system, de
     root_relation = 1 if n_relations > 1 else None
     options = {"degree": degree} if system == "attardi" else {}
     parsed_with = transitions.create(system, n_relations, root_relation, **options)
-    table = FeatureTable(TABLE, ["form"])
-    encoded = Sentences(np.arange(n + 1, dtype=np.int32)[None] + 10, np.array([0, n + 1]))
-
-    def scorer(features: np.ndarray) -> np.ndarray:
-        rows = [[value - 10 if value != ABSENT else NO_NODE for value in row[:3]] for row in features.tolist()]
-        relations = [value - N_RESERVED if value != ABSENT else NO_NODE for value in features[:, 3].tolist()]
-        keys = [(*row, relation) for row, relation in zip(rows, relations, strict=True)]
-        return np.array([hashed_scores(key, parsed_with.n_outputs) for key in keys], np.float32)
-
-    computations = all_computations(system, degree, n_relations, root_relation, n, single_root, scores is Scores.LOCAL)
-    by_tree: dict[tuple, float] = {}
-    for total, heads, relations in computations:
-        by_tree[heads, relations] = max(total, by_tree.get((heads, relations), -np.inf))
-    expected = sorted(by_tree.items(), key=lambda pair: -pair[1])
-    for merge in Merge:
+    table = FeatureTable([Slot.parse(slot) for slot in TABLE], ["form"])
+    encoded, scorer = sentence_of_tokens(n), hashing_scorer(TABLE, parsed_with.n_outputs)
+    local = scores is Scores.LOCAL
+    computations = all_computations(system, degree, n_relations, root_relation, n, single_root, local, TABLE)
+    expected = best_by_tree(computations)
+    for merge in (Merge.NONE, Merge.CONFIGURATION):
         beam = Beam(1000, merge, scores)
         items = search_in_lockstep(encoded, parsed_with, table, scorer, beam, single_root=single_root)
         trees = distinct(
@@ -240,19 +203,6 @@ def test_stacks_that_share_their_parts_are_stacks(degree):
                 assert (heads[token], relations[token]) == arcs.get(token, (NO_NODE, NO_NODE))
 
 
-def find_slowly(state: State, address: str) -> tuple[int, int]:
-    base, *moves = address.split(".")
-    if int(base[1]) >= len(state.stack):
-        return NO_NODE, NO_NODE
-    token = state.stack[-1 - int(base[1])]
-    for move in moves:
-        children = state.children(token, move[0] == "l")
-        if len(children) < int(move[1]):
-            return NO_NODE, NO_NODE
-        token = children[int(move[1]) - 1]
-    return token, state.arcs[token][1] if moves else NO_NODE
-
-
 def test_equal_stacks_have_one_number_and_a_full_room_says_so():
     stacks = TreeStacks.room(3, 9)
     elements, path = np.empty(9, np.int32), np.empty(4, np.int32)
@@ -286,7 +236,7 @@ def test_a_search_that_lacks_room_gets_more(sentences, monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "said"),
-    [((0,), "size from 1"), ((2, "all"), "merge=all.*none, configuration"), ((2, "none", "log"), "scores=log")],
+    [((0,), "size from 1"), ((2, "all"), "merge=all.*none, configuration, signature"), ((2, "none", "log"), "scores=log")],
 )
 def test_beams_that_cannot_be(given, said):
     with pytest.raises(SettingsError, match=said):

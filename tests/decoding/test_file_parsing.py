@@ -192,5 +192,5 @@ def test_with_a_beam_and_the_k_best_trees(model):
 
 
 def test_more_trees_than_the_beam_has_items(model):
-    with pytest.raises(SettingsError, match="ask for 1 to 2, or widen it"):
+    with pytest.raises(SettingsError, match="ask for 1 to 2, widen the beam"):
         in_chunks(model, b"", beam=Beam(2), k_best=3)
