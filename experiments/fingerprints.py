@@ -23,6 +23,7 @@ NEUTRAL: dict[str, Any] = {
     "degree": None,
     "ties": None,
     "vocabulary_from": "all",
+    "beam": {"name": "none", "size": 1, "merge": "configuration"},
 }
 
 _MISSING = object()

@@ -19,6 +19,7 @@ from safetensors.torch import save
 
 from parser import transitions
 from parser.atomic import replacing_folder, write_json
+from parser.beam_settings import Beam
 from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape, new_classifier
@@ -56,6 +57,7 @@ class Model:
         shape: how the classifier is built.
         classifier: its weights.
         system: the transition system over these relations.
+        beam: the beam that parse.py searches with if it is told no other; None: it parses greedily.
     """
 
     vocabularies: Vocabularies
@@ -64,6 +66,7 @@ class Model:
     shape: ClassifierShape
     classifier: Classifier
     system: TransitionSystem
+    beam: Beam | None = None
 
     def __post_init__(self) -> None:
         self.table = FeatureTable(self.slots, self.classifier.tokens.attributes, self.system.anchors)
@@ -129,7 +132,8 @@ class Model:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
-            write_json(temporary / SETTINGS, settings | {"versions": versions()})
+            beam = {} if self.beam is None else {"beam": asdict(self.beam)}
+            write_json(temporary / SETTINGS, settings | beam | {"versions": versions()})
             write_json(temporary / VOCABULARIES, vocabularies)
             tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.classifier.state_dict().items()}
             (temporary / TENSORS).write_bytes(save(tensors))
@@ -154,6 +158,7 @@ class Model:
             check_settings(settings, header)
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
+            beam = Beam(**settings["beam"]) if "beam" in settings else None
         with told(folder / VOCABULARIES):
             check_vocabularies(vocabularies)
             attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
@@ -171,4 +176,5 @@ class Model:
             model = new()
             model.classifier.load_state_dict(tensors)
         model.classifier.to(device)
+        model.beam = beam
         return model

@@ -130,6 +130,15 @@ class SecondPass:
 
 
 @dataclass
+class BeamSettings:
+    """How the trained parser searches; see beam_settings.py."""
+
+    name: str = MISSING
+    size: int = MISSING
+    merge: str = MISSING
+
+
+@dataclass
 class Column:
     """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
 
@@ -170,6 +179,7 @@ class Settings:
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+    beam: BeamSettings = field(default_factory=BeamSettings)
 
 
 def check_column(settings: Settings) -> None:

@@ -15,12 +15,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from parser.beam_settings import Beam, Merge
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.beam_settings import Beam, Merge
 from parser.decoding.file_parsing import OnError, parse_file
 from parser.model import Model
 from scripts.command_line import number_of_threads, run
@@ -48,7 +49,7 @@ def main() -> int:
     given = arguments.parse_args()
     torch.set_num_threads(1)  # the threads of the parser are enough
     model = Model.load(given.model)
-    beam = _beam(given.beam, given.merge)
+    beam = _beam(model, given.beam, given.merge)
     start = time.perf_counter()
     with open_input(given.input) as source, open_binary_output(given.output) as target:
         parsed = parse_file(
@@ -72,11 +73,12 @@ def main() -> int:
     return int(parsed.refused > 0)
 
 
-def _beam(size: int | None, merge: Merge | None) -> Beam | None:
-    """The beam that the command line asks for; None: parse greedily."""
+def _beam(model: Model, size: int | None, merge: Merge | None) -> Beam | None:
+    """The model's beam, with what the command line says otherwise; None: parse greedily."""
     if size is None and merge is None:
-        return None
-    return Beam(1 if size is None else size, merge or Merge.CONFIGURATION)
+        return model.beam
+    own = model.beam or Beam(1)
+    return replace(own, size=own.size if size is None else size, merge=merge or own.merge)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from scripts import command_line
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
 
-_GROUPS = ("treebank", "recipe", "system", "model")
+_GROUPS = ("treebank", "recipe", "system", "model", "beam")
 _PROJECT = Path(__file__).resolve().parents[1]
 
 register()

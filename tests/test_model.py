@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
 from parser.data.vocabulary import Vocabularies, Vocabulary
@@ -126,3 +127,20 @@ finally:
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
     assert Path(tmp_path / "out.conllu").read_text().count("\troot\t") == len(sentences)
+
+
+def test_a_model_remembers_its_beam(model, tmp_path):
+    model.save(tmp_path / "greedy")
+    assert Model.load(tmp_path / "greedy").beam is None
+    model.beam = Beam(8, Merge.NONE, Scores.GLOBAL)
+    model.save(tmp_path / "model")
+    model.beam = None
+    loaded = Model.load(tmp_path / "model")
+    assert loaded.beam == Beam(8, Merge.NONE, Scores.GLOBAL)
+    assert loaded.is_like(model)
+    path = tmp_path / "model" / SETTINGS
+    settings = json.loads(path.read_text())
+    for damage in ({"size": True}, {"size": 0}, {"size": 2, "merge": "all"}, {"width": 3}, 5):
+        path.write_text(json.dumps(settings | {"beam": damage}))
+        with pytest.raises(ModelError, match=SETTINGS):
+            Model.load(tmp_path / "model")

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.classifier import Classifier
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.beam_search import Expansion, Items, Scratch, parse_sentences
-from parser.decoding.beam_settings import Beam, Merge, Scores
 from parser.decoding.hidden_layer import Rules, Words, addresses_of, layers_of, rules_of, words_of
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.tree_stacks import TreeStacks, read_trees
@@ -75,7 +75,7 @@ class BeamParser:
         """For each sentence, the k best distinct trees that the beam has found, or as many as there are, best first.
 
         Raises:
-            SettingsError: k is not from 1 to the size of the beam.
+            BeamError: k is not from 1 to the size of the beam.
         """
         self._beam.check_k_best(k)
         found: list[list[Tree]] = []

@@ -17,11 +17,11 @@ from typing import BinaryIO
 
 import numpy as np
 
+from parser.beam_settings import Beam
 from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.vocabulary import ATTRIBUTES, Sentences
-from parser.decoding.beam_settings import Beam
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import beam_parser_of, parser_of
@@ -127,7 +127,7 @@ def parse_file(
 
     Raises:
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
-        SettingsError: the beam cannot find so many trees.
+        BeamError: the beam cannot find so many trees.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
     if k_best is not None:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.classifier import Classifier
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.decoding.beam_settings import Beam, Merge, Scores
 from parser.decoding.k_best import Tree, distinct
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable

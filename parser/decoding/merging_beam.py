@@ -29,12 +29,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser.beam_settings import Beam, Scores
 from parser.classifier.classifier import Classifier
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.decoding.beam_settings import Beam, Scores
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.signature import visible_parts
 from parser.transitions.attardi import Attardi, applicable

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
 from parser.decoding.beam import BeamParser
-from parser.decoding.beam_settings import Beam, Merge
 from parser.decoding.greedy import GreedyParser
 from parser.decoding.lockstep import LockstepParser
 from parser.decoding.lockstep_beam import LockstepBeamParser
 from parser.decoding.merging_beam import MergingBeamParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
 from parser.model import Model
-from parser.settings import SettingsError
 from parser.transitions.attardi import Attardi
 
 
@@ -37,11 +36,11 @@ def beam_parser_of(model: Model, beam: Beam, threads: int = 1) -> KBestParser:
     """A parser that searches with a beam of any size; see parser_of().
 
     Raises:
-        SettingsError: the beam merges by signature, and the transition system is another than arc-standard.
+        BeamError: the beam merges by signature, and the transition system is another than arc-standard.
     """
     if beam.merge is Merge.SIGNATURE:
         if not isinstance(model.system, Attardi) or model.system.degree != 1:
-            raise SettingsError(
+            raise BeamError(
                 f"merge={beam.merge} is there for system=arc_standard alone, and the model has system={model.system.name}; "
                 f"take merge={Merge.CONFIGURATION}"
             )

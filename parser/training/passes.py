@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from parser.beam_settings import Beam, Merge, Scores
 from parser.data.background_vectors import BackgroundVectors
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
@@ -71,6 +72,7 @@ def train(
             run = _Run(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
+            run.model.beam = run.beam
             run.model.save(folder / run_folder.MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, origin, metrics)
@@ -107,6 +109,7 @@ class _Run:
         if settings.first_pass.model is not None:
             self.model = _model_of_first_pass(Path(settings.first_pass.model), self.model, settings.device)
         self.passes = self._passes()
+        self.beam = _beam_of(settings)
         self.best: dict[str, Tensor] = {}
 
     def train(self) -> None:
@@ -153,18 +156,20 @@ class _Run:
         return EpochEnd(one.name, epoch, one.epochs, loss, dev, updates.learning_rate, len(examples), words, seconds)
 
     def _end_pass(self, one: _Pass) -> None:
-        end = PassEnd(one.name, self._measure("dev"), self._measure("test"))
+        beam = self.beam if one is self.passes[-1] else None
+        end = PassEnd(one.name, self._measure("dev", beam), self._measure("test", beam))
         self.progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
         self.progress.pass_number, self.progress.epochs_done, self.progress.best_las = one.number + 1, 0, None
         self.best = {}
         self.observers.on_pass(end)
 
-    def _measure(self, part: str) -> Metrics | None:
+    def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
         gold: GoldPart | None = getattr(self.corpus, part)
         with self.stopwatch("evaluate"):
             if gold is None:
                 return None
-            return gold.scores(parser_of(self.model).parse(gold.sentences, single_root=self.settings.single_root))
+            parser = parser_of(self.model, beam=beam)
+            return gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
 
     def _passes(self) -> list[_Pass]:
         settings, corpus, model = self.settings, self.corpus, self.model
@@ -209,7 +214,7 @@ class _Run:
             "model": settings.model,
             "system": settings.system,
             "degree": settings.degree,
-            "beam": "none",
+            "beam": settings.beam.name,
             "oracle": settings.oracle,
             "strategy": settings.strategy,
             "ties": settings.ties,
@@ -236,6 +241,12 @@ class _Updates:
         self._observer.on_update(self._update(len(self.losses), loss, examples, rate))
         self.losses.append(loss)
         self.learning_rate = rate
+
+
+def _beam_of(settings: Settings) -> Beam | None:
+    """The beam that dev and test are measured with at the end, and that the model remembers; None: the parser is greedy."""
+    beam = settings.beam
+    return None if beam.name == "none" else Beam(beam.size, Merge(beam.merge), Scores(beam.name))
 
 
 def _last_state(folder: Path, origin: Origin) -> tuple[Progress, dict[str, dict[str, Tensor]]]:

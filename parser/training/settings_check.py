@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
+from parser.beam_settings import Merge
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
@@ -33,6 +34,7 @@ OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
+BEAMS = ("none", "local")
 
 
 def check(settings: Settings) -> None:
@@ -60,6 +62,8 @@ def check(settings: Settings) -> None:
         ("second_pass.target", settings.second_pass.target, list(Target)),
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
         ("second_pass.policy", settings.second_pass.policy, list(Policy)),
+        ("beam.name", settings.beam.name, BEAMS),
+        ("beam.merge", settings.beam.merge, list(Merge)),
     ]
     for key, value, known in choices:
         if value not in known:
@@ -69,6 +73,7 @@ def check(settings: Settings) -> None:
     _check_embeddings(settings)
     MODELS[settings.model].check(settings)
     _check_anchors(settings)
+    _check_beam(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -127,6 +132,14 @@ def _check_system(settings: Settings) -> None:
             f"first_pass.trees=original: gold computations of system={settings.system} need projective trees; "
             "choose projectivized or projective_subset"
         )
+
+
+def _check_beam(settings: Settings) -> None:
+    beam = settings.beam
+    if beam.name == "none" and beam.size > 1:
+        raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local")
+    if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
+        raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
 
 
 def _check_anchors(settings: Settings) -> None:

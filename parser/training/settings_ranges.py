@@ -8,6 +8,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from parser.beam_settings import MAX_SIZE
 from parser.settings import Settings, SettingsError
 
 
@@ -71,6 +72,7 @@ RANGES = (
     Range("second_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.explore_every", 0, _EPOCHS, "the number of epochs between explorations"),
     Range("second_pass.follow", 0, 1, "a probability"),
+    Range("beam.size", 1, MAX_SIZE, "the number of items"),
 )
 
 

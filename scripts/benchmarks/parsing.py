@@ -6,8 +6,8 @@ Measured in turn, several times, in one process; medians are reported, of words 
 * end to end: CoNLL-U to CoNLL-U, in memory;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained on the spot;
-* with --beam: decoding with beams of these sizes, without merging and merging equal configurations, one thread; and UDPipe with a beam of 5, which is
-  compared with our beam of 5, end to end;
+* with --beam: decoding with beams of these sizes, with and without merging equal configurations, one thread; and UDPipe with a
+  beam of 5, which is compared with our beam of 5, end to end;
 * start-up: seconds of a process of its own that parses one sentence.
 
 Every measurement begins with nothing but the model in memory: what is worked out once per word form is worked out again.
@@ -31,9 +31,9 @@ from typing import Any, cast
 
 import torch
 
+from parser.beam_settings import Beam, Merge
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Sentences
-from parser.decoding.beam_settings import Beam, Merge
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model import Model

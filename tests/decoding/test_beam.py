@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 
 from parser import transitions
+from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.decoding.beam_settings import Beam, Merge, Scores
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lockstep_beam import LockstepBeamParser, search_in_lockstep
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_trees, take_move, top_nodes
 from parser.model import Model
-from parser.settings import SettingsError
 from parser.transitions.features import FeatureTable, Slot, _program
 from tests.decoding.computations import all_computations, best_by_tree, hashed_scores
 from tests.decoding.computations import find as find_slowly
@@ -239,11 +238,11 @@ def test_a_search_that_lacks_room_gets_more(sentences, monkeypatch):
     [((0,), "size from 1"), ((2, "all"), "merge=all.*none, configuration, signature"), ((2, "none", "log"), "scores=log")],
 )
 def test_beams_that_cannot_be(given, said):
-    with pytest.raises(SettingsError, match=said):
+    with pytest.raises(BeamError, match=said):
         Beam(*given)
 
 
 def test_more_trees_than_items(sentences):
     model = random_model(sentences, {"form": 5})
-    with pytest.raises(SettingsError, match="ask for 1 to 3"):
+    with pytest.raises(BeamError, match="ask for 1 to 3"):
         beam_parser_of(model, Beam(3)).k_best(model.vocabularies.encode(sentences), 4)

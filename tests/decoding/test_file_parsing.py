@@ -13,17 +13,16 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from parser.beam_settings import Beam, BeamError
 from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import file_parsing
-from parser.decoding.beam_settings import Beam
 from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
 from parser.decoding.word_cache import WordCache
 from parser.model import Model
-from parser.settings import SettingsError
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
 
@@ -192,5 +191,5 @@ def test_with_a_beam_and_the_k_best_trees(model):
 
 
 def test_more_trees_than_the_beam_has_items(model):
-    with pytest.raises(SettingsError, match="ask for 1 to 2, widen the beam"):
+    with pytest.raises(BeamError, match="ask for 1 to 2, widen the beam"):
         in_chunks(model, b"", beam=Beam(2), k_best=3)

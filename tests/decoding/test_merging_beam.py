@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from parser import transitions
-from parser.decoding.beam_settings import Beam, Merge, Scores
+from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.k_best import distinct
 from parser.decoding.merging_beam import Item, MergingSearch, _trees, count_derivations
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.signature import visible_parts
 from parser.model import Model
-from parser.settings import SettingsError
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import all_computations, best_by_tree
 from tests.decoding.test_beam import check_trees, hashing_scorer, sentence_of_tokens
@@ -142,5 +141,5 @@ def test_more_trees_than_items_are_valid_and_in_order(sentences):
 def test_other_systems_do_not_merge_by_signature(sentences):
     model = random_model(sentences, {"form": 5})
     other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi")
-    with pytest.raises(SettingsError, match=r"arc_standard alone.*take merge=configuration"):
+    with pytest.raises(BeamError, match=r"arc_standard alone.*take merge=configuration"):
         beam_parser_of(other, Beam(4, Merge.SIGNATURE))

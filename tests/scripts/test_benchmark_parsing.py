@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from parser.beam_settings import Beam
 from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
 from parser.data.vocabulary import Vocabularies, Vocabulary
-from parser.decoding.beam_settings import Beam
 from parser.model import Model
 from parser.transitions.features import slots_of
 from scripts.benchmarks import parsing

@@ -1,14 +1,16 @@
-"""How a beam searches: what parse.py is told, and what a model remembers."""
+"""How a beam searches: what parse.py is told, and what a model's folder remembers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from parser.settings import SettingsError
-
 # More items than any search is worth; a step compares each of them with each.
 MAX_SIZE = 1024
+
+
+class BeamError(ValueError):
+    """A beam that cannot be, or cannot do what is asked of it; the message says the fix."""
 
 
 class Merge(StrEnum):
@@ -40,7 +42,7 @@ class Beam:
     """A beam: how many items it keeps after each step, which of them it merges, and what moves cost.
 
     Raises:
-        SettingsError: the size is not from 1 to MAX_SIZE, or merge or scores are unknown.
+        BeamError: the size is no number from 1 to MAX_SIZE, or merge or scores are unknown.
     """
 
     size: int
@@ -48,23 +50,23 @@ class Beam:
     scores: Scores = Scores.LOCAL
 
     def __post_init__(self) -> None:
-        if not 1 <= self.size <= MAX_SIZE:
-            raise SettingsError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
+        if type(self.size) is not int or not 1 <= self.size <= MAX_SIZE:
+            raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
         for name, choices in (("merge", Merge), ("scores", Scores)):
             value = getattr(self, name)
             if value not in [*choices]:
                 known = ", ".join(choices)
-                raise SettingsError(f"{name}={value} is not known to a beam; it can be: {known}")
+                raise BeamError(f"{name}={value} is not known to a beam; it can be: {known}")
             object.__setattr__(self, name, choices(value))
 
     def check_k_best(self, k: int) -> None:
         """Refuses to look for more trees than there are items at the end.
 
         Raises:
-            SettingsError: names the fix.
+            BeamError: names the fix.
         """
         if k < 1 or (k > self.size and self.merge is not Merge.SIGNATURE):
-            raise SettingsError(
-                f"the {k} best trees cannot come out of a beam of {self.size}; ask for 1 to {self.size}, widen the beam, or let "
-                f"its items stand for many trees (merge={Merge.SIGNATURE})"
+            raise BeamError(
+                f"the {k} best trees cannot come out of a beam of {self.size}; ask for 1 to {self.size}, widen the beam, or "
+                f"let its items stand for many trees (merge={Merge.SIGNATURE})"
             )

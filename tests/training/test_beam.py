@@ -1,0 +1,47 @@
+"""Runs whose parser searches with a beam."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from parser.beam_settings import Beam
+from parser.data.treebank import read_treebank
+from parser.decoding.parsers import parser_of
+from parser.evaluation.gold_part import GoldPart
+from parser.model import Model
+from parser.settings import SettingsError
+from parser.training.passes import train
+from tests.training.test_passes import files_of, run, treebank  # noqa: F401 - a fixture
+
+
+def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):  # noqa: F811
+    greedy = train(run(treebank), tmp_path / "greedy")
+    metrics = train(run(treebank, "beam=local", "beam.size=3"), tmp_path / "local")
+    assert (greedy["beam"], metrics["beam"]) == ("none", "local")
+    assert metrics["after_first_pass"] == greedy["after_first_pass"]
+    model = Model.load(tmp_path / "local")
+    assert model.beam == Beam(3)
+    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    assert metrics["dev"] == gold.scores(parser_of(model, beam=model.beam).parse(gold.sentences))
+    written = files_of(tmp_path / "local")
+    settings = json.loads(written.pop("settings.json"))
+    assert settings.pop("beam") == {"size": 3, "merge": "configuration", "scores": "local"}
+    others = files_of(tmp_path / "greedy")
+    assert settings == json.loads(others.pop("settings.json"))
+    assert written == others
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["beam.size=4"], "beam=none is greedy parsing; choose beam=local"),
+        (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
+        (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: none, configuration, signature"),
+        (["beam=local", "beam.merge=signature", "system=attardi"], "choose beam.merge=configuration"),
+    ],
+)
+def test_beams_that_cannot_be(treebank, tmp_path, overrides, message):  # noqa: F811
+    with pytest.raises(SettingsError, match=message):
+        train(run(treebank, *overrides), tmp_path)
