@@ -13,6 +13,7 @@ COMMANDS = {
     "train": "train a parser, or with -m a sweep of parsers",
     "parse": "parse CoNLL-U",
     "evaluate": "compare a file of trees with the gold ones",
+    "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
     "projectivize": "make the trees of a file projective",
     "benchmark": "measure oracles, parsing and training on this machine",
 }
