@@ -4,8 +4,8 @@ The metrics are those of the CoNLL 2018 shared task, and besides them LAS with s
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
 input.
 
-With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the arc;
-precision is over the groups that the system's own tree puts words in. With --confusion, the most frequent wrong relations.
+With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
+arc; precision is over the groups that the system's own tree puts words in. With --confusion, the most frequent wrong relations.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from parser.drawing.drawn_tree import DrawnTree, printable
 from parser.drawing.svg import as_svg
 
 _STYLE = """
-body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em;
-       color: #222; background: #fff; }
+body { font: 15px/1.5 "DejaVu Sans", "Noto Sans", Helvetica, Arial, sans-serif; margin: 2em auto; max-width: 72em;
+       padding: 0 1em; color: #222; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; } h3 { font-size: 1em; margin: 1.5em 0 .3em; }
 table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
 th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -19,8 +19,9 @@ th { text-align: left; } td.number { text-align: right; font-variant-numeric: ta
 """
 
 LEGEND = (
-    '<p class="note">Arcs above the words are the parser\'s: <span class="right">right</span>, or <span class="wrong">wrong</span> '
-    'in head or relation. Below the words are the <span class="missed">gold arcs that it missed</span>.</p>'
+    '<p class="note">Above the words are the arcs of the parser: <span class="right">right</span>, or '
+    '<span class="wrong">wrong</span> in head or relation. Below them are the <span class="missed">gold arcs that it missed'
+    "</span>.</p>"
 )
 
 

@@ -18,7 +18,7 @@ _HEAD_COLOR = "#111"
 def as_svg(tree: DrawnTree) -> str:
     """The tree as an SVG element; it needs no font but a common one, and nothing from anywhere else.
 
-    Arcs of the tree are grey, and red where the gold tree has another; the gold ones that it lacks are blue and below the words.
+    Arcs of the tree are grey, and red where the gold tree has another; the gold ones that it lacks are blue, below the words.
     """
     above, below = tree.arcs(), tree.missed()
     centers, width = _centers(tree, above + below)

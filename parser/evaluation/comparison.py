@@ -1,5 +1,5 @@
-"""What became of each gold word, for tables of errors: accuracy by relation, length, distance, depth and projectivity, confusion
-of relations, and intervals and tests over sentences.
+"""What became of each gold word, for tables of errors: accuracy by relation, length, distance, depth and projectivity,
+confusion of relations, and intervals and tests over sentences.
 
 Counts are those of scores.py: a group's recall is over the gold words of the group, its precision over the system's, where the
 system's own tree says which group a word of it is in; so the groups of ``by`` sum up to the LAS of evaluate_files.
