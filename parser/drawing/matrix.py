@@ -11,6 +11,7 @@ from parser.drawing.drawn_tree import display_width, printable
 _CELL = 30.0
 _LETTER = 7.0
 _OTHERS = "(others)"
+_RIGHT, _WRONG, _GREY = "#2471a3", "#c0392b", "#888888"
 
 
 def confusion_svg(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
@@ -45,14 +46,14 @@ def confusion_svg(counts: Mapping[tuple[str, str], int], most: int = 20) -> str:
         total = sum(merged[gold, system] for system in names)
         for column, system in enumerate(names):
             if n := merged[gold, system]:
-                parts.append(_cell(edge + _CELL * column, edge + _CELL * row, n, n / total, gold == system))
+                color = _WRONG if gold != system else _GREY if gold == _OTHERS else _RIGHT
+                parts.append(_cell(edge + _CELL * column, edge + _CELL * row, n, n / total, color))
     frame = f'<rect x="{edge:.1f}" y="{edge:.1f}" width="{_CELL * len(names):.1f}" height="{_CELL * len(names):.1f}"'
     return "\n".join([*parts, f'{frame} fill="none" stroke="#999"/>', "</svg>"])
 
 
-def _cell(x: float, y: float, n: int, share: float, right: bool) -> str:
-    color = "#2471a3" if right else "#c0392b"
-    dark = share if right else min(1.0, 4 * share)  # a tenth of a row that is wrong is to be seen
+def _cell(x: float, y: float, n: int, share: float, color: str) -> str:
+    dark = min(1.0, 4 * share) if color == _WRONG else share  # a tenth of a row that is wrong is to be seen
     ink = "#fff" if dark > 0.5 else "#222"
     number = str(n) if n < 10_000 else f"{n // 1000}k"
     box = f'<rect x="{x:.1f}" y="{y:.1f}" width="{_CELL}" height="{_CELL}" fill="{color}" fill-opacity="{dark:.2f}"/>'

@@ -106,7 +106,7 @@ def _parsed(run: Path, gold: Path, output: Path) -> Parsed:
 def _head(parsed: Sequence[Parsed]) -> list[str]:
     parts = []
     if any(one.metrics for one in parsed):
-        rows = [(key, *(str(one.metrics.get(key, "")) for one in parsed)) for key in _SETTINGS]
+        rows = [(key, *(_shown(one.metrics.get(key)) for one in parsed)) for key in _SETTINGS]
         parts.append(table(["setting", *(one.name for one in parsed)], rows))
     titles = ["", *(title for one in parsed for title in (one.name, "95% interval"))]
     if len(parsed) == 2:
@@ -118,6 +118,10 @@ def _head(parsed: Sequence[Parsed]) -> list[str]:
     if len(parsed) == 2:
         note += "; p: approximate randomization over sentences, two-sided"
     return [*parts, "<h2>Scores</h2>", table(titles, rows_of_scores), f'<p class="note">{note}.</p>']
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)
 
 
 def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
@@ -168,7 +172,8 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
             table(["gold", "parser", "words"], wrong[:_WORST]),
         ]
     note = (
-        "Rows are gold relations, columns those of the parser; the darker, the larger the share of the row. Heads do not count."
+        "Rows are gold relations, columns those of the parser; the darker, the larger the share of the row. Heads do not "
+        "count. Where there are (others), they are grey among themselves, right or not."
     )
     return [*parts, f'<p class="note">{note}</p>']
 
