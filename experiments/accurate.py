@@ -27,8 +27,8 @@ from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
+from parser.commands.benchmarks import udpipe
 from parser.evaluation import evaluate_files
-from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 BEAMS = (1, 5)
