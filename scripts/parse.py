@@ -14,8 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-import torch
-
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file
 from parser.model import Model
@@ -37,8 +35,11 @@ def main() -> int:
         "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
     )
     given = arguments.parse_args()
-    torch.set_num_threads(1)  # the threads of the parser are enough
     model = Model.load(given.model)
+    if model.shape.encoder is not None:
+        import torch  # other models parse without: importing it takes seconds
+
+        torch.set_num_threads(1)  # the threads of the parser are enough
     start = time.perf_counter()
     with open_input(given.input) as source, open_binary_output(given.output) as target:
         parsed = parse_file(

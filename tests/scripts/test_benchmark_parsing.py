@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.model import Model
 from parser.transitions.features import slots_of
