@@ -147,9 +147,19 @@ def _multiply(vectors, weights, products):
                 w1 = weights[k + 1, first : first + hidden]
                 w2 = weights[k + 2, first : first + hidden]
                 w3 = weights[k + 3, first : first + hidden]
-                for i in range(first_vector, last_vector):
+                # Two vectors at a time, so that a weight is read half as often.
+                for i in range(first_vector, last_vector - 1, 2):
                     x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
-                    total = products[slot, i]
+                    y0, y1, y2, y3 = vectors[i + 1, k], vectors[i + 1, k + 1], vectors[i + 1, k + 2], vectors[i + 1, k + 3]
+                    total, following = products[slot, i], products[slot, i + 1]
+                    for j in range(hidden):
+                        v0, v1, v2, v3 = w0[j], w1[j], w2[j], w3[j]
+                        total[j] += x0 * v0 + x1 * v1 + x2 * v2 + x3 * v3
+                        following[j] += y0 * v0 + y1 * v1 + y2 * v2 + y3 * v3
+                if (last_vector - first_vector) % 2:
+                    last = vectors[last_vector - 1]
+                    x0, x1, x2, x3 = last[k], last[k + 1], last[k + 2], last[k + 3]
+                    total = products[slot, last_vector - 1]
                     for j in range(hidden):
                         total[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
             for k in range(size - size % 4, size):
