@@ -5,6 +5,9 @@ rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every oth
 
 A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
 just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
+
+What is compiled is compiled once, when it is first needed, and kept; that takes about a minute. With --warm-up nothing but this
+is done, for any later input: as when a machine is set up.
 """
 
 from __future__ import annotations
@@ -15,12 +18,11 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-import torch
-
 from parser.commands.command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.file_parsing import OnError, parse_file
+from parser.decoding.file_parsing import OnError, parse_file, warm_up
 from parser.model import Model
+from parser.numba_start import start_numba_without_scipy
 
 
 def main() -> int:
@@ -37,9 +39,19 @@ def main() -> int:
     arguments.add_argument(
         "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
     )
+    arguments.add_argument(
+        "--warm-up", action="store_true", help="parse nothing, but compile what parsing with the model needs"
+    )
     given = arguments.parse_args()
-    torch.set_num_threads(1)  # the threads of the parser are enough
+    start_numba_without_scipy()
     model = Model.load(given.model)
+    if model.shape.encoder is not None:
+        import torch  # other models parse without: importing it takes seconds
+
+        torch.set_num_threads(1)  # the threads of the parser are enough
+    if given.warm_up:
+        warm_up(model)
+        return 0
     start = time.perf_counter()
     with open_input(given.input) as source, open_binary_output(given.output) as target:
         parsed = parse_file(

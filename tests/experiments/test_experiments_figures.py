@@ -47,7 +47,7 @@ def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[st
         ("table6.py", ["repeats=1"], ["results.csv", "table.md"]),
         ("figure8.py", ["bin_width=4", "min_trees=1"], ["figure8.svg", "results.csv", "table.md"]),
         ("figure9.py", ["sizes=[4,8]", "repeats=1"], ["figure9.svg", "results.csv", "table.md"]),
-        ("figure10.py", ["walks=2", "min_sentences=1"], ["figure10.svg", "results.csv"]),
+        ("figure10.py", ["computations=2", "min_sentences=1"], ["figure10.svg", "results.csv"]),
     ],
 )
 def test_the_commands(folder, tmp_path, name, more, files):

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.commands.benchmarks import parsing
 from parser.commands.benchmarks.parsing import Time
 from parser.data.vocabulary import Vocabularies, Vocabulary

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.embeddings import Embeddings
 from parser.classifier.representation import AttributeEmbeddings
+from parser.classifier.shape import Embedding
 from parser.commands.benchmarks import training
 from parser.transitions.features import slots_of
 from tests.toy import sentence, settings, write_conllu
