@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.classifier.classifier import Classifier
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.beam_search import Expansion, Items, Scratch, parse_sentences
@@ -24,11 +24,10 @@ _SHARE = 4_000
 
 
 class BeamParser:
-    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
+    """Parses with the weights of a classifier. Threads may parse with one parser side by side.
 
     Args:
-        classifier: the classifier.
-        activation: its activation.
+        weights: the weights.
         system: the transition system.
         table: the features.
         beam: the beam.
@@ -37,15 +36,14 @@ class BeamParser:
 
     def __init__(
         self,
-        classifier: Classifier,
-        activation: str,
+        weights: ClassifierWeights,
         system: Attardi,
         table: FeatureTable,
         beam: Beam,
         threads: int = 1,
     ) -> None:
-        self._contributions = address_contributions(classifier, table, system.n_relations)
-        self._layers = layers_of(classifier, activation, self._contributions.bias)
+        self._contributions = address_contributions(weights, table, system.n_relations)
+        self._layers = layers_of(weights, self._contributions.bias)
         self._addresses = addresses_of(table, self._contributions)
         in_stack = table.programs[:, 0] == 0
         self._elements = 1 + int(table.programs[in_stack, 1].max(initial=0))

@@ -25,6 +25,7 @@ from parser.data.vocabulary import ATTRIBUTES, Sentences
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.sentence_parser import KBestParser
 from parser.decoding.word_cache import WordCache
 from parser.model import Model
 
@@ -144,6 +145,12 @@ def parse_file(
     return parsed
 
 
+def warm_up(model: Model, beam: Beam | None = None) -> None:
+    """Compiles all that parse_file() needs for the model and the beam, or loads it where it has been compiled before."""
+    lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
+    parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam)
+
+
 class ChunkParser:
     """Parses chunks of a file; threads may parse side by side.
 
@@ -167,14 +174,13 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
-        self._k_best = k_best
         self._parser = parser_of(model, beam=beam)
-        self._beam_parser = beam_parser_of(model, beam or Beam(1))
+        self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
         self._writer = TreeWriter(model.relations.symbols)
 
     def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
         """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
-        words = None if self._k_best else find_words(chunk)
+        words = None if self._k_best is not None else find_words(chunk)
         if words is None:
             return None
         encoded = self._word_cache.encode(words)
@@ -202,7 +208,11 @@ class ChunkParser:
         for error in errors:
             self._report(error)
         encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
-        texts = self._best_texts(sentences, encoded) if self._k_best is None else self._k_best_texts(sentences, encoded)
+        texts = (
+            self._best_texts(sentences, encoded)
+            if self._k_best is None
+            else self._k_best_texts(sentences, encoded, *self._k_best)
+        )
         text = "".join(
             _blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text
             for sentence, text in zip(sentences, texts, strict=True)
@@ -224,9 +234,9 @@ class ChunkParser:
         for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True):
             yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
 
-    def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
+    def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences, parser: KBestParser, k: int) -> Iterator[str]:
         """The text of each sentence with each of its best trees, one behind the other; without words it comes once."""
-        found = self._beam_parser.k_best(encoded, self._k_best or 1, single_root=self._single_root)
+        found = parser.k_best(encoded, k, single_root=self._single_root)
         for sentence, trees in zip(sentences, found, strict=True):
             if len(sentence) == 0:
                 yield "".join(sentence.lines)

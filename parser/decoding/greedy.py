@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numba import njit
 
-from parser.classifier.classifier import Classifier
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.hidden_layer import Rules, addresses_of, layers_of, output_scores, rules_of, sum_rows, words_of
@@ -28,11 +28,10 @@ _SHARE = 4_000
 
 
 class GreedyParser:
-    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
+    """Parses with the weights of a classifier. Threads may parse with one parser side by side.
 
     Args:
-        classifier: the classifier.
-        activation: its activation.
+        weights: the weights.
         system: the transition system.
         table: the features.
         threads: how many sentences are parsed side by side.
@@ -40,15 +39,14 @@ class GreedyParser:
 
     def __init__(
         self,
-        classifier: Classifier,
-        activation: str,
+        weights: ClassifierWeights,
         system: Attardi,
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        contributions = address_contributions(classifier, table, system.n_relations)
+        contributions = address_contributions(weights, table, system.n_relations)
         self._contributions = contributions
-        self._layers = layers_of(classifier, activation, contributions.bias)
+        self._layers = layers_of(weights, contributions.bias)
         self._of_buffer, self._others = addresses_of(table, contributions)
         self._system = system
         self._threads = threads

@@ -10,14 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.classifier.classifier import Classifier
+from parser.classifier.compiled_activations import activate, activation_number
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE
 from parser.decoding.type_contributions import AddressContributions, TypedSentences
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
-
-_ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
-_RELU, _TANH, _SIGMOID, _CUBE = range(4)
 
 # Outputs are filled up to a multiple of the numbers that a processor multiplies at a time.
 _LANES = 16
@@ -82,18 +80,11 @@ def words_of(typed: TypedSentences, contributions: AddressContributions) -> Word
     return Words(typed.types, typed.contributions, contributions.first, contributions.per_type)
 
 
-def layers_of(classifier: Classifier, activation: str, hidden_bias: np.ndarray) -> Layers:
-    """The layers with the weights as they are now.
-
-    Args:
-        classifier: the classifier.
-        activation: its activation.
-        hidden_bias: float32[hidden], of AddressContributions.
-    """
-    weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
-    lacking = -len(bias) % _LANES
-    padded = np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking))))
-    return Layers(hidden_bias, _ACTIVATIONS.index(activation), padded, np.pad(bias, (0, lacking)))
+def layers_of(weights: ClassifierWeights, hidden_bias: np.ndarray) -> Layers:
+    """The layers; ``hidden_bias``: float32[hidden], of AddressContributions."""
+    lacking = -len(weights.output_bias) % _LANES
+    padded = np.ascontiguousarray(np.pad(weights.output.T, ((0, 0), (0, lacking))))
+    return Layers(hidden_bias, activation_number(weights.activation), padded, np.pad(weights.output_bias, (0, lacking)))
 
 
 @njit(cache=True, nogil=True)
@@ -134,16 +125,7 @@ def output_scores(hidden, activation, weights, bias, active, scores, row):
     """
     count = 0
     for h in range(len(hidden)):
-        x = hidden[h]
-        if activation == _RELU:
-            x = max(x, np.float32(0))
-        elif activation == _TANH:
-            x = np.tanh(x)
-        elif activation == _SIGMOID:
-            x = np.float32(1) / (np.float32(1) + np.exp(-x))
-        else:
-            x = x * x * x
-        hidden[h] = x
+        hidden[h] = activate(hidden[h], activation)
     for h in range(len(hidden)):
         active[count] = h
         count += hidden[h] != 0  # no branch: which units are active cannot be foreseen

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.classifier.classifier import Classifier
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.k_best import Tree, distinct
@@ -167,17 +167,17 @@ def _distinct_rows(made: Items, size: int) -> np.ndarray:
 
 
 class LockstepBeamParser:
-    """Parses with a classifier as it is now, for any transition system; see SentenceParser.
+    """Parses with the weights of a classifier, for any transition system; see SentenceParser.
 
     Args:
-        classifier: the classifier.
+        weights: the weights.
         system: the transition system.
         table: the features.
         beam: the beam.
     """
 
-    def __init__(self, classifier: Classifier, system: TransitionSystem, table: FeatureTable, beam: Beam) -> None:
-        self._classifier = classifier
+    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam) -> None:
+        self._weights = weights
         self._system = system
         self._table = table
         self._beam = beam
@@ -197,7 +197,7 @@ class LockstepBeamParser:
         found: list[list[Tree]] = []
         for first, last in sentences.spans(_SHARE):
             part = sentences.span(first, last)
-            scorer = precomputed_scorer(self._classifier, self._table, part, row_by_row=True)
+            scorer = precomputed_scorer(self._weights, self._table, part)
             items = search_in_lockstep(part, self._system, self._table, scorer, self._beam, single_root=single_root)
             trees: list[list[Tree]] = [[] for _ in range(len(part))]
             for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):

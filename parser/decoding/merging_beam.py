@@ -30,9 +30,9 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.beam_settings import Beam, Scores
-from parser.classifier.classifier import Classifier
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.decoding.k_best import Tree, distinct
@@ -309,17 +309,17 @@ class Derivations:
 
 
 class MergingBeamParser:
-    """Parses with a classifier as it is now, with arc-standard; see KBestParser.
+    """Parses with the weights of a classifier, with arc-standard; see KBestParser.
 
     Args:
-        classifier: the classifier.
+        weights: the weights.
         system: arc-standard.
         table: the features.
         beam: the beam.
     """
 
-    def __init__(self, classifier: Classifier, system: Attardi, table: FeatureTable, beam: Beam) -> None:
-        self._classifier = classifier
+    def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, beam: Beam) -> None:
+        self._weights = weights
         self._system = system
         self._table = table
         self._beam = beam
@@ -343,7 +343,7 @@ class MergingBeamParser:
         search = MergingSearch(self._system, self._table, self._beam.size, self._beam.scores, single_root)
         for span in sentences.spans(_SHARE):
             part = sentences.span(*span)
-            scorer = precomputed_scorer(self._classifier, self._table, part, row_by_row=True)
+            scorer = precomputed_scorer(self._weights, self._table, part)
             for number in range(len(part)):
                 *_, last = search.steps(part, number, scorer)
                 yield last

@@ -28,8 +28,8 @@ def parser_of(model: Model, threads: int = 1, beam: Beam | None = None) -> Sente
     if beam is not None and beam.size > 1:
         return beam_parser_of(model, beam, threads)
     if isinstance(model.system, Attardi):
-        return GreedyParser(model.classifier, model.shape.activation, model.system, model.table, threads)
-    return LockstepParser(model.classifier, model.system, model.table)
+        return GreedyParser(model.weights(), model.system, model.table, threads)
+    return LockstepParser(model.weights(), model.system, model.table)
 
 
 def beam_parser_of(model: Model, beam: Beam, threads: int = 1) -> KBestParser:
@@ -44,10 +44,10 @@ def beam_parser_of(model: Model, beam: Beam, threads: int = 1) -> KBestParser:
                 f"merge={beam.merge} is there for system=arc_standard alone, and the model has system={model.system.name}; "
                 f"take merge={Merge.CONFIGURATION}"
             )
-        return MergingBeamParser(model.classifier, model.system, model.table, beam)
+        return MergingBeamParser(model.weights(), model.system, model.table, beam)
     if isinstance(model.system, Attardi):
-        return BeamParser(model.classifier, model.shape.activation, model.system, model.table, beam, threads)
-    return LockstepBeamParser(model.classifier, model.system, model.table, beam)
+        return BeamParser(model.weights(), model.system, model.table, beam, threads)
+    return LockstepBeamParser(model.weights(), model.system, model.table, beam)
 
 
 def parse(model: Model, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:

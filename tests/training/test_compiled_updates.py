@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from parser.classifier import matrix_products
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.embeddings import Embeddings
 from parser.classifier.matrix_products import product
 from parser.classifier.representation import AttributeEmbeddings
+from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
 from parser.settings import OptimizerSettings

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients
