@@ -136,8 +136,8 @@ def _best_moves(
             if head <= 0 or not single_root or relation != system.root_relation:
                 found.append((column, relation))
                 outputs.append(of_block[relation])
-    limits = np.finfo(np.float32)
-    own = np.nan_to_num(np.array(outputs), nan=limits.min, posinf=limits.max, neginf=limits.min).astype(np.float64)
+    lowest, highest = (float(limit) for limit in (np.finfo(np.float32).min, np.finfo(np.float32).max))
+    own = np.nan_to_num(np.array(outputs, np.float64), nan=lowest, posinf=highest, neginf=lowest)
     norm = 0.0
     if beam.scores is Scores.LOCAL:
         norm = own.max() + np.log(np.exp(own - own.max()).sum())
