@@ -11,7 +11,7 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,7 +22,6 @@ from parser.atomic import replacing_folder, write_json
 from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape, new_classifier
-from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabulary import UD_ROOT, Sentences, Vocabularies, Vocabulary
 from parser.model_folder import (
     SETTINGS,
@@ -31,11 +30,11 @@ from parser.model_folder import (
     ModelError,
     check_settings,
     check_tensors,
-    check_vocabularies,
     find_model,
     read_header,
     read_json,
     read_tensors,
+    read_vocabularies,
     told,
     without_memory,
 )
@@ -57,6 +56,8 @@ class Model:
         classifier: its weights.
         system: the transition system over these relations.
     """
+
+    kind: ClassVar[str] = "classifier"
 
     vocabularies: Vocabularies
     relations: Vocabulary
@@ -142,7 +143,13 @@ class Model:
             ModelError: a part is missing or damaged, or the format is another one.
         """
         folder = find_model(folder)
-        settings, vocabularies, header = read_json(folder, SETTINGS), read_json(folder, VOCABULARIES), read_header(folder)
+        settings = read_json(folder, SETTINGS)
+        if "model" in settings:
+            raise ModelError(
+                f"{folder / SETTINGS}: this is a model of kind {reprlib.repr(settings['model'])}, where one with a classifier "
+                "is needed; name a model that was trained with model=mlp or model=bilstm"
+            )
+        header = read_header(folder)
         if settings.get("format") not in FORMATS:
             raise ModelError(
                 f"{folder / SETTINGS}: the model has format {reprlib.repr(settings.get('format'))}, this version reads formats "
@@ -154,14 +161,11 @@ class Model:
             check_settings(settings, header)
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
-        with told(folder / VOCABULARIES):
-            check_vocabularies(vocabularies)
-            attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
-            relations = Vocabulary(vocabularies["relations"])
+        vocabularies, relations = read_vocabularies(folder)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
 
         def new() -> Model:
-            return cls.new(Vocabularies(attributes), relations, slots, shape, system, options)
+            return cls.new(vocabularies, relations, slots, shape, system, options)
 
         with told(folder / SETTINGS), without_memory():
             expected = new().classifier.state_dict()

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import torch
 
+from parser import models
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file
-from parser.model import Model
 from scripts.command_line import number_of_threads, run
 
 
@@ -38,7 +38,7 @@ def main() -> int:
     )
     given = arguments.parse_args()
     torch.set_num_threads(1)  # the threads of the parser are enough
-    model = Model.load(given.model)
+    model = models.load(given.model)
     start = time.perf_counter()
     with open_input(given.input) as source, open_binary_output(given.output) as target:
         parsed = parse_file(

@@ -23,7 +23,7 @@ from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import parser_of
 from parser.decoding.word_cache import WordCache
-from parser.model import Model
+from parser.models import AnyModel
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
 _SUSPICIOUS = 0.1
@@ -91,7 +91,7 @@ class Columns:
 
 
 def parse_file(
-    model: Model,
+    model: AnyModel,
     source: BinaryIO,
     target: BinaryIO,
     name: str = "-",
@@ -144,7 +144,7 @@ class ChunkParser:
 
     def __init__(
         self,
-        model: Model,
+        model: AnyModel,
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,

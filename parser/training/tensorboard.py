@@ -23,6 +23,7 @@ COMPARED = (
     "recipe",
     "model",
     "seed",
+    "online.mode",
     "second_pass.trees",
     "second_pass.policy",
     "classifier.hidden",

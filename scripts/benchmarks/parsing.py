@@ -29,11 +29,12 @@ from typing import Any, cast
 
 import torch
 
+from parser import models
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import parser_of
-from parser.model import Model
+from parser.models import AnyModel
 from parser.versions import versions
 from scripts.benchmarks.machine import machine
 from scripts.benchmarks.udpipe import PARSER, Udpipe, train
@@ -89,7 +90,7 @@ def run(
     """
     torch.set_num_threads(1)
     text = _read(file) * repeat
-    parser = Model.load(model)
+    parser = models.load(model)
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
@@ -142,11 +143,11 @@ def _name(job: str, threads: int) -> str:
     return f"{job}, {threads} thread{'s' * (threads > 1)}"
 
 
-def _decode(model: Model, sentences: Sentences, threads: int) -> None:
+def _decode(model: AnyModel, sentences: Sentences, threads: int) -> None:
     parser_of(model, threads).parse(sentences)
 
 
-def _end_to_end(model: Model, text: bytes, threads: int) -> bytes:
+def _end_to_end(model: AnyModel, text: bytes, threads: int) -> bytes:
     target = io.BytesIO()
     parse_file(model, io.BytesIO(text), target, threads=threads)
     return target.getvalue()

@@ -30,6 +30,7 @@ from torch import Tensor
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.matrix_products import product
+from parser.model import Model
 from parser.settings import Settings
 from parser.training import passes
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
@@ -112,6 +113,7 @@ class _Measurements(Observer):
         self._seconds = seconds
 
     def on_start(self, start: RunStart) -> None:
+        assert isinstance(start.model, Model)
         self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
