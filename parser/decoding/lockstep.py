@@ -1,7 +1,7 @@
 """Greedy parsing of many sentences in lockstep: the best applicable move of every sentence, step after step.
 
 Any transition system and any classifier can be parsed with this way. greedy.py gives the same result sooner for arc-standard
-and Attardi's system.
+and Attardi's system, spine.py for LR-spine.
 """
 
 from __future__ import annotations

@@ -11,10 +11,12 @@ from parser.decoding.greedy import GreedyParser
 from parser.decoding.linear import LinearParser
 from parser.decoding.lockstep import LockstepParser
 from parser.decoding.sentence_parser import SentenceParser
+from parser.decoding.spine import SpineParser
 from parser.linear.model import LinearModel
 from parser.model import Model
 from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
+from parser.transitions.lr_spine import LRSpine
 
 
 @singledispatch
@@ -27,6 +29,8 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 def _(model: Model, threads: int = 1) -> SentenceParser:
     if isinstance(model.system, Attardi):
         return GreedyParser(model.classifier, model.shape.activation, model.system, model.table, threads)
+    if isinstance(model.system, LRSpine):
+        return SpineParser(model.classifier, model.shape.activation, model.system, model.table, threads)
     return LockstepParser(model.classifier, model.system, model.table)
 
 

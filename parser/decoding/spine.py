@@ -1,0 +1,128 @@
+"""Greedy parsing in one compiled loop, for LR-spine: a feature row for each candidate (compiled.py says how a row is scored).
+
+Shift, la_1 and ra_1 read the same nodes, so that their hidden layer is computed once; each candidate multiplies it by the
+output weights of its own block alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+from parser.decoding.compiled import CompiledParser, Words, activate, pick, pick_words, scores_between, sum_rows
+from parser.transitions.configurations import Configurations, clear, shift
+from parser.transitions.decisions import best_moves
+from parser.transitions.features import NO_ANCHORS, find_nodes
+from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
+
+
+class _Rules(NamedTuple):
+    """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made."""
+
+    block_starts: np.ndarray
+    block_sizes: np.ndarray
+    root_relation: int
+    single_root: bool
+
+
+class SpineParser(CompiledParser):
+    """Parses with a classifier as it is now, for LR-spine; see CompiledParser."""
+
+    _system: LRSpine
+
+    def _parse_words(
+        self,
+        offsets: np.ndarray,
+        words: Words,
+        now: Configurations,
+        single_root: bool,
+        heads: np.ndarray,
+        relations: np.ndarray,
+    ) -> None:
+        system = self._system
+        root_relation = NO_NODE if system.root_relation is None or not single_root else system.root_relation
+        rules = _Rules(system.block_starts, system.block_sizes, root_relation, single_root)
+        n_anchors = len(system.anchors)
+        _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, n_anchors, now, heads, relations)
+
+
+@njit(cache=True, nogil=True)
+def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all_heads, all_relations):
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
+    rows, starts = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    feature_rows = np.full((1, most), NO_NODE, np.int32)
+    heads, children = feature_rows.copy(), feature_rows.copy()
+    blocks = np.full((1, most), SHIFT, np.int32)
+    anchors = np.full((most, n_anchors), NO_NODE, np.int32)
+    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
+    first_nodes, nodes = np.empty(len(others.programs), np.int32), np.empty(len(others.programs), np.int32)
+    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
+    units = len(layers.hidden_bias)
+    buffer_sum = np.empty(units, np.float32)
+    first_hidden, hidden = np.empty(units, np.float32), np.empty(units, np.float32)
+    first_active, active = np.empty(units, np.int32), np.empty(units, np.int32)
+    scores = np.empty((most, len(layers.bias)), np.float32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        length = offsets[s + 1] - start - 1
+        clear(now, 0, length)
+        summed = 0  # the buffer's front for which buffer_sum was added up
+        for _ in range(2 * length):
+            if now.stack_sizes[0] == 1:  # shift alone
+                shift(now, 0)
+                continue
+            width = count_moves(now, rows, rules.single_root, starts)
+            feature_rows[0, :width] = NO_NODE
+            heads[0, :width] = NO_NODE
+            children[0, :width] = NO_NODE
+            anchors[: starts[1]] = NO_NODE
+            fill_moves(now, rows, rules.single_root, starts, feature_rows, blocks, heads, children, anchors)
+            front = now.buffer_fronts[0]
+            if summed != front:
+                summed = front
+                find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
+                count = pick_words(start, buffer_nodes, of_buffer, words, picked)
+                sum_rows(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
+            first_count = 0
+            for column in range(width):
+                row = feature_rows[0, column]
+                if row == NO_NODE:
+                    continue
+                block = SHIFT if column == 0 else blocks[0, column]
+                begin = rules.block_starts[block]
+                end = begin + rules.block_sizes[block]
+                if row == 0:
+                    find_nodes(now, 0, anchors[0], others.programs, first_nodes)
+                    count = pick(now, start, first_nodes, others, words, picked)
+                    sum_rows(buffer_sum, words.contributions, picked, count, first_hidden)
+                    first_count = activate(first_hidden, layers.activation, first_active)
+                else:
+                    find_nodes(now, 0, anchors[row], others.programs, nodes)
+                    same = True
+                    for a in range(len(nodes)):
+                        same &= nodes[a] == first_nodes[a]
+                    if not same:
+                        count = pick(now, start, nodes, others, words, picked)
+                        sum_rows(buffer_sum, words.contributions, picked, count, hidden)
+                        count = activate(hidden, layers.activation, active)
+                        scores_between(hidden, layers.weights, layers.bias, active, count, begin, end, scores[row])
+                        continue
+                scores_between(first_hidden, layers.weights, layers.bias, first_active, first_count, begin, end, scores[row])
+            columns, relations = best_moves(
+                scores,
+                feature_rows[:, :width],
+                blocks[:, :width],
+                heads[:, :width],
+                rules.block_starts,
+                rules.block_sizes,
+                rules.root_relation,
+            )
+            column = columns[0]
+            take_moves(now, rows, heads[0, column : column + 1], children[0, column : column + 1], relations)
+        for i in range(1, length + 1):
+            all_heads[start + i] = now.heads[0, i]
+            all_relations[start + i] = now.relations[0, i]
