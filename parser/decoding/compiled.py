@@ -84,10 +84,8 @@ class CompiledParser(ABC):
         contributions = address_contributions(classifier, table, system.n_relations)
         self._contributions = contributions
         weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
-        lacking = -len(bias) % _LANES
-        padded = np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking))))
-        self._layers = Layers(contributions.bias, _ACTIVATIONS.index(activation), padded, np.pad(bias, (0, lacking)))
         self._system = system
+        self._layers = Layers(contributions.bias, _ACTIVATIONS.index(activation), *self._output_layer(weights, bias))
         self._threads = threads
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
         of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
@@ -118,6 +116,10 @@ class CompiledParser(ABC):
                 list(pool.map(parse_span, sentences.spans(_SHARE)))
         return Parses(heads, relations, sentences.offsets)
 
+    def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """float32[hidden, outputs] and float32[outputs] as the loop wants them, of the classifier's."""
+        return filled_up(weights, bias)
+
     @abstractmethod
     def _parse_words(
         self,
@@ -129,6 +131,12 @@ class CompiledParser(ABC):
         relations: np.ndarray,
     ) -> None:
         """Parses sentences into ``heads`` and ``relations``; ``now`` is room for one configuration of the longest."""
+
+
+def filled_up(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 behind them."""
+    lacking = -len(bias) % _LANES
+    return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.compiled import CompiledParser, Words, activate, pick, pick_words, scores_between, sum_rows
+from parser.decoding.compiled import CompiledParser, Words, activate, filled_up, pick, pick_words, scores_between, sum_rows
 from parser.transitions.configurations import Configurations, clear, shift
 from parser.transitions.decisions import best_moves
 from parser.transitions.features import NO_ANCHORS, find_nodes
@@ -20,9 +20,16 @@ from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves,
 
 
 class _Rules(NamedTuple):
-    """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made."""
+    """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made.
 
-    block_starts: np.ndarray
+    Attributes:
+        padded_starts: int32[blocks + 1], where the blocks begin among outputs that are filled up; see filled_up().
+        block_sizes: int32[blocks], outputs of each.
+        root_relation: the relation of the root's child; NO_NODE: any.
+        single_root: see TransitionSystem.moves.
+    """
+
+    padded_starts: np.ndarray
     block_sizes: np.ndarray
     root_relation: int
     single_root: bool
@@ -32,6 +39,13 @@ class SpineParser(CompiledParser):
     """Parses with a classifier as it is now, for LR-spine; see CompiledParser."""
 
     _system: LRSpine
+
+    def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Each block is filled up by itself, for it is multiplied by itself."""
+        sizes = self._system.block_sizes
+        parts = [filled_up(*part) for part in zip(*(np.split(a, np.cumsum(sizes)[:-1]) for a in (weights, bias)), strict=True)]
+        self._padded_starts = np.cumsum([0, *(len(bias) for _, bias in parts)]).astype(np.int32)
+        return np.concatenate([weights for weights, _ in parts], axis=1), np.concatenate([bias for _, bias in parts])
 
     def _parse_words(
         self,
@@ -44,7 +58,7 @@ class SpineParser(CompiledParser):
     ) -> None:
         system = self._system
         root_relation = NO_NODE if system.root_relation is None or not single_root else system.root_relation
-        rules = _Rules(system.block_starts, system.block_sizes, root_relation, single_root)
+        rules = _Rules(self._padded_starts, system.block_sizes, root_relation, single_root)
         n_anchors = len(system.anchors)
         _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, n_anchors, now, heads, relations)
 
@@ -59,7 +73,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
     blocks = np.full((1, most), SHIFT, np.int32)
     anchors = np.full((most, n_anchors), NO_NODE, np.int32)
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
-    first_nodes, nodes = np.empty(len(others.programs), np.int32), np.empty(len(others.programs), np.int32)
+    nodes = np.empty(len(others.programs), np.int32)
     picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
     units = len(layers.hidden_bias)
     buffer_sum = np.empty(units, np.float32)
@@ -93,19 +107,18 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
                 if row == NO_NODE:
                     continue
                 block = SHIFT if column == 0 else blocks[0, column]
-                begin = rules.block_starts[block]
-                end = begin + rules.block_sizes[block]
+                begin, end = rules.padded_starts[block], rules.padded_starts[block + 1]
                 if row == 0:
-                    find_nodes(now, 0, anchors[0], others.programs, first_nodes)
-                    count = pick(now, start, first_nodes, others, words, picked)
+                    find_nodes(now, 0, anchors[0], others.programs, nodes)
+                    count = pick(now, start, nodes, others, words, picked)
                     sum_rows(buffer_sum, words.contributions, picked, count, first_hidden)
                     first_count = activate(first_hidden, layers.activation, first_active)
                 else:
-                    find_nodes(now, 0, anchors[row], others.programs, nodes)
                     same = True
-                    for a in range(len(nodes)):
-                        same &= nodes[a] == first_nodes[a]
+                    for a in range(n_anchors):
+                        same &= anchors[row, a] == anchors[0, a]
                     if not same:
+                        find_nodes(now, 0, anchors[row], others.programs, nodes)
                         count = pick(now, start, nodes, others, words, picked)
                         sum_rows(buffer_sum, words.contributions, picked, count, hidden)
                         count = activate(hidden, layers.activation, active)
@@ -117,7 +130,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
                 feature_rows[:, :width],
                 blocks[:, :width],
                 heads[:, :width],
-                rules.block_starts,
+                rules.padded_starts,
                 rules.block_sizes,
                 rules.root_relation,
             )
