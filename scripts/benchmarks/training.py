@@ -113,7 +113,8 @@ class _Measurements(Observer):
         self._seconds = seconds
 
     def on_start(self, start: RunStart) -> None:
-        assert isinstance(start.model, Model)
+        if not isinstance(start.model, Model):
+            raise ValueError(f"model={start.settings.model} multiplies no matrices; benchmark model=mlp or model=bilstm")
         self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
