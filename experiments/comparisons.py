@@ -26,10 +26,10 @@ from experiments.results import Key, Results, check
 from experiments.tables import markdown, mean_and_deviation
 from experiments.trainings import Training, run_training
 from parser import models
+from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
-from scripts.benchmarks import udpipe
 
 # The 97.5% quantiles of Student's distribution for 1, 2, ... degrees of freedom; beyond them, the last.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,

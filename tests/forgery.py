@@ -10,8 +10,7 @@ from typing import Any
 import torch
 
 from parser.classifier.bilstm import BiLSTMShape
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.model import Model

@@ -15,16 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.classifier.classifier import Classifier
+from parser.classifier.compiled_activations import activate, activation_number
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.type_contributions import address_contributions
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import TransitionSystem
-
-_ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
-_RELU, _TANH, _SIGMOID, _CUBE = range(4)
 
 # Tokens that a thread takes at a time, unless a sentence has more.
 _SHARE = 4_000
@@ -66,8 +64,7 @@ class CompiledParser(ABC):
     """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
 
     Args:
-        classifier: the classifier.
-        activation: its activation.
+        weights: the weights of the classifier.
         system: the transition system.
         table: the features.
         threads: how many sentences are parsed side by side.
@@ -75,17 +72,17 @@ class CompiledParser(ABC):
 
     def __init__(
         self,
-        classifier: Classifier,
-        activation: str,
+        weights: ClassifierWeights,
         system: TransitionSystem,
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        contributions = address_contributions(classifier, table, system.n_relations)
+        contributions = address_contributions(weights, table, system.n_relations)
         self._contributions = contributions
-        weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
         self._system = system
-        self._layers = Layers(contributions.bias, _ACTIVATIONS.index(activation), *self._output_layer(weights, bias))
+        self._layers = Layers(
+            contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
+        )
         self._threads = threads
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
         of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
@@ -185,25 +182,16 @@ def sum_rows(first, rows, picked, count, total):
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
-    count = activate(hidden, activation, active)
+    count = activate_units(hidden, activation, active)
     scores_between(hidden, weights, bias, active, count, 0, len(bias), scores[0])
 
 
 @njit(cache=True, nogil=True)
-def activate(hidden, activation, active):
+def activate_units(hidden, activation, active):
     """Applies the activation to ``hidden``, and fills in ``active``: the units that are not zero; how many there are."""
     count = 0
     for h in range(len(hidden)):
-        x = hidden[h]
-        if activation == _RELU:
-            x = max(x, np.float32(0))
-        elif activation == _TANH:
-            x = np.tanh(x)
-        elif activation == _SIGMOID:
-            x = np.float32(1) / (np.float32(1) + np.exp(-x))
-        else:
-            x = x * x * x
-        hidden[h] = x
+        hidden[h] = activate(hidden[h], activation)
     for h in range(len(hidden)):
         active[count] = h
         count += hidden[h] != 0  # no branch: which units are active cannot be foreseen
@@ -212,7 +200,7 @@ def activate(hidden, activation, active):
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def scores_between(hidden, weights, bias, active, count, first, end, scores):
-    """Fills in ``scores`` (float32[outputs]) from ``first`` to before ``end``, for what activate() gave."""
+    """Fills in ``scores`` (float32[outputs]) from ``first`` to before ``end``, for what activate_units() gave."""
     for a in range(first, end):
         scores[a] = bias[a]
     # Four units at a time, so that a score is read and written a quarter as often.

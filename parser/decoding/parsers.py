@@ -28,10 +28,10 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 @parser_of.register
 def _(model: Model, threads: int = 1) -> SentenceParser:
     if isinstance(model.system, Attardi):
-        return GreedyParser(model.classifier, model.shape.activation, model.system, model.table, threads)
+        return GreedyParser(model.weights(), model.system, model.table, threads)
     if isinstance(model.system, LRSpine):
-        return SpineParser(model.classifier, model.shape.activation, model.system, model.table, threads)
-    return LockstepParser(model.classifier, model.system, model.table)
+        return SpineParser(model.weights(), model.system, model.table, threads)
+    return LockstepParser(model.weights(), model.system, model.table)
 
 
 @parser_of.register

@@ -12,7 +12,16 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.compiled import CompiledParser, Words, activate, filled_up, pick, pick_words, scores_between, sum_rows
+from parser.decoding.compiled import (
+    CompiledParser,
+    Words,
+    activate_units,
+    filled_up,
+    pick,
+    pick_words,
+    scores_between,
+    sum_rows,
+)
 from parser.transitions.configurations import Configurations, clear, shift
 from parser.transitions.decisions import best_moves
 from parser.transitions.features import NO_ANCHORS, find_nodes
@@ -112,7 +121,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
                     find_nodes(now, 0, anchors[0], others.programs, nodes)
                     count = pick(now, start, nodes, others, words, picked)
                     sum_rows(buffer_sum, words.contributions, picked, count, first_hidden)
-                    first_count = activate(first_hidden, layers.activation, first_active)
+                    first_count = activate_units(first_hidden, layers.activation, first_active)
                 else:
                     same = True
                     for a in range(n_anchors):
@@ -121,7 +130,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
                         find_nodes(now, 0, anchors[row], others.programs, nodes)
                         count = pick(now, start, nodes, others, words, picked)
                         sum_rows(buffer_sum, words.contributions, picked, count, hidden)
-                        count = activate(hidden, layers.activation, active)
+                        count = activate_units(hidden, layers.activation, active)
                         scores_between(hidden, layers.weights, layers.bias, active, count, begin, end, scores[row])
                         continue
                 scores_between(first_hidden, layers.weights, layers.bias, first_active, first_count, begin, end, scores[row])

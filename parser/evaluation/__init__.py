@@ -1,7 +1,17 @@
 """Evaluation of parsers: attachment scores, and two files compared as by the official script of CoNLL 2018."""
 
+from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal
 from parser.evaluation.nonprojective import NonprojectiveEdges, nonprojective_edges
 from parser.evaluation.scores import Score, attachment_scores, evaluate_files
 
-__all__ = ["NonprojectiveEdges", "Score", "attachment_scores", "evaluate_files", "nonprojective_edges", "universal"]
+__all__ = [
+    "Comparison",
+    "NonprojectiveEdges",
+    "Score",
+    "attachment_scores",
+    "compare",
+    "evaluate_files",
+    "nonprojective_edges",
+    "universal",
+]

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from safetensors.torch import save
+from safetensors.numpy import save
 
 from parser import transitions
 from parser.atomic import replacing_folder, write_json
@@ -39,7 +38,7 @@ WEIGHTS = "weights.safetensors"
 FORMAT = 1
 
 # What the header of the weights must say: the type of each tensor.
-_TYPES = {"keys": "I64", "starts": "I64", "outputs": "I32", "values": "F32"}
+_TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
 
 
 @dataclass
@@ -100,7 +99,7 @@ class LinearModel:
         with replacing_folder(folder) as temporary:
             write_json(temporary / SETTINGS, settings | {"versions": versions()})
             write_json(temporary / VOCABULARIES, vocabularies)
-            (temporary / WEIGHTS).write_bytes(save(as_tensors(self.weights)))
+            (temporary / WEIGHTS).write_bytes(save({name: getattr(self.weights, name) for name in _TYPES}))
 
     @classmethod
     def load(cls, folder: Path) -> LinearModel:
@@ -126,7 +125,10 @@ class LinearModel:
                 raise ValueError("these are not the tensors of a linear model")
             if any(len(info.shape) != 1 for info in header.values()):
                 raise ValueError("a tensor has more than one dimension")
-            model.weights = from_tensors(read_tensors(folder, WEIGHTS), model.system.n_outputs)
+            tensors = read_tensors(folder, WEIGHTS)
+            model.weights = HashedWeights(
+                tensors["keys"], tensors["starts"], tensors["outputs"], tensors["values"], model.system.n_outputs
+            )
         return model
 
 
@@ -135,15 +137,3 @@ def without_weights(n_outputs: int) -> HashedWeights:
     return HashedWeights(
         np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), n_outputs
     )
-
-
-def as_tensors(weights: HashedWeights) -> dict[str, torch.Tensor]:
-    """The weights as tensors, keys as signed numbers of the same bits."""
-    arrays = {"keys": weights.keys.view(np.int64)} | {name: getattr(weights, name) for name in ("starts", "outputs", "values")}
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-def from_tensors(tensors: Mapping[str, torch.Tensor], n_outputs: int) -> HashedWeights:
-    """What as_tensors() made tensors of; ValueError if it made none such."""
-    keys, starts, outputs, values = (tensors[name].numpy() for name in _TYPES)
-    return HashedWeights(keys.view(np.uint64), starts, outputs, values, n_outputs)

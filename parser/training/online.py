@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from oracles import BoundOracle
-from parser.linear.model import LinearModel, as_tensors, from_tensors
+from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
+from parser.linear.weights import HashedWeights
 from parser.settings import Mode, OnlineSentences, OnlineSettings, TrainingTrees, system_options
 from parser.training.example_sources import oracle_of
 from parser.training.examples import TrainingSentences
@@ -82,10 +83,13 @@ class OnlineRun(Run):
         return {"perceptron": {name: torch.from_numpy(array) for name, array in self._perceptron.state().items()}}
 
     def _weights(self) -> dict[str, Tensor]:
-        return {name: tensor.clone() for name, tensor in as_tensors(self._model.weights).items()}
+        weights = self._model.weights
+        arrays = {"keys": weights.keys.view(np.int64)} | {n: getattr(weights, n) for n in ("starts", "outputs", "values")}
+        return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
 
     def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        self._model.weights = from_tensors(weights, self._model.system.n_outputs)
+        keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
+        self._model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, self._model.system.n_outputs)
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds; there is no column of Table 7."""

@@ -168,10 +168,11 @@ class _Updates:
 
 def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:
     """Another run's model, whose first pass takes the place of this run's own; ``fresh`` is what this run would train."""
-    other = Model.load(folder, device)
+    other = Model.load(folder)
     if not fresh.is_like(other):
         raise SettingsError(
             f"first_pass.model={folder} has other features, vocabularies or layers than this run; they depend on the "
             "training part, on vectors.* and on classifier.*"
         )
+    other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows
     return other

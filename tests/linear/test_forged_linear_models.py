@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
+from safetensors.numpy import load_file, save_file
 
 from parser import models
 from parser.data.vocabulary import Vocabularies, Vocabulary
@@ -79,7 +78,7 @@ def edit(name, change_of):
 
 def first(value):
     def changed(tensor):
-        tensor = tensor.clone()
+        tensor = tensor.copy()
         tensor[0] = value
         return tensor
 
@@ -88,22 +87,22 @@ def first(value):
 
 WEIGHTS_EDITS = {
     "a key of 0": edit("keys", first(0)),
-    "keys that repeat": edit("keys", lambda keys: keys[:1].expand(len(keys)).contiguous()),
-    "keys that descend": edit("keys", lambda keys: keys.flip(0).contiguous()),
-    "fewer keys": edit("keys", lambda keys: keys[1:].clone()),
-    "keys of another type": edit("keys", lambda keys: keys.to(torch.int32)),
+    "keys that repeat": edit("keys", lambda keys: np.repeat(keys[:1], len(keys))),
+    "keys that descend": edit("keys", lambda keys: keys[::-1].copy()),
+    "fewer keys": edit("keys", lambda keys: keys[1:].copy()),
+    "keys of another type": edit("keys", lambda keys: keys.astype(np.int64)),
     "an output that there is not": edit("outputs", first(5)),
     "a negative output": edit("outputs", first(-1)),
     "starts that begin late": edit("starts", first(1)),
-    "starts that go back": edit("starts", lambda starts: torch.cat([starts[:1], starts[1:].flip(0)])),
+    "starts that go back": edit("starts", lambda starts: np.concatenate([starts[:1], starts[1:][::-1]])),
     "starts beyond the end": edit("starts", lambda starts: starts * 2),
     "starts far below": edit("starts", first(-(2**40))),
     "a weight that is no number": edit("values", first(float("nan"))),
     "an infinite weight": edit("values", first(float("inf"))),
-    "a table": edit("values", lambda values: values[:, None].clone()),
+    "a table": edit("values", lambda values: values[:, None].copy()),
     "no weights": lambda tensors: tensors.pop("values"),
-    "a tensor too many": lambda tensors: tensors.update(more=torch.zeros(2)),
-    "all entries for one feature": edit("starts", lambda starts: torch.tensor([0] + [20] * 20)),
+    "a tensor too many": lambda tensors: tensors.update(more=np.zeros(2)),
+    "all entries for one feature": edit("starts", lambda starts: np.array([0] + [20] * 20)),
 }
 
 
