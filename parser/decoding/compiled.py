@@ -183,7 +183,7 @@ def sum_rows(first, rows, picked, count, total):
 def output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = activate_units(hidden, activation, active)
-    scores_between(hidden, weights, bias, active, count, 0, len(bias), scores[0])
+    scores_of_units(hidden, weights, bias, active, count, scores[0])
 
 
 @njit(cache=True, nogil=True)
@@ -199,18 +199,19 @@ def activate_units(hidden, activation, active):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def scores_between(hidden, weights, bias, active, count, first, end, scores):
-    """Fills in ``scores`` (float32[outputs]) from ``first`` to before ``end``, for what activate_units() gave."""
-    for a in range(first, end):
+def scores_of_units(hidden, weights, bias, active, count, scores):
+    """Fills in ``scores`` (float32[outputs]) for what activate_units() gave."""
+    outputs = len(bias)
+    for a in range(outputs):
         scores[a] = bias[a]
     # Four units at a time, so that a score is read and written a quarter as often.
     for u in range(0, count - 3, 4):
         h0, h1, h2, h3 = active[u], active[u + 1], active[u + 2], active[u + 3]
         x0, x1, x2, x3 = hidden[h0], hidden[h1], hidden[h2], hidden[h3]
-        for a in range(first, end):
+        for a in range(outputs):
             scores[a] += x0 * weights[h0, a] + x1 * weights[h1, a] + x2 * weights[h2, a] + x3 * weights[h3, a]
     for u in range(count - count % 4, count):
         h0 = active[u]
         x0 = hidden[h0]
-        for a in range(first, end):
+        for a in range(outputs):
             scores[a] += x0 * weights[h0, a]

@@ -19,7 +19,7 @@ from parser.decoding.compiled import (
     filled_up,
     pick,
     pick_words,
-    scores_between,
+    scores_of_units,
     sum_rows,
 )
 from parser.transitions.configurations import Configurations, clear, shift
@@ -50,11 +50,14 @@ class SpineParser(CompiledParser):
     _system: LRSpine
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Each block is filled up by itself, for it is multiplied by itself."""
+        """float32[blocks, hidden, outputs] and float32[blocks, outputs]: each block is multiplied by itself."""
         sizes = self._system.block_sizes
-        parts = [filled_up(*part) for part in zip(*(np.split(a, np.cumsum(sizes)[:-1]) for a in (weights, bias)), strict=True)]
-        self._padded_starts = np.cumsum([0, *(len(bias) for _, bias in parts)]).astype(np.int32)
-        return np.concatenate([weights for weights, _ in parts], axis=1), np.concatenate([bias for _, bias in parts])
+        parts = zip(*(np.split(a, np.cumsum(sizes)[:-1]) for a in (weights, bias)), strict=True)
+        blocks = [
+            filled_up(np.pad(w, ((0, sizes.max() - len(b)), (0, 0))), np.pad(b, (0, sizes.max() - len(b)))) for w, b in parts
+        ]
+        self._padded_starts = np.arange(len(blocks) + 1, dtype=np.int32) * len(blocks[0][1])
+        return np.stack([w for w, _ in blocks]), np.stack([b for _, b in blocks])
 
     def _parse_words(
         self,
@@ -88,7 +91,7 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
     buffer_sum = np.empty(units, np.float32)
     first_hidden, hidden = np.empty(units, np.float32), np.empty(units, np.float32)
     first_active, active = np.empty(units, np.int32), np.empty(units, np.int32)
-    scores = np.empty((most, len(layers.bias)), np.float32)
+    scores = np.empty((most, layers.bias.size), np.float32)
     for s in range(len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
@@ -131,9 +134,13 @@ def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all
                         count = pick(now, start, nodes, others, words, picked)
                         sum_rows(buffer_sum, words.contributions, picked, count, hidden)
                         count = activate_units(hidden, layers.activation, active)
-                        scores_between(hidden, layers.weights, layers.bias, active, count, begin, end, scores[row])
+                        scores_of_units(
+                            hidden, layers.weights[block], layers.bias[block], active, count, scores[row, begin:end]
+                        )
                         continue
-                scores_between(first_hidden, layers.weights, layers.bias, first_active, first_count, begin, end, scores[row])
+                scores_of_units(
+                    first_hidden, layers.weights[block], layers.bias[block], first_active, first_count, scores[row, begin:end]
+                )
             columns, relations = best_moves(
                 scores,
                 feature_rows[:, :width],
