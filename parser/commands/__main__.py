@@ -14,6 +14,7 @@ COMMANDS = {
     "parse": "parse CoNLL-U",
     "evaluate": "compare a file of trees with the gold ones",
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
+    "report": "write a page about a run, or two runs compared",
     "trace": "show a computation step by step, with what oracle and classifier say",
     "projectivize": "make the trees of a file projective",
     "benchmark": "measure oracles, parsing and training on this machine",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from html import escape
 
 from parser.drawing.drawn_tree import DrawnTree, printable
@@ -15,6 +16,7 @@ h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; } h3 { font-siz
 table { border-collapse: collapse; margin: .5em 0 1em; } th, td { padding: .15em .7em; border-bottom: 1px solid #ddd; }
 th { text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .tree, .wide { overflow-x: auto; } .note { color: #666; } pre { overflow-x: auto; background: #f6f6f6; padding: .7em; }
+.bar { display: inline-block; height: .7em; background: #8fb3d9; }
 .right { color: #3b4252; } .wrong { color: #c0392b; } .missed { color: #2471a3; }
 """
 
@@ -41,7 +43,17 @@ def drawing(tree: DrawnTree, title: str = "") -> str:
     return f'{heading}<div class="tree"{direction}>{as_svg(tree)}</div>'
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str | float | int]]) -> str:
+@dataclass(frozen=True)
+class Percentage:
+    """A percentage, which a table shows as a bar, too."""
+
+    value: float
+
+
+Cell = str | float | int | Percentage
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[Cell]]) -> str:
     """A table of texts and numbers; numbers that are not whole have two decimals."""
     titles = "".join(f"<th>{text(cell)}</th>" for cell in head)
     body = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -53,7 +65,9 @@ def text(plain: str) -> str:
     return escape(printable(plain))
 
 
-def _cell(value: str | float | int) -> str:
+def _cell(value: Cell) -> str:
     if isinstance(value, str):
         return f"<td>{text(value)}</td>"
+    if isinstance(value, Percentage):
+        return f'<td class="number"><span class="bar" style="width: {value.value / 20:.2f}em"></span> {value.value:.2f}</td>'
     return f'<td class="number">{value:,}</td>' if isinstance(value, int) else f'<td class="number">{value:.2f}</td>'

@@ -50,8 +50,7 @@ class Comparison:
         """int64[sentences, 3]: of each gold sentence the right words, the gold words and the system's words."""
         n = len(self.gold.sentences)
         right = np.bincount(self.sentences[self.labelled], minlength=n)
-        words = np.bincount(self.sentences, minlength=n), np.bincount(self.system_sentences, minlength=n)
-        return np.stack([right, *words], axis=1)
+        return np.stack([right, self.sentence_sizes(), np.bincount(self.system_sentences, minlength=n)], axis=1)
 
     def uas_counts(self) -> np.ndarray:
         """The same with the words whose head is right."""
@@ -90,6 +89,10 @@ class Comparison:
         for g, s in enumerate(self.aligned.tolist()):
             found[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
         return found
+
+    def sentence_sizes(self) -> np.ndarray:
+        """int64[sentences]: the words of each gold sentence."""
+        return np.bincount(self.sentences, minlength=len(self.gold.sentences))
 
     def worst(self, most: int) -> list[int]:
         """The numbers, from 0, of the gold sentences with the most wrong words, the worst first; those with none left out."""
