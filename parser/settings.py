@@ -164,6 +164,15 @@ class SecondPass:
 
 
 @dataclass
+class TensorBoardSettings:
+    """What the events of a run hold besides curves; see training/tensorboard.py."""
+
+    trees: int = MISSING
+    figures: bool = MISSING
+    projector: bool = MISSING
+
+
+@dataclass
 class Column:
     """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
 
@@ -205,6 +214,7 @@ class Settings:
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
 
 
 def check_column(settings: Settings) -> None:

@@ -82,9 +82,11 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
         with background_vectors(settings) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.console import final_table
+            from parser.training.model_card import ModelCard
             from parser.training.passes import train
 
-            metrics = train(settings, folder, [_HydraFiles(job), *observers], vectors)
+            card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
+            metrics = train(settings, folder, [_HydraFiles(job), card, *observers], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise

@@ -73,6 +73,7 @@ RANGES = (
     Range("first_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.explore_every", 0, _EPOCHS, "the number of epochs between explorations"),
+    Range("tensorboard.trees", 0, 1000, "the number of sentences"),
     Range("second_pass.follow", 0, 1, "a probability"),
 )
 
