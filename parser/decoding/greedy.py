@@ -24,8 +24,10 @@ from parser.transitions.attardi import Attardi, best_output, forced_output, take
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 
-# Tokens that a thread takes at a time, unless a sentence has more.
+# Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
+# than the smaller number.
 _SHARE = 4_000
+_SMALLEST_SHARE = 1_000
 
 # Outputs are filled up to a multiple of the numbers that a processor multiplies at a time.
 _LANES = 16
@@ -94,6 +96,7 @@ class GreedyParser:
         self._layers = _Layers(contributions.bias, activation, padded, np.pad(weights.output_bias, (0, lacking)))
         self._system = system
         self._threads = threads
+        self._contextual = weights.contextual
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
         of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
@@ -118,8 +121,11 @@ class GreedyParser:
             for span in sentences.spans(_SHARE):
                 parse_span(span)
         else:
+            share = _SHARE
+            if not self._contextual:  # whose scores do not depend, in their last digits, on what is parsed together
+                share = min(_SHARE, max(_SMALLEST_SHARE, len(heads) // (4 * self._threads)))
             with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, sentences.spans(_SHARE)))
+                list(pool.map(parse_span, sentences.spans(share)))
         return Parses(heads, relations, sentences.offsets)
 
     def _parse_typed(
