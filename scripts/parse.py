@@ -1,76 +1,10 @@
-"""Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT].
+"""Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT]."""
 
-INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
-rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte.
-
-A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
-just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
-
-What is compiled is compiled once, when it is first needed, and kept; that takes about a minute. With --warm-up nothing but this
-is done, for any later input: as when a machine is set up.
-"""
-
-from __future__ import annotations
-
-import argparse
 import sys
-import time
 from pathlib import Path
 
-from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.file_parsing import OnError, parse_file, warm_up
-from parser.model import Model
-from parser.numba_start import start_numba_without_scipy
-from scripts.command_line import number_of_threads, run
-
-
-def main() -> int:
-    """Parses as the command line says, and reports the speed on standard error; the exit status."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
-    arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
-    arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
-    arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
-    arguments.add_argument(
-        "--on-error", choices=[*OnError], default=OnError.STOP, type=OnError, help="upon a sentence that is not CoNLL-U (stop)"
-    )
-    arguments.add_argument(
-        "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
-    )
-    arguments.add_argument(
-        "--warm-up", action="store_true", help="parse nothing, but compile what parsing with the model needs"
-    )
-    given = arguments.parse_args()
-    start_numba_without_scipy()
-    model = Model.load(given.model)
-    if model.shape.encoder is not None:
-        import torch  # other models parse without: importing it takes seconds
-
-        torch.set_num_threads(1)  # the threads of the parser are enough
-    if given.warm_up:
-        warm_up(model)
-        return 0
-    start = time.perf_counter()
-    with open_input(given.input) as source, open_binary_output(given.output) as target:
-        parsed = parse_file(
-            model,
-            source,
-            target,
-            given.input,
-            single_root=not given.several_roots,
-            threads=given.threads,
-            on_error=given.on_error,
-            report=lambda error: print(f"warning: {error}", file=sys.stderr),
-            allow_missing_columns=given.allow_missing_columns,
-        )
-    seconds = time.perf_counter() - start
-    rate = f"{parsed.words / seconds:,.0f} words a second"
-    for warning in parsed.warnings():
-        print(f"warning: {given.input}: {warning}", file=sys.stderr)
-    print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
-    return int(parsed.refused > 0)
-
-
 if __name__ == "__main__":
-    run(main)
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.parse import command
+
+    command()

@@ -31,19 +31,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from parser.commands.benchmarks.machine import machine
+from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import parser_of
 from parser.model import Model
 from parser.versions import versions
-from scripts.benchmarks.machine import machine
-from scripts.benchmarks.udpipe import PARSER, Udpipe, train
 
-PARSE = Path(__file__).resolve().parent.parent / "parse.py"
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
 OURS = "scripts/parse.py"
-UDPIPE_MODULE = "scripts.benchmarks.udpipe"  # which is a program, too
+_PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
+UDPIPE_MODULE = "parser.commands.benchmarks.udpipe"  # which is a program, too
 
 
 @dataclass(frozen=True)
@@ -210,14 +210,14 @@ def _ratios(times: dict[str, list[Time]], threads: int) -> dict[str, float]:
 
 def _processes(model: Path, text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
     """CPU seconds of processes that parse the text, by parser."""
-    commands = {OURS: [sys.executable, str(PARSE), str(model)]}
+    commands = {OURS: [*_PARSE, str(model)]}
     if udpipe is not None:
-        commands[UDPIPE] = [sys.executable, "-m", UDPIPE_MODULE, udpipe]
+        commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
     found: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(times):
         for name, command in commands.items():
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(command, input=text, capture_output=True, check=True, cwd=PARSE.parent.parent)
+            subprocess.run(command, input=text, capture_output=True, check=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             found[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return found
@@ -226,7 +226,7 @@ def _processes(model: Path, text: bytes, udpipe: str | None, times: int) -> dict
 def _start_up(model: Path, text: bytes) -> float:
     end = text.find(b"\n\n") + 2
     start = time.perf_counter()
-    subprocess.run([sys.executable, str(PARSE), str(model)], input=text[:end], capture_output=True, check=True)
+    subprocess.run([*_PARSE, str(model)], input=text[:end], capture_output=True, check=True)
     return time.perf_counter() - start
 
 
