@@ -60,6 +60,8 @@ def test_ratios_are_those_of_rounds():
     ratios = parsing._ratios(times, 2)
     assert ratios["decoding, 2 threads over 1"] == 2
     assert ratios["decoding, 1 thread, over UDPipe, CPU time"] == 3
+    times[f"{parsing.repeated(10)}, 1 thread"] = [Time(9, 10), Time(9, 20), Time(9, 20)]
+    assert parsing._ratios(times, 2, 10)[f"{parsing.repeated(10)}, 1 thread, over UDPipe, CPU time"] == 2
 
 
 def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):

@@ -42,6 +42,7 @@ from parser.versions import versions
 
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
 OURS = "scripts/parse.py"
+WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 _PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
 UDPIPE_MODULE = "parser.commands.benchmarks.udpipe"  # which is a program, too
 
@@ -115,7 +116,7 @@ def run(
         jobs[_name("end to end", count)] = Job(words, partial(_end_to_end, text=text, threads=count))
     if repeat > 1:
         again = partial(_end_to_end, text=text * repeat, threads=1)
-        jobs[_name(f"end to end, {repeat} times over", 1)] = Job(words * repeat, again)
+        jobs[_name(repeated(repeat), 1)] = Job(words * repeat, again)
     if udpipe is not None or udpipe_train is not None:
         theirs = Udpipe(udpipe) if udpipe is not None else _trained(cast(Path, udpipe_train), udpipe_iterations)
         decoded = text.decode()
@@ -139,10 +140,10 @@ def run(
         "machine": machine(),
         "versions": versions(),
     }
-    result["ratios"] = _ratios(found, numbers[-1])
+    result["ratios"] = _ratios(found, numbers[-1], repeat)
     if UDPIPE in processes:
         pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
-        result["ratios"]["whole process over UDPipe's, CPU time"] = statistics.median(ours / theirs for ours, theirs in pairs)
+        result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
     return result
 
 
@@ -192,9 +193,19 @@ def _measure(jobs: dict[str, Job], model: Path, times: int) -> dict[str, list[Ti
     return found
 
 
-def _ratios(times: dict[str, list[Time]], threads: int) -> dict[str, float]:
-    """Medians of the ratios of rounds: one thread over UDPipe by CPU time, all threads over one by the clock."""
+def repeated(times: int) -> str:
+    """What parsing the text so many times over is called."""
+    return f"end to end, {times} times over"
+
+
+def _ratios(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
+    """Medians of the ratios of rounds: one thread over UDPipe by CPU time for a word, all threads over one by the clock."""
     ratios = {}
+    if UDPIPE in times and repeat > 1:
+        pairs = zip(times[UDPIPE], times[_name(repeated(repeat), 1)], strict=True)
+        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = statistics.median(
+            repeat * theirs.cpu / ours.cpu for theirs, ours in pairs
+        )
     for job in ("decoding", "end to end"):
         one, all_of_them = times[_name(job, 1)], times[_name(job, threads)]
         if UDPIPE in times:
