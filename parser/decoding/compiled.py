@@ -24,8 +24,10 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import TransitionSystem
 
-# Tokens that a thread takes at a time, unless a sentence has more.
+# Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
+# than the smaller number.
 _SHARE = 4_000
+_SMALLEST_SHARE = 1_000
 
 # Outputs are filled up to a multiple of the numbers that a processor multiplies at a time.
 _LANES = 16
@@ -84,6 +86,7 @@ class CompiledParser(ABC):
             contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
         self._threads = threads
+        self._contextual = weights.contextual
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
         of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
@@ -109,8 +112,11 @@ class CompiledParser(ABC):
             for span in sentences.spans(_SHARE):
                 parse_span(span)
         else:
+            share = _SHARE
+            if not self._contextual:  # whose scores do not depend, in their last digits, on what is parsed together
+                share = min(_SHARE, max(_SMALLEST_SHARE, len(heads) // (4 * self._threads)))
             with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, sentences.spans(_SHARE)))
+                list(pool.map(parse_span, sentences.spans(share)))
         return Parses(heads, relations, sentences.offsets)
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
