@@ -143,6 +143,11 @@ class Model:
             return self._layout().weights(self._tensors)
         return self.classifier.weights()
 
+    @property
+    def contextual(self) -> bool:
+        """Whether the last digits of scores may depend on the sentences that are parsed together."""
+        return self.shape.encoder is not None
+
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
         return self._description() == other._description()

@@ -22,12 +22,18 @@ class AnyModel(Protocol):
         vocabularies: of the attributes that it reads.
         relations: those that it knows.
         system: the transition system over these relations.
+        contextual: whether the last digits of scores may depend on the sentences that are parsed together.
     """
 
     kind: ClassVar[str]
     vocabularies: Vocabularies
     relations: Vocabulary
     system: TransitionSystem
+
+    @property
+    def contextual(self) -> bool:
+        """See the class."""
+        ...
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""

@@ -128,7 +128,7 @@ def parse_file(
     """
     parser = ChunkParser(model, single_root, on_error, report)
     # With an encoder, the last digits of scores depend on the chunks, which must not depend on the threads.
-    small = threads > 1 and model.shape.encoder is None
+    small = threads > 1 and not model.contextual
     chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if small else None)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)

@@ -54,6 +54,7 @@ class LinearModel:
     """
 
     kind: ClassVar[str] = "linear"
+    contextual: ClassVar[bool] = False  # scores depend on no other sentence that is parsed along
 
     vocabularies: Vocabularies
     relations: Vocabulary
