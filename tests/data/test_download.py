@@ -1,4 +1,4 @@
-"""Files from a server on this machine: cut connections are continued, wrong sums refused, nothing half is left under the name."""
+"""Files from a server on this machine: cut connections are continued, wrong sums refused, nothing half has the name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -20,10 +21,10 @@ CONTENT = bytes(range(256)) * 1000
 class Server(BaseHTTPRequestHandler):
     """Serves ``files``; the first ``cuts`` answers end after a third of what is missing."""
 
-    files: dict[str, bytes] = {}
+    files: ClassVar[dict[str, bytes]] = {}
     cuts = 0
     ranges = True
-    asked: list[str] = []
+    asked: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         cls = type(self)
