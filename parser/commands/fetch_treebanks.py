@@ -1,9 +1,9 @@
 """Fetches treebanks of Universal Dependencies: python scripts/fetch_treebanks.py hu el [--release 2.2] [-d ud-v2.2].
 
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT). The files come from the
-repository of the treebank on GitHub, as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. A
-download that was cut is continued, files that are there are kept; --sums writes their SHA-256, and compares them where they are
-known. Licences are shown: those of treebanks are their own.
+treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. A download
+that is cut is continued, files that are there are kept; --sums writes their SHA-256, and compares them where they are known.
+Licences are shown: those of treebanks are their own.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _treebank(name: str, code: str | None) -> tuple[str, str]:
 
 def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, sums: dict[str, str]) -> str:
     """Fetches the files that are not there; the licence."""
-    optional = [f"{code}-ud-{part}.conllu" for part in ("train", "dev")]  # small treebanks lack them
+    optional = {"train", "dev"}  # small treebanks have no training part, and some no dev part
     for file in ("LICENSE.txt", *(f"{code}-ud-{part}.conllu" for part in _PARTS)):
         path, key = folder / treebank / file, f"{treebank}/{file}"
         if path.exists():
@@ -98,7 +98,7 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, su
             with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
                 download(f"{source}/{treebank}/r{release}/{file}", path, sums.get(key), _shown(bar))
         except DownloadError as error:
-            if " says 404 " in str(error) and file in optional and key not in sums:
+            if " says 404 " in str(error) and any(f"-{part}." in file for part in optional) and key not in sums:
                 print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)
                 continue
             raise

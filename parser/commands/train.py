@@ -28,6 +28,7 @@ from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register, training_files
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+from parser.training.unread_settings import check_overrides
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
@@ -73,6 +74,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
+    check_overrides(settings, job.overrides.task)
     _name_treebank(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model

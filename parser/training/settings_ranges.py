@@ -47,7 +47,7 @@ _WIDTH = 65_536
 RANGES = (
     Range("seed", 0, 2**32 - 1, "a seed"),
     Range("threads", 1, 1024, "the number of threads"),
-    Range("degree", 1, 1000, "the degree of a transition system"),
+    Range("degree", 1, 9, "the degree of a transition system"),
     Range("treebank.held_out", 0, 0.5, "a share of sentences"),
     Range("vectors.dimensions", 1, 10_000, "the length of a vector"),
     Range("vectors.window", 1, 1000, "the number of words to either side"),
@@ -64,6 +64,9 @@ RANGES = (
     Range("encoder.dropout", 0, 1, "a share of numbers", below=True),
     Range("encoder.attribute_dropout", 0, 1, "a share of attributes", below=True),
     Range("encoder.max_grad_norm", 0, 1e9, "the norm of a gradient", above=True),
+    Range("online.iterations", 1, _EPOCHS, "the number of iterations"),
+    Range("online.explore_after", 0, _EPOCHS, "the number of iterations without exploration"),
+    Range("online.follow", 0, 1, "a probability"),
     Range("optimizer.learning_rate", 0, 1e6, "the learning rate", above=True),
     Range("optimizer.momentum", 0, 1, "the momentum", below=True),
     Range("optimizer.weight_decay", 0, 1, "the weight decay"),

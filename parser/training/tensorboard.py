@@ -33,6 +33,7 @@ COMPARED = (
     "recipe",
     "model",
     "seed",
+    "online.mode",
     "second_pass.trees",
     "second_pass.policy",
     "classifier.hidden",

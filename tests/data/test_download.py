@@ -1,4 +1,4 @@
-"""Files from a server on this machine: cut connections are continued, wrong sums refused, nothing half has the name."""
+"""Files from a server on this machine: cut downloads are continued, wrong sums refused, nothing half is left under the name."""
 
 from __future__ import annotations
 
