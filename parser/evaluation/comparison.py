@@ -74,7 +74,7 @@ class Comparison:
         of_gold, of_system = Counter(gold), Counter(system)
         right = Counter(group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right)
         is_aligned = Counter(group for group, word in zip(gold, self.aligned.tolist(), strict=True) if word >= 0)
-        groups: list[Any] = sorted(of_gold.keys() | of_system.keys())  # type: ignore[type-var]  # of one kind in a grouping
+        groups = sorted(of_gold.keys() | of_system.keys())
         if what == "relation":
             groups.sort(key=lambda group: -of_gold[group])
         return {
