@@ -40,6 +40,26 @@ class ExampleUse(StrEnum):
     JOIN = "join"
 
 
+class Mode(StrEnum):
+    """What is learned.
+
+    * STATIC: of the optimal moves of a gold computation, the one that comes first in the eager order.
+    * NONDET: all optimal moves, on gold computations.
+    * EXPLORE: all optimal moves, along the parser's own predictions.
+    """
+
+    STATIC = "static"
+    NONDET = "nondet"
+    EXPLORE = "explore"
+
+
+class OnlineSentences(StrEnum):
+    """Which sentences are learned from."""
+
+    ALL = "all"
+    PROJECTIVE = "projective"
+
+
 @dataclass
 class Paths:
     """Where things lie on this machine."""
@@ -109,6 +129,18 @@ class OptimizerSettings:
 
 
 @dataclass
+class OnlineSettings:
+    """How a linear model learns; see training/online.py."""
+
+    mode: str = MISSING
+    iterations: int = MISSING
+    explore_after: int = MISSING
+    follow: float = MISSING
+    sentences: str = MISSING
+    feats: bool = MISSING
+
+
+@dataclass
 class FirstPass:
     """The pass over gold computations."""
 
@@ -129,6 +161,15 @@ class SecondPass:
     explore_every: int = MISSING
     policy: str = MISSING
     follow: float = MISSING
+
+
+@dataclass
+class TensorBoardSettings:
+    """What the events of a run hold besides curves; see training/tensorboard.py."""
+
+    trees: int = MISSING
+    figures: bool = MISSING
+    projector: bool = MISSING
 
 
 @dataclass
@@ -169,9 +210,11 @@ class Settings:
     embeddings: dict[str, int] = field(default_factory=dict)
     classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
     encoder: EncoderSettings | None = None
+    online: OnlineSettings | None = None
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
 
 
 def check_column(settings: Settings) -> None:

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
+from parser import models
 from parser.commands.command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file, warm_up
@@ -44,8 +45,8 @@ def main() -> int:
     )
     given = arguments.parse_args()
     start_numba_without_scipy()
-    model = Model.load(given.model)
-    if model.shape.encoder is not None:
+    model = models.load(given.model)
+    if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
 
         torch.set_num_threads(1)  # the threads of the parser are enough

@@ -28,6 +28,7 @@ from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+from parser.training.unread_settings import check_overrides
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
@@ -73,6 +74,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
+    check_overrides(settings, job.overrides.task)
     _name_treebank(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
@@ -80,9 +82,11 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
         with background_vectors(settings) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.console import final_table
+            from parser.training.model_card import ModelCard
             from parser.training.passes import train
 
-            metrics = train(settings, folder, [_HydraFiles(job), *observers], vectors)
+            card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
+            metrics = train(settings, folder, [_HydraFiles(job), card, *observers], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise

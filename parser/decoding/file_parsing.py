@@ -23,7 +23,7 @@ from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import parser_of
 from parser.decoding.word_cache import WordCache
-from parser.model import Model
+from parser.models import AnyModel
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
 _SUSPICIOUS = 0.1
@@ -96,7 +96,7 @@ class Columns:
 
 
 def parse_file(
-    model: Model,
+    model: AnyModel,
     source: BinaryIO,
     target: BinaryIO,
     name: str = "-",
@@ -128,7 +128,7 @@ def parse_file(
     """
     parser = ChunkParser(model, single_root, on_error, report)
     # With an encoder, the last digits of scores depend on the chunks, which must not depend on the threads.
-    small = threads > 1 and model.shape.encoder is None
+    small = threads > 1 and not model.contextual
     chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if small else None)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
@@ -140,7 +140,7 @@ def parse_file(
     return parsed
 
 
-def warm_up(model: Model) -> None:
+def warm_up(model: AnyModel) -> None:
     """Compiles all that parse_file() needs for the model, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
     parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True)
@@ -157,7 +157,7 @@ class ChunkParser:
 
     def __init__(
         self,
-        model: Model,
+        model: AnyModel,
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,

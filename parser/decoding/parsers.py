@@ -1,25 +1,44 @@
-"""The parser of a model: the fastest that its transition system has."""
+"""The parser of a model: the fastest that its kind and its transition system have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
 from parser.decoding.greedy import GreedyParser
+from parser.decoding.linear import LinearParser
 from parser.decoding.lockstep import LockstepParser
 from parser.decoding.sentence_parser import SentenceParser
+from parser.decoding.spine import SpineParser
+from parser.linear.model import LinearModel
 from parser.model import Model
+from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
+from parser.transitions.lr_spine import LRSpine
 
 
-def parser_of(model: Model, threads: int = 1) -> SentenceParser:
+@singledispatch
+def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
     """A parser with the weights as they are now; ``threads`` parse side by side where the parser can."""
+    raise TypeError(f"no parser is known for a {type(model).__name__}; register one with parser_of.register")
+
+
+@parser_of.register
+def _(model: Model, threads: int = 1) -> SentenceParser:
     if isinstance(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
+    if isinstance(model.system, LRSpine):
+        return SpineParser(model.weights(), model.system, model.table, threads)
     return LockstepParser(model.weights(), model.system, model.table)
 
 
-def parse(model: Model, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
+@parser_of.register
+def _(model: LinearModel, threads: int = 1) -> SentenceParser:
+    return LinearParser(model, threads)
+
+
+def parse(model: AnyModel, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
     """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
     return parser_of(model, threads).parse(model.vocabularies.encode(sentences), single_root=single_root)

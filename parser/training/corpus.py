@@ -104,11 +104,9 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     if TrainingTrees.PROJECTIVIZED in (settings.first_pass.trees, settings.second_pass.trees):
         _check_lengths(train)
     known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
-    vectors = None
+    kind, vectors = MODELS[settings.model], None
     by_attribute = {}
-    for attribute, addresses in settings.features.items():
-        if attribute == RELATION or not addresses:
-            continue
+    for attribute in kind.attributes(settings):
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
         if len(symbols) == 1:
@@ -119,9 +117,10 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
     vocabularies = Vocabularies(by_attribute)
-    templates = anchored(MODELS[settings.model].templates(settings), transitions.system_class(settings.system))
+    wanted = kind.templates(settings)
+    templates = anchored(wanted, transitions.system_class(settings.system))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
-    if not slots:
+    if (wanted and not slots) or not (by_attribute or wanted):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
     if relations.symbols == [UD_ROOT]:  # sentences of one word alone: the parser needs one for all other words

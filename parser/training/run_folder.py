@@ -39,7 +39,7 @@ class Origin:
     """What a run is made from.
 
     Attributes:
-        settings: its settings as plain values, but for ``resume``, which says nothing of the outcome.
+        settings: its settings as plain values, but for ``resume`` and ``tensorboard``, which say nothing of the outcome.
         files: by setting, the SHA-256 of the file that it names.
     """
 
@@ -50,7 +50,7 @@ class Origin:
     def of(cls, settings: Settings) -> Origin:
         """That of a run with these settings and the files as they are now."""
         plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
-        del plain["resume"]
+        del plain["resume"], plain["tensorboard"]
         named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("train", "dev", "test")}
         named["vectors.file"] = settings.vectors.file
         paths = {key: Path(name) for key, name in named.items() if name is not None}

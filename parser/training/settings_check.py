@@ -68,6 +68,8 @@ def check(settings: Settings) -> None:
     check_ranges(settings)
     _check_embeddings(settings)
     MODELS[settings.model].check(settings)
+    if MODELS[settings.model].two_passes:
+        _check_trees(settings)
     _check_anchors(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
@@ -115,6 +117,11 @@ def _check_system(settings: Settings) -> None:
         raise SettingsError(
             f"oracle={settings.oracle} is unknown to system={settings.system}; known: {', '.join(system.oracles)}"
         )
+
+
+def _check_trees(settings: Settings) -> None:
+    """Refuses trees that the oracles of the two passes are not exact for."""
+    system = transitions.system_class(settings.system)
     if settings.second_pass.trees == TrainingTrees.ORIGINAL and oracles.oracle_class(settings.oracle).needs_projective_gold:
         able = [name for name in system.oracles if not oracles.oracle_class(name).needs_projective_gold]
         raise SettingsError(

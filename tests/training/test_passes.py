@@ -14,7 +14,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.settings import SettingsError
-from parser.training import checkpoint, passes
+from parser.training import checkpoint
 from parser.training.checkpoint import CheckpointError
 from parser.training.console import final_table
 from parser.training.passes import train
@@ -167,7 +167,7 @@ def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path, monkeypatch
         if saved == epochs_until_death:
             raise KilledError
 
-    monkeypatch.setattr(passes.checkpoint, "save", save_and_die)
+    monkeypatch.setattr(checkpoint, "save", save_and_die)
     with pytest.raises(KilledError):
         train(run(treebank, *overrides), tmp_path / "killed")
     monkeypatch.undo()
@@ -185,7 +185,7 @@ def test_other_settings_do_not_resume_a_killed_run(treebank, tmp_path, monkeypat
         save(*arguments)
         raise KilledError
 
-    monkeypatch.setattr(passes.checkpoint, "save", save_and_die)
+    monkeypatch.setattr(checkpoint, "save", save_and_die)
     with pytest.raises(KilledError):
         train(run(treebank), tmp_path)
     monkeypatch.undo()

@@ -31,6 +31,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from parser import models
 from parser.commands.benchmarks.machine import machine
 from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
@@ -38,6 +39,7 @@ from parser.data.vocabulary import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import parser_of
 from parser.model import Model
+from parser.models import AnyModel
 from parser.versions import versions
 
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
@@ -60,7 +62,7 @@ class Job:
     """What is measured: so many words are parsed by a model that has just been loaded."""
 
     words: int
-    do: Callable[[Model], object]
+    do: Callable[[AnyModel], object]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,8 +103,8 @@ def run(
         ValueError: no such model or file, or UDPipe cannot do its part.
     """
     text = b"".join(map(_read, files))
-    parser = Model.load(model)
-    if parser.shape.encoder is not None:
+    parser = models.load(model)
+    if isinstance(parser, Model) and parser.shape.encoder is not None:
         import torch  # as scripts/parse.py does
 
         torch.set_num_threads(1)
@@ -170,11 +172,11 @@ def _name(job: str, threads: int) -> str:
     return f"{job}, {threads} thread{'s' * (threads > 1)}"
 
 
-def _decode(model: Model, sentences: Sentences, threads: int) -> None:
+def _decode(model: AnyModel, sentences: Sentences, threads: int) -> None:
     parser_of(model, threads).parse(sentences)
 
 
-def _end_to_end(model: Model, text: bytes, threads: int) -> bytes:
+def _end_to_end(model: AnyModel, text: bytes, threads: int) -> bytes:
     target = io.BytesIO()
     parse_file(model, io.BytesIO(text), target, threads=threads)
     return target.getvalue()
@@ -185,7 +187,7 @@ def _measure(jobs: dict[str, Job], model: Path, times: int) -> dict[str, list[Ti
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
-            fresh = Model.load(model)  # which remembers nothing of the round before
+            fresh = models.load(model)  # which remembers nothing of the round before
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:

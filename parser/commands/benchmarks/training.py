@@ -37,6 +37,7 @@ from parser.classifier.matrix_products import product
 from parser.commands.benchmarks.first_update import AFTER_UPDATE
 from parser.commands.benchmarks.machine import machine
 from parser.commands.configs import training_settings
+from parser.model import Model
 from parser.settings import Settings
 from parser.training import passes
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
@@ -156,6 +157,8 @@ class _Measurements(Observer):
         self._seconds = seconds
 
     def on_start(self, start: RunStart) -> None:
+        if not isinstance(start.model, Model):
+            raise ValueError(f"model={start.settings.model} multiplies no matrices; benchmark model=mlp or model=bilstm")
         self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
