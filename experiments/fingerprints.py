@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 # Which trees and whose outcome a row is about stands in the row; table7 holds what all columns would be, chosen or not.
-LEFT_OUT = ("seed", "paths", "treebank", "resume", "table7")
+LEFT_OUT = ("seed", "paths", "treebank", "resume", "table7", "tensorboard")
 
 # Key, with dots -> the value at which a training is what it was before there was such a key.
 NEUTRAL: dict[str, Any] = {
@@ -24,6 +24,7 @@ NEUTRAL: dict[str, Any] = {
     "ties": None,
     "vocabulary_from": "all",
     "beam": {"name": "none", "size": 1, "merge": "configuration"},
+    "online": None,
 }
 
 _MISSING = object()

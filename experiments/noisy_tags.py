@@ -23,13 +23,13 @@ from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
+from parser import models
 from parser.atomic import replacing
 from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation import evaluate_files
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
 
 TAGS = ("gold", "predicted")
 
@@ -152,7 +152,7 @@ def measure(training: Training, folds: int, folder: Path, fresh: bool = False) -
         run_folder = folder / f"{training_tags}-seed{training.seed}-{of_tags.fingerprint()}"  # not one of other settings
         if fresh or not (run_folder / "metrics.json").exists():
             run_training(of_tags, run_folder, fresh=fresh)
-        model = Model.load(run_folder / "model")
+        model = models.load(run_folder / "model")
         for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
             gold = GoldPart.of(read_treebank(path).sentences, model.vocabularies, model.relations)
             scores = gold.scores(parser_of(model).parse(gold.sentences))

@@ -14,11 +14,11 @@ from omegaconf import OmegaConf
 
 from experiments.counts import Counts
 from experiments.fingerprints import fingerprint
+from parser import models
 from parser.commands.configs import training_settings
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
 from parser.settings import Settings
 from parser.training.checkpoint import CheckpointError
 from parser.training.passes import train
@@ -147,7 +147,7 @@ def _row(training: Training, metrics: dict[str, Any]) -> Row:
 def _counts(training: Training, folder: Path) -> Counts:
     """Words that the model of a run folder has right, by sentence of the test part."""
     settings = training.settings()
-    model = Model.load(folder / "model")
+    model = models.load(folder / "model")
     gold = GoldPart.of(read_treebank(str(settings.treebank.test)).sentences, model.vocabularies, model.relations)
     attached, labelled = gold.correct(parser_of(model).parse(gold.sentences, single_root=settings.single_root))
     lengths = np.asarray(gold.sentences.lengths, np.int64)

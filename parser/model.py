@@ -14,7 +14,7 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from safetensors.numpy import save
@@ -25,7 +25,6 @@ from parser.beam_settings import Beam
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape
 from parser.classifier.weights import ClassifierWeights, StaticLayout
-from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabulary import UD_ROOT, Sentences, Vocabularies, Vocabulary
 from parser.model_folder import (
     SETTINGS,
@@ -34,11 +33,11 @@ from parser.model_folder import (
     ModelError,
     check_settings,
     check_tensors,
-    check_vocabularies,
     find_model,
     read_header,
     read_json,
     read_tensors,
+    read_vocabularies,
     told,
 )
 from parser.model_formats import FORMAT, FORMATS, upgrade
@@ -62,6 +61,8 @@ class Model:
         system: the transition system over these relations.
         beam: the beam that parse.py searches with if it is told no other; None: it parses greedily.
     """
+
+    kind: ClassVar[str] = "classifier"
 
     vocabularies: Vocabularies
     relations: Vocabulary
@@ -145,6 +146,11 @@ class Model:
             return self._layout().weights(self._tensors)
         return self.classifier.weights()
 
+    @property
+    def contextual(self) -> bool:
+        """Whether the last digits of scores may depend on the sentences that are parsed together."""
+        return self.shape.encoder is not None
+
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
         return self._description() == other._description()
@@ -191,7 +197,13 @@ class Model:
             ModelError: a part is missing or damaged, or the format is another one.
         """
         folder = find_model(folder)
-        settings, vocabularies, header = read_json(folder, SETTINGS), read_json(folder, VOCABULARIES), read_header(folder)
+        settings = read_json(folder, SETTINGS)
+        if "model" in settings:
+            raise ModelError(
+                f"{folder / SETTINGS}: this is a model of kind {reprlib.repr(settings['model'])}, where one with a classifier "
+                "is needed; name a model that was trained with model=mlp or model=bilstm"
+            )
+        header = read_header(folder)
         if settings.get("format") not in FORMATS:
             raise ModelError(
                 f"{folder / SETTINGS}: the model has format {reprlib.repr(settings.get('format'))}, this version reads formats "
@@ -204,13 +216,10 @@ class Model:
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = Beam(**settings["beam"]) if "beam" in settings else None
-        with told(folder / VOCABULARIES):
-            check_vocabularies(vocabularies)
-            attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
-            relations = Vocabulary(vocabularies["relations"])
+        vocabularies, relations = read_vocabularies(folder)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
         with told(folder / SETTINGS):
-            model = cls._without_weights(Vocabularies(attributes), relations, slots, shape, system, options)
+            model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
             expected = model._tensor_shapes()
         with told(folder / TENSORS):
             check_tensors(header, expected)

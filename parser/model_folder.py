@@ -20,6 +20,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
+from parser.data.set_vocabulary import vocabulary_for
+from parser.data.vocabulary import Vocabularies, Vocabulary
+
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 
 # Within a run's folder.
@@ -69,30 +72,30 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         return value
 
 
-def read_header(folder: Path) -> dict[str, TensorInfo]:
-    """The names, types and shapes of the tensors, without the tensors.
+def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
+    """The names, types and shapes of the tensors in a file of the folder, without the tensors.
 
     Raises:
         ModelError: the file is missing, or is no safetensors file.
     """
-    path = _part(folder, TENSORS)
+    path = _part(folder, name)
     with told(path), safe_open(path, framework="np") as tensors:
         slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is no mapping
         return {name: TensorInfo(found.get_dtype(), tuple(found.get_shape())) for name, found in slices.items()}
 
 
-def read_tensors(folder: Path) -> dict[str, np.ndarray]:
-    """The tensors.
+def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
+    """The tensors in a file of the folder.
 
     Raises:
         ModelError: the file is damaged, or a number is not finite.
     """
-    path = _part(folder, TENSORS)
+    path = _part(folder, name)
     with told(path):
         tensors = load_file(path)
-        for name, tensor in tensors.items():
+        for key, tensor in tensors.items():
             if not np.isfinite(tensor).all():
-                raise ValueError(f"{name} holds NaN or infinity, as after a training that diverged; train the model again")
+                raise ValueError(f"{key} holds NaN or infinity, as after a training that diverged; train the model again")
         return tensors
 
 
@@ -139,6 +142,15 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
         for key in ("dropout", "attribute_dropout"):
             _check_share(encoder[key], key)
     _check(settings["slots"], list, "slots")
+    check_system(settings)
+
+
+def check_system(settings: dict[str, Any]) -> None:
+    """Checks the types of what settings.json says of the transition system.
+
+    Raises:
+        TypeError: something cannot be.
+    """
     _check(settings.get("transition_system", ""), str, "transition_system")
     options = settings.get("transition_options", {})
     _check(options, dict, "transition_options")
@@ -146,7 +158,20 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
         _check(value, int, f"the option {key}")
 
 
-def check_vocabularies(vocabularies: dict[str, Any]) -> None:
+def read_vocabularies(folder: Path) -> tuple[Vocabularies, Vocabulary]:
+    """The vocabularies of the attributes, and the relations.
+
+    Raises:
+        ModelError: the part is missing or damaged.
+    """
+    vocabularies = read_json(folder, VOCABULARIES)
+    with told(folder / VOCABULARIES):
+        _check_vocabularies(vocabularies)
+        attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
+        return Vocabularies(attributes), Vocabulary(vocabularies["relations"])
+
+
+def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
     """Checks the values of the attributes and the relations.
 
     Raises:

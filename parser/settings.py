@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
@@ -40,6 +41,26 @@ class ExampleUse(StrEnum):
     JOIN = "join"
 
 
+class Mode(StrEnum):
+    """What is learned.
+
+    * STATIC: of the optimal moves of a gold computation, the one that comes first in the eager order.
+    * NONDET: all optimal moves, on gold computations.
+    * EXPLORE: all optimal moves, along the parser's own predictions.
+    """
+
+    STATIC = "static"
+    NONDET = "nondet"
+    EXPLORE = "explore"
+
+
+class OnlineSentences(StrEnum):
+    """Which sentences are learned from."""
+
+    ALL = "all"
+    PROJECTIVE = "projective"
+
+
 @dataclass
 class Paths:
     """Where things lie on this machine."""
@@ -49,12 +70,16 @@ class Paths:
 
 @dataclass
 class TreebankFiles:
-    """The parts of a treebank; null where there is none."""
+    """The parts of a treebank; null where there is none.
+
+    ``train`` is a file or a list of files. ``held_out`` is the share of its sentences that are the dev part, where no file is.
+    """
 
     name: str = MISSING
-    train: str | None = None
+    train: Any = None  # str | list[str] | None, for which OmegaConf has no type
     dev: str | None = None
     test: str | None = None
+    held_out: float = 0.0
 
 
 @dataclass
@@ -109,6 +134,18 @@ class OptimizerSettings:
 
 
 @dataclass
+class OnlineSettings:
+    """How a linear model learns; see training/online.py."""
+
+    mode: str = MISSING
+    iterations: int = MISSING
+    explore_after: int = MISSING
+    follow: float = MISSING
+    sentences: str = MISSING
+    feats: bool = MISSING
+
+
+@dataclass
 class FirstPass:
     """The pass over gold computations."""
 
@@ -138,6 +175,15 @@ class BeamSettings:
     name: str = MISSING
     size: int = MISSING
     merge: str = MISSING
+
+
+@dataclass
+class TensorBoardSettings:
+    """What the events of a run hold besides curves; see training/tensorboard.py."""
+
+    trees: int = MISSING
+    figures: bool = MISSING
+    projector: bool = MISSING
 
 
 @dataclass
@@ -178,10 +224,12 @@ class Settings:
     embeddings: dict[str, int] = field(default_factory=dict)
     classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
     encoder: EncoderSettings | None = None
+    online: OnlineSettings | None = None
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
     beam: BeamSettings = field(default_factory=BeamSettings)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
 
 
 def check_column(settings: Settings) -> None:
@@ -198,6 +246,17 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
     """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
     source, trees = settings.vocabulary_from, settings.first_pass.trees
     return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
+
+
+def training_files(settings: Settings) -> list[str]:
+    """The files of the training part; none if there is none."""
+    train = settings.treebank.train
+    return [] if train is None else [train] if isinstance(train, str) else list(train)
+
+
+def held_out(settings: Settings) -> float:
+    """The share of the training sentences that are held out as the dev part; 0 where there is a dev part already."""
+    return 0.0 if settings.treebank.dev is not None else settings.treebank.held_out
 
 
 def system_options(settings: Settings) -> dict[str, int]:

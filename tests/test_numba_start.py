@@ -35,7 +35,7 @@ def test_after_a_warm_up_nothing_is_left_to_compile(tmp_path):
     code = """
 import sys
 from numba.core.dispatcher import Dispatcher
-from scripts.parse import main
+from parser.commands.parse import main
 
 def compiled():
     ours = [vars(module).values() for name, module in sys.modules.items() if name.startswith("parser.")]

@@ -21,7 +21,7 @@ _TAGS = ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
 def settings(*overrides: str) -> Settings:
     """The settings of a run with the given overrides of configs/train.yaml."""
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        return compose("train", overrides=list(overrides))  # type: ignore[return-value]
+        return compose("train", overrides=["tensorboard.figures=false", *overrides])  # type: ignore[return-value]
 
 
 def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:

@@ -22,11 +22,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
+from parser import models
 from parser.beam_settings import Beam, Merge
 from parser.commands.command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file, warm_up
 from parser.model import Model
+from parser.models import AnyModel
 from parser.numba_start import start_numba_without_scipy
 
 
@@ -54,8 +56,8 @@ def main() -> int:
     )
     given = arguments.parse_args()
     start_numba_without_scipy()
-    model = Model.load(given.model)
-    if model.shape.encoder is not None:
+    model = models.load(given.model)
+    if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
 
         torch.set_num_threads(1)  # the threads of the parser are enough
@@ -86,11 +88,12 @@ def main() -> int:
     return int(parsed.refused > 0)
 
 
-def _beam(model: Model, size: int | None, merge: Merge | None) -> Beam | None:
+def _beam(model: AnyModel, size: int | None, merge: Merge | None) -> Beam | None:
     """The model's beam, with what the command line says otherwise; None: parse greedily."""
+    own = model.beam if isinstance(model, Model) else None
     if size is None and merge is None:
-        return model.beam
-    own = model.beam or Beam(1)
+        return own
+    own = own or Beam(1)
     return replace(own, size=own.size if size is None else size, merge=merge or own.merge)
 
 

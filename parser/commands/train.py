@@ -25,9 +25,10 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import Settings, check_column, register
+from parser.settings import Settings, check_column, register, training_files
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+from parser.training.unread_settings import check_overrides
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
@@ -73,6 +74,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
+    check_overrides(settings, job.overrides.task)
     _name_treebank(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
@@ -80,9 +82,11 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
         with background_vectors(settings) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.console import final_table
+            from parser.training.model_card import ModelCard
             from parser.training.passes import train
 
-            metrics = train(settings, folder, [_HydraFiles(job), *observers], vectors)
+            card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
+            metrics = train(settings, folder, [_HydraFiles(job), card, *observers], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
@@ -117,7 +121,7 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
     elif not OmegaConf.is_missing(files, "name"):
         return
     if "treebank.name" not in given:
-        files.name = Path(str(files.train)).name.partition(".")[0]
+        files.name = "+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed"
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
@@ -129,7 +133,9 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
-    for part in ("train", "dev", "test"):
+    train = [absolute(file) for file in training_files(settings)]
+    settings.treebank.train = train[0] if len(train) == 1 else train or None
+    for part in ("dev", "test"):
         setattr(settings.treebank, part, absolute(getattr(settings.treebank, part)))
     settings.vectors.file = absolute(settings.vectors.file)
     settings.first_pass.model = absolute(settings.first_pass.model)

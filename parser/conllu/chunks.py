@@ -21,6 +21,9 @@ from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
 # Of the input, read at a time; a chunk is what of it are whole sentences.
 CHUNK_BYTES = 2**18
 
+# Chunks that grow are as large as this part of what has been read before them.
+_GROWTH = 8
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"\n[ \r]+\n")
 # The shortest line of a word: an id, ten columns that are empty but for it, and the line's end.
@@ -44,11 +47,20 @@ class Chunk:
     first: bool
 
 
-def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
-    """The bytes of a file cut after blank lines; a chunk is longer than ``size`` where a sentence is."""
+def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, smallest: int | None = None) -> Iterator[Chunk]:
+    """The bytes of a file cut after blank lines.
+
+    Args:
+        stream: the file.
+        size: bytes of a chunk; it has more where a sentence is longer.
+        smallest: bytes of the first chunks, for several threads to share a short file evenly. They grow with what has been
+            read. None: all have ``size``.
+    """
     held = bytearray()
     first = True
-    while block := stream.read(size):
+    read = 0
+    while block := stream.read(size if smallest is None else min(size, max(smallest, read // _GROWTH))):
+        read += len(block)
         searched = len(held)
         held += block
         end = _last_sentence_end(held, searched)

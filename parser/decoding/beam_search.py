@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.hidden_layer import output_scores, sum_rows
+from parser.decoding.compiled import activate_units, scores_of_units, sum_rows
 from parser.decoding.log_partition import log_partition
 from parser.decoding.tree_stacks import NO_ROOM, clear, find, read_trees, take_move, top_nodes
 from parser.transitions.attardi import MAX_DEGREE, applicable, forced_output
@@ -89,7 +89,7 @@ class Expansion(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one configuration: see hidden_layer.py, log_partition() and tree_stacks.take_move()."""
+    """Room for one configuration: see compiled.py, log_partition() and tree_stacks.take_move()."""
 
     picked: np.ndarray
     hidden: np.ndarray
@@ -209,7 +209,8 @@ def _score(words, start, length, of_buffer, others, layers, rules, local, stacks
                 scratch.picked[count] = others.relation_rows[a] + relation
                 count += 1
     sum_rows(expansion.sums[front], words.contributions, scratch.picked, count, scratch.hidden)
-    output_scores(scratch.hidden, layers.activation, layers.weights, layers.bias, scratch.active, expansion.scores, k)
+    active = activate_units(scratch.hidden, layers.activation, scratch.active)
+    scores_of_units(scratch.hidden, layers.weights, layers.bias, scratch.active, active, row)
     _mask(row, outputs, rules, size, buffered)
     best = _best(row)
     expansion.best[k] = best

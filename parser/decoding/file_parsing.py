@@ -24,13 +24,18 @@ from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.vocabulary import ATTRIBUTES, Sentences
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
-from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.decoding.word_cache import WordCache
-from parser.model import Model
+from parser.models import AnyModel
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
 _SUSPICIOUS = 0.1
+
+
+# The first chunks that several threads share are smaller than others by this factor: what the words of a chunk have in common
+# is worked out once for a chunk, so that smaller ones cost more.
+_SMALLER = 4
 
 
 class OnError(StrEnum):
@@ -95,7 +100,7 @@ class Columns:
 
 
 def parse_file(
-    model: Model,
+    model: AnyModel,
     source: BinaryIO,
     target: BinaryIO,
     name: str = "-",
@@ -134,7 +139,9 @@ def parse_file(
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
     parser = ChunkParser(model, single_root, on_error, report, beam, k_best)
-    chunks = read_chunks(source, chunk_bytes)
+    # With an encoder, the last digits of scores depend on the chunks, which must not depend on the threads.
+    small = threads > 1 and not model.contextual
+    chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if small else None)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
@@ -145,7 +152,7 @@ def parse_file(
     return parsed
 
 
-def warm_up(model: Model, beam: Beam | None = None) -> None:
+def warm_up(model: AnyModel, beam: Beam | None = None) -> None:
     """Compiles all that parse_file() needs for the model and the beam, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
     parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam)
@@ -162,7 +169,7 @@ class ChunkParser:
 
     def __init__(
         self,
-        model: Model,
+        model: AnyModel,
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,
@@ -174,7 +181,7 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
-        self._parser = parser_of(model, beam=beam)
+        self._parser = parser_with_beam(model, beam)
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
         self._writer = TreeWriter(model.relations.symbols)
 

@@ -1,81 +1,49 @@
-"""Greedy parsing in one compiled loop: the classifier is evaluated configuration by configuration.
-
-For arc-standard and Attardi's system. A step adds up a precomputed contribution to the hidden layer for every address
-(type_contributions.py), and multiplies the active units by the output weights (hidden_layer.py). What the addresses in the
-buffer contribute is kept until the next shift; where only one output is possible, nothing is computed. The result is the same
-for any number of threads; with a static token representation, it depends on no other sentence that is parsed along.
-decoding/lockstep.py is the reference implementation.
-"""
+"""Greedy parsing in one compiled loop, for arc-standard and Attardi's system (compiled.py says how)."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from parser.classifier.weights import ClassifierWeights
-from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences
-from parser.decoding.hidden_layer import Rules, addresses_of, layers_of, output_scores, rules_of, sum_rows, words_of
-from parser.decoding.type_contributions import TypedSentences, address_contributions
+from parser.data.parses import NO_NODE
+from parser.decoding.compiled import CompiledParser, Words, output_scores, pick, pick_words, sum_rows
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
-
-# Tokens that a thread takes at a time, unless a sentence has more.
-_SHARE = 4_000
+from parser.transitions.features import NO_ANCHORS, find_nodes
 
 
-class GreedyParser:
-    """Parses with the weights of a classifier. Threads may parse with one parser side by side.
+class Rules(NamedTuple):
+    """What of the transition system the loop needs; see best_output."""
 
-    Args:
-        weights: the weights.
-        system: the transition system.
-        table: the features.
-        threads: how many sentences are parsed side by side.
-    """
+    degree: int
+    n_relations: int
+    root_relation: int
+    single_root: bool
 
-    def __init__(
+    @classmethod
+    def of(cls, system: Attardi, single_root: bool) -> Rules:
+        """Those of a transition system."""
+        root_relation = NO_NODE if system.root_relation is None else system.root_relation
+        return cls(system.degree, system.n_relations, root_relation, single_root)
+
+
+class GreedyParser(CompiledParser):
+    """Parses with a classifier as it is now, for arc-standard and Attardi's system; see CompiledParser."""
+
+    _system: Attardi
+
+    def _parse_words(
         self,
-        weights: ClassifierWeights,
-        system: Attardi,
-        table: FeatureTable,
-        threads: int = 1,
+        offsets: np.ndarray,
+        words: Words,
+        now: Configurations,
+        single_root: bool,
+        heads: np.ndarray,
+        relations: np.ndarray,
     ) -> None:
-        contributions = address_contributions(weights, table, system.n_relations)
-        self._contributions = contributions
-        self._layers = layers_of(weights, contributions.bias)
-        self._of_buffer, self._others = addresses_of(table, contributions)
-        self._system = system
-        self._threads = threads
-
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep."""
-        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-        relations = heads.copy()
-        rules = rules_of(self._system, single_root)
-
-        def parse_span(span: tuple[int, int]) -> None:
-            first, last = span
-            part = sentences.span(first, last)
-            inside = slice(sentences.offsets[first], sentences.offsets[last])
-            self._parse_typed(self._contributions(part), part.offsets, rules, heads[inside], relations[inside])
-
-        if self._threads == 1:
-            for span in sentences.spans(_SHARE):
-                parse_span(span)
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, sentences.spans(_SHARE)))
-        return Parses(heads, relations, sentences.offsets)
-
-    def _parse_typed(
-        self, typed: TypedSentences, offsets: np.ndarray, rules: Rules, heads: np.ndarray, relations: np.ndarray
-    ) -> None:
-        words = words_of(typed, self._contributions)
-        now = Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
+        rules = Rules.of(self._system, single_root)
         _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, now, heads, relations)
 
 
@@ -103,26 +71,12 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
                 if summed != front:
                     summed = front
                     find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
-                    count = 0
-                    for a in range(len(buffer_nodes)):
-                        if buffer_nodes[a] != NO_NODE:
-                            type_row = words.first + words.types[start + buffer_nodes[a]] * words.per_type
-                            picked[count] = type_row + of_buffer.places[a]
-                            count += 1
+                    count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                     sum_rows(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
                 find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
-                count = 0
-                for a in range(len(nodes)):
-                    node = nodes[a]
-                    if node != NO_NODE:
-                        if others.places[a] != NO_NODE:
-                            picked[count] = words.first + words.types[start + node] * words.per_type + others.places[a]
-                            count += 1
-                        if others.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
-                            picked[count] = others.relation_rows[a] + now.relations[0, node]
-                            count += 1
+                count = pick(now, start, nodes, others, words, picked)
                 sum_rows(buffer_sum, words.contributions, picked, count, hidden)
-                output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores, 0)
+                output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
                 output = best_output(
                     scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
                 )

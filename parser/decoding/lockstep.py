@@ -1,7 +1,7 @@
 """Greedy parsing of many sentences in lockstep: the best applicable move of every sentence, step after step.
 
 Any transition system and any classifier can be parsed with this way. greedy.py gives the same result sooner for arc-standard
-and Attardi's system.
+and Attardi's system, spine.py for LR-spine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.transitions.decisions import best
-from parser.transitions.features import FeatureTable
+from parser.transitions.features import Features, FeatureTable
 from parser.transitions.system import TransitionSystem
 
 # Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
@@ -26,15 +26,15 @@ LOCKSTEP = 1024
 
 
 def parse_in_lockstep(
-    sentences: Sentences, system: TransitionSystem, table: FeatureTable, scorer: Scorer, *, single_root: bool = True
+    sentences: Sentences, system: TransitionSystem, features: Features, scorer: Scorer, *, single_root: bool = True
 ) -> Parses:
     """Parses sentences greedily.
 
     Args:
         sentences: encoded sentences.
         system: the transition system.
-        table: the features.
-        scorer: the classifier.
+        features: what reads the features.
+        scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
     """
     heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
@@ -45,7 +45,7 @@ def parse_in_lockstep(
         now = system.initial(sentences.lengths[numbers])
         while len(rows := system.unfinished(now)):
             moves = system.moves(now, rows, single_root)
-            scores = scorer(table.extract(now, rows, sentences, numbers, moves))
+            scores = scorer(features.extract(now, rows, sentences, numbers, moves))
             system.apply(now, rows, moves, *best(system, scores, moves, single_root))
         columns = np.arange(now.heads.shape[1])
         inside = (columns >= 1) & (columns <= now.lengths[:, None])

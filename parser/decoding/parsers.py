@@ -1,43 +1,68 @@
-"""The parser of a model: the fastest that its transition system has, greedy or with a beam."""
+"""The parser of a model: the fastest that its kind and its transition system have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
 from parser.decoding.beam import BeamParser
 from parser.decoding.greedy import GreedyParser
+from parser.decoding.linear import LinearParser
 from parser.decoding.lockstep import LockstepParser
 from parser.decoding.lockstep_beam import LockstepBeamParser
 from parser.decoding.merging_beam import MergingBeamParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
+from parser.decoding.spine import SpineParser
+from parser.linear.model import LinearModel
 from parser.model import Model
+from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
+from parser.transitions.lr_spine import LRSpine
 
 
-def parser_of(model: Model, threads: int = 1, beam: Beam | None = None) -> SentenceParser:
+@singledispatch
+def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
+    """A parser with the weights as they are now; ``threads`` parse side by side where the parser can."""
+    raise TypeError(f"no parser is known for a {type(model).__name__}; register one with parser_of.register")
+
+
+@parser_of.register
+def _(model: Model, threads: int = 1) -> SentenceParser:
+    if isinstance(model.system, Attardi):
+        return GreedyParser(model.weights(), model.system, model.table, threads)
+    if isinstance(model.system, LRSpine):
+        return SpineParser(model.weights(), model.system, model.table, threads)
+    return LockstepParser(model.weights(), model.system, model.table)
+
+
+@parser_of.register
+def _(model: LinearModel, threads: int = 1) -> SentenceParser:
+    return LinearParser(model, threads)
+
+
+def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> SentenceParser:
     """A parser with the weights as they are now.
 
     Args:
         model: the model.
+        beam: how to search; None, or a beam of one item: the parser is greedy.
         threads: how many parse side by side where the parser can.
-        beam: the beam; None, or one of one item: the parser is greedy.
     """
-    if beam is not None and beam.size > 1:
-        return beam_parser_of(model, beam, threads)
-    if isinstance(model.system, Attardi):
-        return GreedyParser(model.weights(), model.system, model.table, threads)
-    return LockstepParser(model.weights(), model.system, model.table)
+    return parser_of(model, threads) if beam is None or beam.size == 1 else beam_parser_of(model, beam, threads)
 
 
-def beam_parser_of(model: Model, beam: Beam, threads: int = 1) -> KBestParser:
-    """A parser that searches with a beam of any size; see parser_of().
+def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
+    """A parser that searches with a beam of any size; see parser_with_beam().
 
     Raises:
-        BeamError: the beam merges by signature, and the transition system is another than arc-standard.
+        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the transition system is
+            another than arc-standard.
     """
+    if not isinstance(model, Model):
+        raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if beam.merge is Merge.SIGNATURE:
         if not isinstance(model.system, Attardi) or model.system.degree != 1:
             raise BeamError(
@@ -50,6 +75,6 @@ def beam_parser_of(model: Model, beam: Beam, threads: int = 1) -> KBestParser:
     return LockstepBeamParser(model.weights(), model.system, model.table, beam)
 
 
-def parse(model: Model, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
+def parse(model: AnyModel, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
     """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
     return parser_of(model, threads).parse(model.vocabularies.encode(sentences), single_root=single_root)

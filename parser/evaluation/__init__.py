@@ -2,6 +2,16 @@
 
 from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal
+from parser.evaluation.nonprojective import NonprojectiveEdges, nonprojective_edges
 from parser.evaluation.scores import Score, attachment_scores, evaluate_files
 
-__all__ = ["Comparison", "Score", "attachment_scores", "compare", "evaluate_files", "universal"]
+__all__ = [
+    "Comparison",
+    "NonprojectiveEdges",
+    "Score",
+    "attachment_scores",
+    "compare",
+    "evaluate_files",
+    "nonprojective_edges",
+    "universal",
+]

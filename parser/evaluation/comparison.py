@@ -8,9 +8,10 @@ system's own tree says which group a word of it is in; so the groups of ``by`` s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -158,23 +159,23 @@ def randomization_test(one: np.ndarray, other: np.ndarray, seed: int = 0) -> flo
     return float((1 + (differences >= observed - 1e-12).sum()) / (1 + SAMPLES))
 
 
-def _lengths(text: EvaluatedText) -> list[Hashable]:
+def _lengths(text: EvaluatedText) -> list[Any]:
     """Of a word, the length of its sentence in words, ten to a group."""
     bounds = np.searchsorted(text.spans.starts, [start for start, _ in text.sentences])
     sizes = np.diff([*bounds, len(text.spans)])
-    groups: list[Hashable] = []
+    groups: list[Any] = []
     for size in sizes.tolist():
         first = 10 * min((size - 1) // 10, 5) + 1
         groups += [(first, f"{first}-{first + 9}" if first < 51 else f"{first} or more")] * size
     return groups
 
 
-def _distances(text: EvaluatedText) -> list[Hashable]:
+def _distances(text: EvaluatedText) -> list[Any]:
     """How far a word's head is."""
     return [(0, "root") if head == ROOT else _binned(abs(head - word)) for word, head in enumerate(text.parents)]
 
 
-def _depths(text: EvaluatedText) -> list[Hashable]:
+def _depths(text: EvaluatedText) -> list[Any]:
     """How many arcs a word is below the artificial root."""
     depths: list[int] = [0] * len(text.parents)
     for word in range(len(depths)):
@@ -189,9 +190,9 @@ def _depths(text: EvaluatedText) -> list[Hashable]:
     return [_binned(depth) for depth in depths]
 
 
-def _projectivities(text: EvaluatedText) -> list[Hashable]:
+def _projectivities(text: EvaluatedText) -> list[Any]:
     """Whether an arc is projective: all words between its ends are below its head. O(words times their distance)."""
-    groups: list[Hashable] = []
+    groups: list[Any] = []
     for word, head in enumerate(text.parents):
         low, high = (min(word, head), max(word, head)) if head != ROOT else (word, word)
         inside = range(low + 1, high)
@@ -210,7 +211,7 @@ def _binned(number: int) -> tuple[int, str]:
 
 
 # By name, the group of each word of a file, which may be a tuple (order, name).
-GROUPINGS: dict[str, Callable[[EvaluatedText], Sequence[Hashable]]] = {
+GROUPINGS: dict[str, Callable[[EvaluatedText], Sequence[Any]]] = {
     "relation": lambda text: text.relations,
     "length": _lengths,
     "distance": _distances,

@@ -23,6 +23,7 @@ class GoldPart:
         relations: int64[words]; the parser's relations have its numbers, those that it does not know follow.
         universal: int64[relations], the number of the universal relation of each.
         punctuation: bool[words].
+        source: the sentences as they were read.
     """
 
     sentences: Sentences
@@ -30,6 +31,7 @@ class GoldPart:
     relations: np.ndarray
     universal: np.ndarray
     punctuation: np.ndarray
+    source: list[Sentence]
 
     @classmethod
     def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
@@ -44,6 +46,7 @@ class GoldPart:
             relations=np.array(numbering.encode(deprels)) - N_RESERVED,
             universal=universal_numbers,
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
+            source=sentences,
         )
 
     def scores(self, parses: Parses) -> dict[str, float]:

@@ -132,7 +132,8 @@ def _score_row(key: str, name: str, parsed: Sequence[Parsed]) -> list[Cell]:
         row += [Percentage(one.scores[key].f1), low_high]
     if len(parsed) == 2:
         row.append(f"{parsed[1].scores[key].f1 - parsed[0].scores[key].f1:+.2f}")
-        row.append("" if counts is None else f"{randomization_test(*(counts(one.comparison) for one in parsed)):.4f}")
+        first, second = (one.comparison for one in parsed)
+        row.append("" if counts is None else f"{randomization_test(counts(first), counts(second)):.4f}")
     return row
 
 

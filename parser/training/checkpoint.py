@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def trained_weights(module: nn.Module) -> dict[str, Tensor]:
     return {name: p.detach().cpu().clone() for name, p in module.named_parameters() if p.requires_grad}
 
 
-def restore_weights(module: nn.Module, weights: dict[str, Tensor]) -> None:
+def restore_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Puts copies made by trained_weights() back."""
     parameters = dict(module.named_parameters())
     with torch.no_grad():

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from parser.model import Model
+    from parser.models import AnyModel
     from parser.settings import Settings
     from parser.training.corpus import Corpus
     from parser.training.exploration import ExplorationReport
@@ -49,7 +49,7 @@ class RunStart:
     settings: Settings
     folder: Path
     corpus: Corpus
-    model: Model
+    model: AnyModel
     epochs: int
     epochs_done: int
 

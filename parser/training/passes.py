@@ -1,10 +1,12 @@
-"""Training in two passes (Nederhof 2019, Section 8): on gold computations, then on the parser's own with an oracle's advice."""
+"""Training in two passes (Nederhof 2019, Section 8): on gold computations, then on the parser's own with an oracle's advice.
+
+With model=linear there is one pass, online (online.py).
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,26 +14,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from parser.beam_settings import Beam, Merge, Scores
 from parser.data.background_vectors import BackgroundVectors
-from parser.decoding.parsers import parser_of
-from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError
-from parser.training import checkpoint, run_folder
+from parser.training import run_folder
 from parser.training.build import fitter_of, new_model
-from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
+from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
-from parser.training.corpus import prepare
 from parser.training.divergence import check_losses
 from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations
 from parser.training.fitter import Fitter
-from parser.training.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart, Update
+from parser.training.observer import Observer, Observers, Update
+from parser.training.online import OnlineRun
+from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
-from parser.training.stopwatch import Stopwatch
 from parser.training.tensorboard import TensorBoard
-from parser.versions import versions
 
 log = logging.getLogger(__name__)
 
@@ -69,163 +67,90 @@ def train(
             log.info("%s: the run is finished; resume=false trains again", folder)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-            run = _Run(settings, origin, folder, everyone, vectors)
+            run = _RUNS.get(settings.model, _TwoPasses)(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
-            run.model.beam = run.beam
+            if isinstance(run.model, Model):
+                run.model.beam = run.beam
             run.model.save(folder / run_folder.MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, origin, metrics)
     return metrics
 
 
-@dataclass(frozen=True)
-class _Pass:
-    """A pass: its number, its name in settings and metrics, its epochs, and where its examples come from."""
+class _TwoPasses(Run):
+    """A run that fits a classifier to examples: first those of gold computations, then those of exploration."""
 
-    number: int
-    name: str
-    epochs: int
-    source: ExampleSource
-
-
-class _Run:
-    """A run: what it trains, how far it has come, and the loop over passes and epochs."""
-
-    def __init__(
-        self, settings: Settings, origin: Origin, folder: Path, observers: Observers, vectors: BackgroundVectors | None
-    ) -> None:
-        self.settings = settings
-        self.folder = folder
-        self.observers = observers
-        self.progress, self.saved = _last_state(folder, origin)
-        self.stopwatch = Stopwatch(self.progress.seconds)
-        with self.stopwatch("read"):
-            self.corpus = prepare(settings, vectors)
+    def _begin(self) -> None:
+        settings = self.settings
         self.order = torch.Generator().manual_seed(settings.seed)
         torch.manual_seed(settings.seed)
-        self.model = new_model(settings, self.corpus)
-        self.model.classifier.to(settings.device)
+        self._model = new_model(settings, self.corpus)
+        self._model.classifier.to(settings.device)
         if settings.first_pass.model is not None:
-            self.model = _model_of_first_pass(Path(settings.first_pass.model), self.model, settings.device)
-        self.passes = self._passes()
-        self.beam = _beam_of(settings)
-        self.best: dict[str, Tensor] = {}
-
-    def train(self) -> None:
-        """Trains through the passes, or through what an interrupted process left of them."""
-        given = self.settings.first_pass.model is not None and self.progress.pass_number == 0
-        before = sum(one.epochs for one in self.passes[: 1 if given else self.progress.pass_number])
-        epochs, done = sum(one.epochs for one in self.passes), before + self.progress.epochs_done
-        self.observers.on_start(RunStart(self.settings, self.folder, self.corpus, self.model, epochs, done))
-        if given:
-            self._end_pass(self.passes[0])
-        for one in self.passes[self.progress.pass_number :]:
-            self._train_pass(one)
-
-    def _train_pass(self, one: _Pass) -> None:
-        done = self.progress.epochs_done
-        if one.number == 1 and not self.settings.second_pass.start_from_first_pass and not done:
-            restore_weights(self.model.classifier, trained_weights(new_model(self.settings, self.corpus).classifier))
-        fitter = fitter_of(self.model, self.corpus, self.settings, one.number, one.source.data.sentences)
-        if self.saved:
-            self._restore(one, fitter)
-        self.observers.on_pass_start(PassStart(one.number + 1, one.name, one.epochs, done))
-        for epoch in range(done, one.epochs):
-            end = self._train_epoch(one, fitter, epoch)
-            if end.dev is not None and (self.progress.best_las is None or end.dev["las"] > self.progress.best_las):
-                self.progress.best_las = end.dev["las"]
-                self.best = trained_weights(self.model.classifier)
-            self.observers.on_epoch(end)
-            self.progress.epochs_done = epoch + 1
-            self._save(one, fitter)
-        if self.settings.keep == "best" and self.best:
-            restore_weights(self.model.classifier, self.best)
-        self._end_pass(one)
-
-    def _train_epoch(self, one: _Pass, fitter: Fitter, epoch: int) -> EpochEnd:
-        examples = one.source.examples(epoch)
-        updates = _Updates(one.name, epoch, self.observers)
-        with self.stopwatch(f"{one.name}_fit"):
-            loss = fitter.fit_epoch(examples, epoch, self.order, updates)
-        seconds = self.stopwatch.last
-        where = f"{one.name.replace('_', ' ')}, epoch {epoch + 1}"
-        check_losses(self.settings, self.model.system.n_outputs, where, loss, updates.losses)
-        words = int(one.source.data.sentences.lengths.sum())
-        dev = self._measure("dev")
-        return EpochEnd(one.name, epoch, one.epochs, loss, dev, updates.learning_rate, len(examples), words, seconds)
-
-    def _end_pass(self, one: _Pass) -> None:
-        beam = self.beam if one is self.passes[-1] else None
-        end = PassEnd(one.name, self._measure("dev", beam), self._measure("test", beam))
-        self.progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
-        self.progress.pass_number, self.progress.epochs_done, self.progress.best_las = one.number + 1, 0, None
-        self.best = {}
-        self.observers.on_pass(end)
-
-    def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
-        gold: GoldPart | None = getattr(self.corpus, part)
-        with self.stopwatch("evaluate"):
-            if gold is None:
-                return None
-            parser = parser_of(self.model, beam=beam)
-            return gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
-
-    def _passes(self) -> list[_Pass]:
-        settings, corpus, model = self.settings, self.corpus, self.model
-        gold = GoldComputations(corpus, model, settings, self.stopwatch)
-        passes = [_Pass(0, PASSES[0], settings.first_pass.epochs, gold)]
+            self._model = _model_of_first_pass(Path(settings.first_pass.model), self._model, settings.device)
+        gold = GoldComputations(self.corpus, self._model, settings, self.stopwatch)
+        self._sources: list[ExampleSource] = [gold]
+        self._passes = [Pass(0, PASSES[0], settings.first_pass.epochs)]
         if settings.second_pass.trees is not None:
-            explored = ExploredComputations(corpus, model, settings, gold, PASSES[1], self.stopwatch, self.observers)
-            passes.append(_Pass(1, PASSES[1], settings.second_pass.epochs, explored))
-        return passes
+            self._sources.append(
+                ExploredComputations(self.corpus, self._model, settings, gold, PASSES[1], self.stopwatch, self.observers)
+            )
+            self._passes.append(Pass(1, PASSES[1], settings.second_pass.epochs))
+        self._fitter: Fitter
 
-    def _save(self, one: _Pass, fitter: Fitter) -> None:
-        checkpoint.save(
-            self.folder / run_folder.CHECKPOINT,
-            self.progress,
-            {
-                "weights": trained_weights(self.model.classifier),
-                "source": one.source.state(),
-                "best": self.best,
-                "optimizer": fitter.state(),
-                "generators": {"order": self.order.get_state(), "global": torch.get_rng_state()},
-            },
-        )
+    @property
+    def model(self) -> Model:
+        return self._model
 
-    def _restore(self, one: _Pass, fitter: Fitter) -> None:
-        """Puts back what _save() wrote at the end of the last epoch of this pass."""
-        saved, self.saved = self.saved, {}
-        self.best = saved.get("best", {})
-        one.source.restore(saved.get("source", {}), self.progress.epochs_done)
-        restore_weights(self.model.classifier, saved["weights"])
-        fitter.restore(saved.get("optimizer", {}))
-        self.order.set_state(saved["generators"]["order"])
-        torch.set_rng_state(saved["generators"]["global"])
+    @property
+    def passes(self) -> Sequence[Pass]:
+        return self._passes
 
-    def metrics(self) -> dict[str, Any]:
-        """What metrics.json holds."""
-        first, last = self.progress.metrics[PASSES[0]], self.progress.metrics[self.passes[-1].name]
-        settings = self.settings
+    @property
+    def first_pass_is_given(self) -> bool:
+        return self.settings.first_pass.model is not None
+
+    def _begin_pass(self, number: int) -> None:
+        source, done = self._sources[number], self.progress.epochs_done
+        if number == 1 and not self.settings.second_pass.start_from_first_pass and not done:
+            self._put_weights(trained_weights(new_model(self.settings, self.corpus).classifier))
+        self._fitter = fitter_of(self._model, self.corpus, self.settings, number, source.data.sentences)
+        if saved := self.saved:
+            source.restore(saved.get("source", {}), done)
+            self._put_weights(saved["weights"])
+            self._fitter.restore(saved.get("optimizer", {}))
+            self.order.set_state(saved["generators"]["order"])
+            torch.set_rng_state(saved["generators"]["global"])
+
+    def _fit(self, number: int, epoch: int) -> Fitted:
+        name, source = PASSES[number], self._sources[number]
+        examples = source.examples(epoch)
+        updates = _Updates(name, epoch, self.observers)
+        with self.stopwatch(f"{name}_fit"):
+            loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
+        seconds = self.stopwatch.last
+        where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
+        check_losses(self.settings, self._model.system.n_outputs, where, loss, updates.losses)
+        return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
+
+    def _state(self, number: int) -> Saved:
         return {
-            "treebank": settings.treebank.name,
-            "column": settings.column,
-            "recipe": settings.recipe,
-            "model": settings.model,
-            "system": settings.system,
-            "degree": settings.degree,
-            "beam": settings.beam.name,
-            "oracle": settings.oracle,
-            "strategy": settings.strategy,
-            "ties": settings.ties,
-            "seed": settings.seed,
-            "train": self.corpus.train.summary,
-            "dev": last["dev"],
-            "test": last["test"],
-            "after_first_pass": first,
-            "seconds": {stage: round(seconds, 3) for stage, seconds in self.progress.seconds.items()},
-            "versions": versions(),
+            "weights": self._weights(),
+            "source": self._sources[number].state(),
+            "optimizer": self._fitter.state(),
+            "generators": {"order": self.order.get_state(), "global": torch.get_rng_state()},
         }
+
+    def _weights(self) -> dict[str, Tensor]:
+        return trained_weights(self._model.classifier)
+
+    def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
+        restore_weights(self._model.classifier, weights)
+
+
+# By model=; the others are _TwoPasses.
+_RUNS: dict[str, type[Run]] = {"linear": OnlineRun}
 
 
 class _Updates:
@@ -241,27 +166,6 @@ class _Updates:
         self._observer.on_update(self._update(len(self.losses), loss, examples, rate))
         self.losses.append(loss)
         self.learning_rate = rate
-
-
-def _beam_of(settings: Settings) -> Beam | None:
-    """The beam that dev and test are measured with at the end, and that the model remembers; None: the parser is greedy."""
-    beam = settings.beam
-    return None if beam.name == "none" else Beam(beam.size, Merge(beam.merge), Scores(beam.name))
-
-
-def _last_state(folder: Path, origin: Origin) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
-    """The state of a run that was interrupted in this folder, or of a new one, which has no tensors."""
-    path = folder / run_folder.CHECKPOINT
-    if not path.exists():
-        return Progress(origin=asdict(origin)), {}
-    progress, tensors = checkpoint.load(path)
-    if (difference := Origin(**progress.origin).difference(origin)) is not None:
-        raise CheckpointError(
-            f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "
-            "resume with what it was made from, or start over with resume=false"
-        )
-    log.info("resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done)
-    return progress, tensors
 
 
 def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:

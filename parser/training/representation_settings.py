@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 from parser.classifier.bilstm import BiLSTMShape
-from parser.settings import EncoderSettings, ExampleUse, Settings, SettingsError, TrainingTrees
+from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
+from parser.settings import EncoderSettings, ExampleUse, Mode, OnlineSentences, Settings, SettingsError, TrainingTrees
 from parser.transitions.features import RELATION, TOKEN
 
 
 class ModelKind(ABC):
-    """A value of ``model``."""
+    """A value of ``model``.
+
+    Attributes:
+        two_passes: whether it is trained in the two passes of first_pass.* and second_pass.*.
+    """
+
+    two_passes: ClassVar[bool] = True
 
     @abstractmethod
     def check(self, settings: Settings) -> None:
@@ -20,6 +28,10 @@ class ModelKind(ABC):
     @abstractmethod
     def templates(self, settings: Settings) -> Mapping[str, list[str]]:
         """By attribute, the addresses at which slots read it."""
+
+    def attributes(self, settings: Settings) -> list[str]:
+        """The attributes of tokens that it reads, which there will be vocabularies of."""
+        return [attribute for attribute, addresses in settings.features.items() if attribute != RELATION and addresses]
 
     @abstractmethod
     def encoder(self, settings: Settings) -> BiLSTMShape | None:
@@ -80,4 +92,34 @@ class _BiLSTM(ModelKind):
         return settings.encoder
 
 
-MODELS: dict[str, ModelKind] = {"mlp": _Mlp(), "bilstm": _BiLSTM()}
+class _Linear(ModelKind):
+    """Templates read the attributes that they are made for."""
+
+    two_passes = False
+
+    def check(self, settings: Settings) -> None:
+        online = settings.online
+        if online is None:
+            raise SettingsError("model=linear needs online.*; choose the group, model=linear")
+        if settings.device != "cpu":
+            raise SettingsError(f"device={settings.device}: model=linear is trained on the CPU; leave device= out")
+        for key, value, known in (("mode", online.mode, Mode), ("sentences", online.sentences, OnlineSentences)):
+            if value not in list(known):
+                raise SettingsError(f"online.{key}={value} is unknown; known: {', '.join(known)}")
+        if online.explore_after and online.mode != Mode.EXPLORE:
+            raise SettingsError(f"online.explore_after={online.explore_after} is of online.mode=explore; leave it out")
+        if online.follow != 1 and online.mode != Mode.EXPLORE:
+            raise SettingsError(f"online.follow={online.follow} is of online.mode=explore; leave it out")
+
+    def templates(self, settings: Settings) -> Mapping[str, list[str]]:
+        return {}
+
+    def attributes(self, settings: Settings) -> list[str]:
+        feats = settings.online is not None and settings.online.feats
+        return [attribute for attribute in LINEAR_ATTRIBUTES.values() if feats or attribute != "feats"]
+
+    def encoder(self, settings: Settings) -> None:
+        return None
+
+
+MODELS: dict[str, ModelKind] = {"mlp": _Mlp(), "bilstm": _BiLSTM(), "linear": _Linear()}

@@ -20,6 +20,7 @@ from parser.settings import (
     TrainingTrees,
     VocabularySource,
     check_column,
+    training_files,
     vocabulary_is_of_subset,
 )
 from parser.training.example_sources import oracle_of
@@ -72,6 +73,8 @@ def check(settings: Settings) -> None:
     check_ranges(settings)
     _check_embeddings(settings)
     MODELS[settings.model].check(settings)
+    if MODELS[settings.model].two_passes:
+        _check_trees(settings)
     _check_anchors(settings)
     _check_beam(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
@@ -92,10 +95,11 @@ def check_files(settings: Settings) -> None:
         SettingsError: names the file, the key and what to set.
     """
     files = settings.treebank
-    if files.train is None:
+    if not training_files(settings):
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
-    for part in ("train", "dev", "test"):
-        name = getattr(files, part)
+    named = [("train", name) for name in training_files(settings)]
+    named += [(part, getattr(files, part)) for part in ("dev", "test")]
+    for part, name in named:
         if name is None or Path(name).is_file():
             continue
         message = f"treebank.{part}={name}: there is no such file"
@@ -120,6 +124,11 @@ def _check_system(settings: Settings) -> None:
         raise SettingsError(
             f"oracle={settings.oracle} is unknown to system={settings.system}; known: {', '.join(system.oracles)}"
         )
+
+
+def _check_trees(settings: Settings) -> None:
+    """Refuses trees that the oracles of the two passes are not exact for."""
+    system = transitions.system_class(settings.system)
     if settings.second_pass.trees == TrainingTrees.ORIGINAL and oracles.oracle_class(settings.oracle).needs_projective_gold:
         able = [name for name in system.oracles if not oracles.oracle_class(name).needs_projective_gold]
         raise SettingsError(
@@ -138,6 +147,8 @@ def _check_beam(settings: Settings) -> None:
     beam = settings.beam
     if beam.name == "none" and beam.size > 1:
         raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local")
+    if beam.name != "none" and settings.model == "linear":
+        raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
         raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
 

@@ -48,7 +48,8 @@ _WIDTH = 65_536
 RANGES = (
     Range("seed", 0, 2**32 - 1, "a seed"),
     Range("threads", 1, 1024, "the number of threads"),
-    Range("degree", 1, 1000, "the degree of a transition system"),
+    Range("degree", 1, 9, "the degree of a transition system"),
+    Range("treebank.held_out", 0, 0.5, "a share of sentences"),
     Range("vectors.dimensions", 1, 10_000, "the length of a vector"),
     Range("vectors.window", 1, 1000, "the number of words to either side"),
     Range("vectors.epochs", 1, _EPOCHS, "the number of epochs"),
@@ -64,6 +65,9 @@ RANGES = (
     Range("encoder.dropout", 0, 1, "a share of numbers", below=True),
     Range("encoder.attribute_dropout", 0, 1, "a share of attributes", below=True),
     Range("encoder.max_grad_norm", 0, 1e9, "the norm of a gradient", above=True),
+    Range("online.iterations", 1, _EPOCHS, "the number of iterations"),
+    Range("online.explore_after", 0, _EPOCHS, "the number of iterations without exploration"),
+    Range("online.follow", 0, 1, "a probability"),
     Range("optimizer.learning_rate", 0, 1e6, "the learning rate", above=True),
     Range("optimizer.momentum", 0, 1, "the momentum", below=True),
     Range("optimizer.weight_decay", 0, 1, "the weight decay"),
@@ -71,6 +75,7 @@ RANGES = (
     Range("first_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.explore_every", 0, _EPOCHS, "the number of epochs between explorations"),
+    Range("tensorboard.trees", 0, 1000, "the number of sentences"),
     Range("second_pass.follow", 0, 1, "a probability"),
     Range("beam.size", 1, MAX_SIZE, "the number of items"),
 )

@@ -41,7 +41,7 @@ class ArcHybrid(TransitionSystem):
 
     def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
         """See TransitionSystem."""
-        moves = Moves(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
+        moves = Moves(*np.full((4, len(rows), 3), NO_NODE, np.int32))
         _fill_moves(now, rows, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
         return moves
 

@@ -58,7 +58,7 @@ class Attardi(TransitionSystem):
     def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
         """See TransitionSystem."""
         shape = len(rows), 1 + 2 * self.degree
-        moves = Moves(*(np.full(shape, NO_NODE, np.int32) for _ in range(4)))
+        moves = Moves(*np.full((4, *shape), NO_NODE, np.int32))
         _fill_moves(now, rows, self.degree, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
         return moves
 

@@ -21,7 +21,7 @@ def best(
         single_root: the root relation goes with the artificial root as head, and with no other head.
     """
     root_relation = system.root_relation if single_root and system.root_relation is not None else NO_NODE
-    return _best(scores, moves.rows, moves.blocks, moves.heads, system.block_starts, system.block_sizes, root_relation)
+    return best_moves(scores, moves.rows, moves.blocks, moves.heads, system.block_starts, system.block_sizes, root_relation)
 
 
 def outputs_of(system: TransitionSystem, moves: Moves, columns: np.ndarray, relations: np.ndarray) -> np.ndarray:
@@ -52,7 +52,8 @@ def right(
 
 
 @njit(cache=True, nogil=True)
-def _best(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
+def best_moves(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
+    """best() for kernels; ``root_relation`` is NO_NODE where the relation of the root's child is free."""
     columns = np.full(len(rows), NO_NODE, np.int32)
     relations = np.full(len(rows), NO_NODE, np.int32)
     for m in range(len(rows)):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numba import njit
@@ -81,6 +82,20 @@ def anchored(templates: Mapping[str, Sequence[str]], system: type[TransitionSyst
         if "s0" in addresses:
             table[attribute] += [address for address in system.further_addresses if address not in table[attribute]]
     return table
+
+
+class Features(Protocol):
+    """What reads the features of configurations: a FeatureTable, or the templates of a linear model."""
+
+    def extract(
+        self,
+        configurations: Configurations,
+        rows: np.ndarray,
+        sentences: Sentences,
+        numbers: np.ndarray,
+        moves: Moves | None = None,
+    ) -> np.ndarray:
+        """The features, a row for each feature row of the moves; see FeatureTable.extract."""
 
 
 class FeatureTable:

@@ -62,17 +62,17 @@ class LRSpine(TransitionSystem):
     def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
         """See TransitionSystem."""
         starts = np.zeros(len(rows) + 1, np.int64)
-        shape = len(rows), _count(now, rows, single_root, starts)
-        feature_rows, heads, children = (np.full(shape, NO_NODE, np.int32) for _ in range(3))
+        shape = len(rows), count_moves(now, rows, single_root, starts)
+        feature_rows, heads, children = np.full((3, *shape), NO_NODE, np.int32)
         blocks = np.full(shape, SHIFT, np.int32)
         anchors = np.full((starts[-1], len(self.anchors)), NO_NODE, np.int32)
-        _fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors)
+        fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors)
         return Moves(feature_rows, blocks, heads, children, anchors, starts)
 
     def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
         """See TransitionSystem."""
         at = np.arange(len(rows))
-        _apply(now, rows, moves.heads[at, chosen], moves.children[at, chosen], relations)
+        take_moves(now, rows, moves.heads[at, chosen], moves.children[at, chosen], relations)
 
 
 @njit(cache=True, nogil=True)
@@ -93,7 +93,7 @@ def _root_is_taken(now, row, single_root):
 
 
 @njit(cache=True, nogil=True)
-def _count(now, rows, single_root, starts):
+def count_moves(now, rows, single_root, starts):
     """Fills in where the feature rows of each configuration begin; returns the columns that the widest one has."""
     width = 1
     for r in range(len(rows)):
@@ -127,7 +127,8 @@ def _buffered(now, row, place):
 
 
 @njit(cache=True, nogil=True)
-def _fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors):
+def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors):
+    """Fills in the arrays of Moves, which hold NO_NODE, and in ``blocks`` SHIFT; ``starts`` and the width by count_moves()."""
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
@@ -175,7 +176,8 @@ def _fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, chi
 
 
 @njit(cache=True, nogil=True)
-def _apply(now, rows, heads, children, relations):
+def take_moves(now, rows, heads, children, relations):
+    """Takes the moves that make these arcs, int32[rows] each; a shift where the head is NO_NODE."""
     for r in range(len(rows)):
         row = rows[r]
         if heads[r] == NO_NODE:

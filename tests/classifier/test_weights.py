@@ -73,7 +73,7 @@ def test_a_file_is_parsed_without_torch_unless_an_encoder_needs_it(kind, tmp_pat
     write_conllu(tmp_path / "in.conllu", SENTENCES[:2])
     command = """
 import sys
-from scripts.parse import main
+from parser.commands.parse import main
 sys.argv[1:] = sys.argv[1:] + ["-o", sys.argv[1] + ".conllu", "--allow-missing-columns"]
 assert main() == 0
 print(*{name.partition(".")[0] for name in sys.modules})

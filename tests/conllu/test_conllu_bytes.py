@@ -94,11 +94,11 @@ def found_or_error(read, *arguments):
 
 
 @settings(max_examples=300)
-@given(files() | damaged_files(), st.integers(1, 40))
-@example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3)
-@example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3)
-def test_chunks_are_the_file_cut_between_sentences(content, size):
-    chunks = list(read_chunks(io.BytesIO(content), size))
+@given(files() | damaged_files(), st.integers(1, 40), st.none() | st.integers(1, 10))
+@example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3, None)
+@example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3, None)
+def test_chunks_are_the_file_cut_between_sentences(content, size, smallest):
+    chunks = list(read_chunks(io.BytesIO(content), size, smallest))
     assert b"".join(chunk.content for chunk in chunks) == content
     assert [chunk.first for chunk in chunks] == [True, *[False] * len(chunks)][: len(chunks)]
     assert found_or_error(read_by_chunks, content, size) == found_or_error(read_whole, content)
@@ -110,3 +110,14 @@ def test_chunks_are_as_long_as_they_need_be(blank):
     chunks = list(read_chunks(io.BytesIO(sentence * 1000), 300))
     assert max(len(chunk.content) for chunk in chunks) < 300 + len(sentence)
     assert len(chunks) > 50
+
+
+def test_chunks_grow_with_what_has_been_read():
+    sentence = line(1, "a") + b"\n"
+    lengths = [len(chunk.content) for chunk in read_chunks(io.BytesIO(sentence * 5000), 4000, 200)]
+    assert sum(lengths) == 5000 * len(sentence)
+    assert max(lengths[:5]) < 200 + len(sentence)
+    assert lengths[-1] < lengths[-2] < 4000 + len(sentence)
+    assert any(400 < length < 3000 for length in lengths)
+    before = np.cumsum([0, *lengths[:-1]])
+    assert all(length <= max(200, read // 8) + 2 * len(sentence) for length, read in zip(lengths, before, strict=True))

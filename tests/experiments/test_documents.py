@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import accurate, choices
+from experiments import accurate, choices, speed
 from experiments.claims import CLAIMS, SECOND_PASS, Claim
 from experiments.command import settings_of
 from experiments.rows import read_rows
@@ -134,16 +134,8 @@ def test_the_pages_are_those_of_the_rows():
 
 
 def test_speed_is_what_was_measured():
-    """As soon as rows of experiments/speed are committed (see scripts/benchmark.py --rows)."""
-    path = ROOT / "experiments" / "speed" / "parsing.csv"
-    if not path.exists():
+    """As soon as rows are committed; python experiments/speed.py --help says how they are measured."""
+    if not speed.ROWS.exists():
         pytest.skip("experiments/speed/parsing.csv is not there yet")
-    measured = {(row.label, row.quantity): float(row.value) for row in read_measurements(path)}
-    lines = table(README, ["", "decoding alone", "CoNLL-U to CoNLL-U", "two threads over one"])
-    for name, decoding, end_to_end, two in lines:
-        label = name.strip("`")
-        for job, cell in (("decoding", decoding), ("end to end", end_to_end)):
-            assert float(cell.split()[0]) == round(measured[label, f"{job}, 1 thread, over UDPipe, CPU time"], 1)
-            if rate := re.search(r"\(([\d,]+) words/s\)", cell):
-                assert int(rate[1].replace(",", "")) == round(measured[label, f"{job}, 1 thread"], -3)
-        assert float(two) == round(measured[label, "decoding, 2 threads over 1"], 2)
+    lines = speed.table(read_measurements(speed.ROWS))
+    assert table(README, lines[0]) == lines[1:]

@@ -28,14 +28,17 @@ def model_and_file(tmp_path):
 
 
 def test_it_counts_words_and_rates_every_job(model_and_file):
-    result = parsing.run(*model_and_file, times=3, repeat=2, threads=2)
+    model, file = model_and_file
+    result = parsing.run(model, [file, file], times=3, repeat=2, threads=2)
     assert result["words"] == 30
     jobs = {f"{job}, {threads}" for job in ("decoding", "end to end") for threads in ("1 thread", "2 threads")}
+    jobs.add("end to end, 2 times over, 1 thread")
     assert set(result["words_per_second"]) == set(result["words_per_cpu_second"]) == jobs
     assert all(len(times) == 3 and min(time["wall"] for time in times) > 0 for times in result["all_measurements"].values())
     assert set(result["ratios"]) == {"decoding, 2 threads over 1", "end to end, 2 threads over 1"}
     assert result["same_output_for_any_threads"]
     assert result["start_up_seconds"] > 0
+    assert result["whole_process_cpu_seconds"][parsing.OURS] > 0
     assert "words/s" in parsing.as_table(result)
     assert parsing.quantities(result)["decoding, 1 thread"] == (result["words_per_second"]["decoding, 1 thread"], "words/s")
     assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
@@ -57,6 +60,12 @@ def test_ratios_of_beams():
     }
 
 
+def test_every_round_begins_with_a_model_that_remembers_nothing(model_and_file):
+    met = []
+    parsing._measure({"one": parsing.Job(1, met.append), "other": parsing.Job(1, met.append)}, model_and_file[0], times=2)
+    assert len(met) == len({id(model) for model in met}) == 6
+
+
 def test_ratios_are_those_of_rounds():
     times = {
         "decoding, 1 thread": [Time(2, 1), Time(4, 1), Time(6, 2)],
@@ -68,12 +77,14 @@ def test_ratios_are_those_of_rounds():
     ratios = parsing._ratios(times, 2)
     assert ratios["decoding, 2 threads over 1"] == 2
     assert ratios["decoding, 1 thread, over UDPipe, CPU time"] == 3
+    times[f"{parsing.repeated(10)}, 1 thread"] = [Time(9, 10), Time(9, 20), Time(9, 20)]
+    assert parsing._ratios(times, 2, 10)[f"{parsing.repeated(10)}, 1 thread, over UDPipe, CPU time"] == 2
 
 
 def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     pytest.importorskip("ufal.udpipe")
     model, file = model_and_file
-    result = parsing.run(model, file, times=1, udpipe_train=file, udpipe_iterations=1)
+    result = parsing.run(model, [file], times=1, udpipe_train=file, udpipe_iterations=1)
     assert result["words_per_second"][parsing.UDPIPE] > 0
     parse = parsing._trained(file, 1).parse
     text = file.read_text()
@@ -83,7 +94,8 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
 
 
 def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
+    model, file = model_and_file
     with pytest.raises(ValueError, match=r"UDPipe"):
-        parsing.run(*model_and_file, udpipe=str(tmp_path / "nowhere.udpipe"))
+        parsing.run(model, [file], udpipe=str(tmp_path / "nowhere.udpipe"))
     with pytest.raises(ValueError, match=r"UDPipe"):
-        parsing.run(*model_and_file, udpipe_train=tmp_path / "nowhere.conllu")
+        parsing.run(model, [file], udpipe_train=tmp_path / "nowhere.conllu")

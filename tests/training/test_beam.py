@@ -8,7 +8,7 @@ import pytest
 
 from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parser_of
+from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import SettingsError
@@ -24,7 +24,7 @@ def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):  # noqa: F
     model = Model.load(tmp_path / "local")
     assert model.beam == Beam(3)
     gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
-    assert metrics["dev"] == gold.scores(parser_of(model, beam=model.beam).parse(gold.sentences))
+    assert metrics["dev"] == gold.scores(parser_with_beam(model, model.beam).parse(gold.sentences))
     written = files_of(tmp_path / "local")
     settings = json.loads(written.pop("settings.json"))
     assert settings.pop("beam") == {"size": 3, "merge": "configuration", "scores": "local"}

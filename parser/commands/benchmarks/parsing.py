@@ -1,16 +1,19 @@
-"""How fast a model parses: python scripts/benchmark.py parsing MODEL_DIR FILE [--udpipe-train FILE] [OPTIONS].
+"""How fast a model parses: python scripts/benchmark.py parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
 
-Measured in turn, several times, in one process; medians are reported, of words per second and per second of CPU time:
+The text is that of all files, each once: new text is what people parse, and a repeated one holds no new words. Measured in
+turn, several times, in one process; medians are reported, of words per second and per second of CPU time:
 
-* decoding: encoded sentences to trees, the file read before;
-* end to end: CoNLL-U to CoNLL-U, in memory;
+* decoding: encoded sentences to trees, the files read before;
+* end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, the text N times over beside it;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained on the spot;
 * with --beam: decoding with beams of these sizes, with and without merging equal configurations, one thread; and UDPipe with a
   beam of 5, which is compared with our beam of 5, end to end;
-* start-up: seconds of a process of its own that parses one sentence.
+* whole process: CPU seconds of scripts/parse.py that parses the text, and with --udpipe of a process that does so by UDPipe;
+* start-up: seconds of a process that parses one sentence.
 
-Every measurement begins with nothing but the model in memory: what is worked out once per word form is worked out again.
+Every measurement begins with nothing but the model in memory, as it was loaded: what is worked out once per word form, or once
+per value that training never saw, is worked out again.
 """
 
 from __future__ import annotations
@@ -18,19 +21,19 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-import torch
-
+from parser import models
 from parser.beam_settings import Beam, Merge
 from parser.commands.benchmarks.machine import machine
 from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
@@ -39,6 +42,7 @@ from parser.data.vocabulary import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model import Model
+from parser.models import AnyModel
 from parser.versions import versions
 
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
@@ -46,6 +50,10 @@ UDPIPE = "UDPipe, end to end, greedy, 1 thread"
 UDPIPE_BEAM = 5
 _UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
 _OURS_AS_UDPIPE = f"end to end, beam {UDPIPE_BEAM}, 1 thread"
+OURS = "scripts/parse.py"
+WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
+_PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
+UDPIPE_MODULE = "parser.commands.benchmarks.udpipe"  # which is a program, too
 
 
 @dataclass(frozen=True)
@@ -56,22 +64,30 @@ class Time:
     cpu: float
 
 
+@dataclass(frozen=True)
+class Job:
+    """What is measured: so many words are parsed by a model that has just been loaded."""
+
+    words: int
+    do: Callable[[AnyModel], object]
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
-    parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with tags")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="CoNLL-U with tags")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="to compare one with (default: all, %(default)s)")
     parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
     parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train one on")
     parser.add_argument("--udpipe-iterations", type=int, default=2, help="of its training (default %(default)s; 10 are usual)")
     parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="sizes of beams to measure, too")
     parser.add_argument("--times", type=int, default=5, help="how often each is measured (default %(default)s)")
-    parser.add_argument("--repeat", type=int, default=1, help="parse the file so many times over (default %(default)s)")
+    parser.add_argument("--repeat", type=int, default=1, help="parse the text so many times over, too")
 
 
 def run(
     model: Path,
-    file: Path,
+    files: Sequence[Path],
     threads: int = 1,
     udpipe: str | None = None,
     udpipe_train: Path | None = None,
@@ -84,57 +100,72 @@ def run(
 
     Args:
         model: a model folder.
-        file: CoNLL-U with tags.
+        files: CoNLL-U with tags.
         threads: to compare one with.
         udpipe: a model of UDPipe 1 to compare with.
         udpipe_train: CoNLL-U to train one on, instead.
         udpipe_iterations: of its training.
         beam: sizes of beams.
         times: how often each job is measured.
-        repeat: how many times over the file is parsed.
+        repeat: how many times over the text is parsed beside once; 1 for once alone.
 
     Raises:
         ValueError: no such model or file, or UDPipe cannot do its part.
     """
-    torch.set_num_threads(1)
-    text = _read(file) * repeat
-    parser = Model.load(model)
+    text = b"".join(map(_read, files))
+    parser = models.load(model)
+    if isinstance(parser, Model) and parser.shape.encoder is not None:
+        import torch  # as scripts/parse.py does
+
+        torch.set_num_threads(1)
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
-    jobs: dict[str, Callable[[], object]] = {}
+    jobs: dict[str, Job] = {}
     numbers = list(dict.fromkeys([1, threads]))
     for count in numbers:
-        jobs[_name("decoding", count)] = partial(_decode, parser, encoded, count)
-        jobs[_name("end to end", count)] = partial(_end_to_end, parser, text, count)
+        jobs[_name("decoding", count)] = Job(words, partial(_decode, sentences=encoded, threads=count))
+        jobs[_name("end to end", count)] = Job(words, partial(_end_to_end, text=text, threads=count))
+    if repeat > 1:
+        again = partial(_end_to_end, text=text * repeat, threads=1)
+        jobs[_name(repeated(repeat), 1)] = Job(words * repeat, again)
     beams = {
         _beam_name("decoding", Beam(size, merge)): Beam(size, merge)
         for size in beam
         for merge in (Merge.NONE, Merge.CONFIGURATION)
     }
     for name, one in beams.items():
-        jobs[name] = partial(_decode, parser, encoded, 1, one)
+        jobs[name] = Job(words, partial(_decode, sentences=encoded, threads=1, beam=one))
     if udpipe is not None or udpipe_train is not None:
         theirs = Udpipe(udpipe) if udpipe is not None else _trained(cast(Path, udpipe_train), udpipe_iterations)
         decoded = text.decode()
-        jobs[UDPIPE] = lambda: theirs.parse(decoded)
+        jobs[UDPIPE] = Job(words, lambda _: theirs.parse(decoded))
         if beams:
-            jobs[_UDPIPE_WITH_BEAM] = lambda: theirs.parse(decoded, UDPIPE_BEAM)
-            jobs[_OURS_AS_UDPIPE] = partial(_end_to_end, parser, text, 1, Beam(UDPIPE_BEAM))
+            jobs[_UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
+            jobs[_OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
-    found = _measure(jobs, times)
+    found = _measure(jobs, model, times)
+    processes = _processes(model, text, udpipe, times)
     result: dict[str, Any] = {
-        "file": file.name,
+        "files": [file.name for file in files],
         "words": words,
-        "words_per_second": {name: statistics.median(words / t.wall for t in rounds) for name, rounds in found.items()},
-        "words_per_cpu_second": {name: statistics.median(words / t.cpu for t in rounds) for name, rounds in found.items()},
+        "words_per_second": {
+            name: statistics.median(jobs[name].words / t.wall for t in rounds) for name, rounds in found.items()
+        },
+        "words_per_cpu_second": {
+            name: statistics.median(jobs[name].words / t.cpu for t in rounds) for name, rounds in found.items()
+        },
+        "whole_process_cpu_seconds": {name: statistics.median(seconds) for name, seconds in processes.items()},
         "same_output_for_any_threads": same,
         "start_up_seconds": statistics.median(_start_up(model, text) for _ in range(times)),
         "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in found.items()},
         "machine": machine(),
         "versions": versions(),
     }
-    result["ratios"] = _ratios(found, numbers[-1]) | _beam_ratios(found, beams)
+    result["ratios"] = _ratios(found, numbers[-1], repeat) | _beam_ratios(found, beams)
+    if UDPIPE in processes:
+        pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
+        result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
     return result
 
 
@@ -173,32 +204,43 @@ def _sizes(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})") from error
 
 
-def _decode(model: Model, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
+def _decode(model: AnyModel, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
     parser = parser_of(model, threads) if beam is None else beam_parser_of(model, beam, threads)
     parser.parse(sentences)
 
 
-def _end_to_end(model: Model, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
+def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
     target = io.BytesIO()
     parse_file(model, io.BytesIO(text), target, threads=threads, beam=beam)
     return target.getvalue()
 
 
-def _measure(jobs: dict[str, Callable[[], object]], times: int) -> dict[str, list[Time]]:
+def _measure(jobs: dict[str, Job], model: Path, times: int) -> dict[str, list[Time]]:
     """Times of each job, measured in turn so that all of them meet the same load; a first round does not count."""
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
+            fresh = models.load(model)  # which remembers nothing of the round before
             wall, cpu = time.perf_counter(), time.process_time()
-            job()
+            job.do(fresh)
             if round_number:
                 found[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
     return found
 
 
-def _ratios(times: dict[str, list[Time]], threads: int) -> dict[str, float]:
-    """Medians of the ratios of rounds: one thread over UDPipe by CPU time, all threads over one by the clock."""
+def repeated(times: int) -> str:
+    """What parsing the text so many times over is called."""
+    return f"end to end, {times} times over"
+
+
+def _ratios(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
+    """Medians of the ratios of rounds: one thread over UDPipe by CPU time for a word, all threads over one by the clock."""
     ratios = {}
+    if UDPIPE in times and repeat > 1:
+        pairs = zip(times[UDPIPE], times[_name(repeated(repeat), 1)], strict=True)
+        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = statistics.median(
+            repeat * theirs.cpu / ours.cpu for theirs, ours in pairs
+        )
     for job in ("decoding", "end to end"):
         one, all_of_them = times[_name(job, 1)], times[_name(job, threads)]
         if UDPIPE in times:
@@ -225,12 +267,30 @@ def _beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[s
     return ratios
 
 
+def _processes(model: Path, text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
+    """CPU seconds of processes that parse the text, by parser."""
+    commands = {OURS: [*_PARSE, str(model)]}
+    if udpipe is not None:
+        commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(times):
+        for name, command in commands.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, input=text, capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return found
+
+
 def _start_up(model: Path, text: bytes) -> float:
     end = text.find(b"\n\n") + 2
     start = time.perf_counter()
-    command = [sys.executable, "-P", "-m", "parser.commands", "parse", str(model)]
-    subprocess.run(command, input=text[:end], capture_output=True, check=True)
+    subprocess.run([*_PARSE, str(model)], input=text[:end], capture_output=True, check=True)
     return time.perf_counter() - start
+
+
+def _seconds_of_processes(result: dict[str, Any]) -> Iterable[tuple[str, float]]:
+    return result["whole_process_cpu_seconds"].items()
 
 
 def as_table(result: dict[str, Any]) -> str:
@@ -239,6 +299,7 @@ def as_table(result: dict[str, Any]) -> str:
     for name, rate in result["words_per_second"].items():
         lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
     lines += [f"{name:66} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
+    lines += [f"{f'whole process, {name}':66} {seconds:10.2f} CPU s" for name, seconds in _seconds_of_processes(result)]
     return "\n".join([*lines, f"{'start-up':66} {result['start_up_seconds']:10.2f} s"])
 
 
@@ -246,5 +307,6 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """What rows say: words per second, ratios, seconds of the start."""
     found = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
     found |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
+    found |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
     found |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
     return found | {"start-up": (result["start_up_seconds"], "s")}

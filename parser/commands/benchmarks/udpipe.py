@@ -1,6 +1,7 @@
 """UDPipe 1 to compare with (Straka and Strakova 2017): training on a treebank, tagging, parsing; needs the package ufal.udpipe.
 
-A training gives the same model again: UDPipe fixes its seeds itself.
+A training gives the same model again: UDPipe fixes its seeds itself. ``python -m parser.commands.benchmarks.udpipe MODEL``
+parses standard input: a whole process to compare with.
 """
 
 from __future__ import annotations
@@ -114,3 +115,7 @@ def _package() -> Any:
     except ImportError as error:
         raise ValueError("UDPipe is not installed; pip install 'optimal-step[compare]', or compare with nothing") from error
     return udpipe
+
+
+if __name__ == "__main__":
+    sys.stdout.write(Udpipe(sys.argv[1]).parse(sys.stdin.read()))

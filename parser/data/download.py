@@ -1,0 +1,86 @@
+"""A file from the network, whole or not at all: what a cut connection left is continued, and its SHA-256 is compared."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+_BLOCK = 1 << 16
+_TRIES = 5  # connections that may be cut, one after the other, without a byte between
+_SECONDS = 60  # without a byte
+
+
+class DownloadError(ValueError):
+    """A file could not be had; the message says from where, why, and what to do."""
+
+
+def download(
+    url: str, path: Path, sha256: str | None = None, progress: Callable[[int, int | None], None] = lambda done, total: None
+) -> None:
+    """Downloads a file beside its place, NAME.part, and renames it when it is whole and its sum is right.
+
+    Args:
+        url: http or https.
+        path: where to.
+        sha256: the sum that it must have, hexadecimal; None: any.
+        progress: called with the bytes that are there and those that there will be, None if the server does not say.
+
+    Raises:
+        DownloadError: it cannot be had, or its sum is another; what is there of it stays for the next time, unless the sum of
+            the whole is wrong.
+        OSError: it cannot be written.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise DownloadError(f"{url}: this is no address; give one that begins with https://")
+    part = path.with_name(f"{path.name}.part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tries = 0
+    while True:
+        before = part.stat().st_size if part.exists() else 0
+        try:
+            if _continue(url, part, progress):
+                break
+            reason = "the connection was cut"
+        except urllib.error.HTTPError as error:
+            if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and before:
+                part.unlink()  # it is not a part of what is there now
+                continue
+            raise DownloadError(f"{url}: the server says {error.code} {error.reason}; is the address right?") from error
+        except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
+            reason = str(getattr(error, "reason", error)) or type(error).__name__
+        tries = 0 if part.exists() and part.stat().st_size > before else tries + 1
+        if tries == _TRIES:
+            raise DownloadError(f"{url}: {reason}; what is there of it is in {part}, start again to continue")
+    found = sha256_of(part)
+    if sha256 is not None and found != sha256.lower():
+        part.unlink()
+        raise DownloadError(f"{url}: its SHA-256 is {found}, but {sha256.lower()} was expected; it was not kept, try again")
+    os.replace(part, path)
+
+
+def sha256_of(path: Path) -> str:
+    """The sum of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _continue(url: str, part: Path, progress: Callable[[int, int | None], None]) -> bool:
+    """Gets what is missing of a file; whether it is whole then."""
+    done = part.stat().st_size if part.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})
+    with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        continued = answer.status == http.client.PARTIAL_CONTENT
+        done = done if continued else 0
+        length = answer.headers.get("Content-Length")
+        total = None if length is None else done + int(length)
+        with part.open("ab" if continued else "wb") as file:
+            while block := answer.read(_BLOCK):
+                file.write(block)
+                done += len(block)
+                progress(done, total)
+        return total is None or done >= total

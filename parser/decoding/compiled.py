@@ -1,0 +1,227 @@
+"""Greedy parsing in a compiled loop: what its loops have in common, whatever the transition system.
+
+A step adds up a precomputed contribution to the hidden layer for every address (type_contributions.py), and multiplies the
+active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
+output is possible, nothing is computed. The result is the same for any number of threads; with a static token representation,
+it depends on no other sentence that is parsed along. decoding/lockstep.py is the reference implementation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from parser.classifier.compiled_activations import activate, activation_number
+from parser.classifier.weights import ClassifierWeights
+from parser.data.parses import NO_NODE, Parses
+from parser.data.vocabulary import Sentences
+from parser.decoding.type_contributions import address_contributions
+from parser.transitions.configurations import Configurations
+from parser.transitions.features import FeatureTable
+from parser.transitions.system import TransitionSystem
+
+# Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
+# than the smaller number.
+SHARE = 4_000
+_SMALLEST_SHARE = 1_000
+
+# Outputs are filled up to a multiple of the numbers that a processor multiplies at a time.
+_LANES = 16
+
+
+class Addresses(NamedTuple):
+    """Some of the addresses that features read; see FeatureTable for their programs, AddressContributions for the rest."""
+
+    programs: np.ndarray
+    places: np.ndarray
+    relation_rows: np.ndarray
+
+
+class Words(NamedTuple):
+    """The words of sentences as types, and the contributions of types; see AddressContributions and TypedSentences."""
+
+    types: np.ndarray
+    contributions: np.ndarray
+    first: int
+    per_type: int
+
+
+class Layers(NamedTuple):
+    """The layers: float32[hidden] bias, the activation, float32[hidden, outputs] and float32[outputs] of the output layer.
+
+    There are some outputs of weight 0 behind the real ones.
+    """
+
+    hidden_bias: np.ndarray
+    activation: int
+    weights: np.ndarray
+    bias: np.ndarray
+
+
+class CompiledParser(ABC):
+    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
+
+    Args:
+        weights: the weights of the classifier.
+        system: the transition system.
+        table: the features.
+        threads: how many sentences are parsed side by side.
+    """
+
+    def __init__(
+        self,
+        weights: ClassifierWeights,
+        system: TransitionSystem,
+        table: FeatureTable,
+        threads: int = 1,
+    ) -> None:
+        contributions = address_contributions(weights, table, system.n_relations)
+        self._contributions = contributions
+        self._system = system
+        self._layers = Layers(
+            contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
+        )
+        self._threads = threads
+        self._contextual = weights.contextual
+        # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
+        of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
+        self._of_buffer, self._others = (
+            Addresses(table.programs[chosen], contributions.places[chosen], contributions.relation_rows[chosen])
+            for chosen in (of_buffer, ~of_buffer)
+        )
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences greedily; see parse_in_lockstep."""
+        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
+        relations = heads.copy()
+
+        def parse_span(span: tuple[int, int]) -> None:
+            first, last = span
+            part = sentences.span(first, last)
+            inside = slice(sentences.offsets[first], sentences.offsets[last])
+            words = self._words(part)
+            now = Configurations.initial(np.diff(part.offsets).max(keepdims=True, initial=1) - 1)
+            self._parse_words(part.offsets, words, now, single_root, heads[inside], relations[inside])
+
+        if self._threads == 1:
+            for span in sentences.spans(SHARE):
+                parse_span(span)
+        else:
+            share = SHARE
+            if not self._contextual:  # whose scores do not depend, in their last digits, on what is parsed together
+                share = min(SHARE, max(_SMALLEST_SHARE, len(heads) // (4 * self._threads)))
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(parse_span, sentences.spans(share)))
+        return Parses(heads, relations, sentences.offsets)
+
+    def _words(self, sentences: Sentences) -> Words:
+        """The words of sentences, their contributions computed."""
+        typed = self._contributions(sentences)
+        return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
+
+    def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """float32[hidden, outputs] and float32[outputs] as the loop wants them, of the classifier's."""
+        return filled_up(weights, bias)
+
+    @abstractmethod
+    def _parse_words(
+        self,
+        offsets: np.ndarray,
+        words: Words,
+        now: Configurations,
+        single_root: bool,
+        heads: np.ndarray,
+        relations: np.ndarray,
+    ) -> None:
+        """Parses sentences into ``heads`` and ``relations``; ``now`` is room for one configuration of the longest."""
+
+
+def filled_up(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 behind them."""
+    lacking = -len(bias) % _LANES
+    return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))
+
+
+@njit(cache=True, nogil=True)
+def pick_words(start, nodes, addresses, words, picked):
+    """Fills in ``picked``: the rows of the words at ``nodes`` (int32[addresses]); how many there are."""
+    count = 0
+    for a in range(len(nodes)):
+        if nodes[a] != NO_NODE:
+            picked[count] = words.first + words.types[start + nodes[a]] * words.per_type + addresses.places[a]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def pick(now, start, nodes, addresses, words, picked):
+    """The same, with the relations that the nodes have been given; addresses may read either or both."""
+    count = 0
+    for a in range(len(nodes)):
+        node = nodes[a]
+        if node != NO_NODE:
+            if addresses.places[a] != NO_NODE:
+                picked[count] = words.first + words.types[start + node] * words.per_type + addresses.places[a]
+                count += 1
+            if addresses.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
+                picked[count] = addresses.relation_rows[a] + now.relations[0, node]
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(first, rows, picked, count, total):
+    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
+    for h in range(len(total)):
+        total[h] = first[h]
+    # Four rows at a time, so that a sum is read and written a quarter as often.
+    for p in range(0, count - 3, 4):
+        p0, p1, p2, p3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
+        for h in range(len(total)):
+            total[h] = total[h] + rows[p0, h] + rows[p1, h] + rows[p2, h] + rows[p3, h]
+    for p in range(count - count % 4, count):
+        row = picked[p]
+        for h in range(len(total)):
+            total[h] += rows[row, h]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def output_scores(hidden, activation, weights, bias, active, scores):
+    """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
+    count = activate_units(hidden, activation, active)
+    scores_of_units(hidden, weights, bias, active, count, scores[0])
+
+
+@njit(cache=True, nogil=True)
+def activate_units(hidden, activation, active):
+    """Applies the activation to ``hidden``, and fills in ``active``: the units that are not zero; how many there are."""
+    count = 0
+    for h in range(len(hidden)):
+        hidden[h] = activate(hidden[h], activation)
+    for h in range(len(hidden)):
+        active[count] = h
+        count += hidden[h] != 0  # no branch: which units are active cannot be foreseen
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def scores_of_units(hidden, weights, bias, active, count, scores):
+    """Fills in ``scores`` (float32[outputs]) for what activate_units() gave."""
+    outputs = len(bias)
+    for a in range(outputs):
+        scores[a] = bias[a]
+    # Four units at a time, so that a score is read and written a quarter as often.
+    for u in range(0, count - 3, 4):
+        h0, h1, h2, h3 = active[u], active[u + 1], active[u + 2], active[u + 3]
+        x0, x1, x2, x3 = hidden[h0], hidden[h1], hidden[h2], hidden[h3]
+        for a in range(outputs):
+            scores[a] += x0 * weights[h0, a] + x1 * weights[h1, a] + x2 * weights[h2, a] + x3 * weights[h3, a]
+    for u in range(count - count % 4, count):
+        h0 = active[u]
+        x0 = hidden[h0]
+        for a in range(outputs):
+            scores[a] += x0 * weights[h0, a]

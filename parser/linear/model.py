@@ -1,0 +1,140 @@
+"""A linear model, and the folder that holds it.
+
+The folder: ``settings.json`` (the kind of model, the templates, versions), ``vocabularies.json`` as of any model, and
+``weights.safetensors``: the averaged weights in compressed rows (keys, starts, outputs, values; see weights.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from safetensors.numpy import save
+
+from parser import transitions
+from parser.atomic import replacing_folder, write_json
+from parser.data.vocabulary import UD_ROOT, Vocabularies, Vocabulary
+from parser.linear.templates import Templates
+from parser.linear.weights import HashedWeights
+from parser.model_folder import (
+    SETTINGS,
+    VOCABULARIES,
+    ModelError,
+    check_system,
+    find_model,
+    read_header,
+    read_json,
+    read_tensors,
+    read_vocabularies,
+    told,
+)
+from parser.transitions.system import TransitionSystem
+from parser.versions import versions
+
+WEIGHTS = "weights.safetensors"
+FORMAT = 1
+
+# What the header of the weights must say: the type of each tensor.
+_TYPES = {"keys": "U64", "starts": "I64", "outputs": "I32", "values": "F32"}
+
+
+@dataclass
+class LinearModel:
+    """A linear parser: vocabularies, transition system, templates and weights.
+
+    Attributes:
+        vocabularies: of the attributes.
+        relations: the relations; relation number i is ``relations.symbols[i]``.
+        system: the transition system over these relations.
+        templates: the features.
+        weights: of the features.
+    """
+
+    kind: ClassVar[str] = "linear"
+    contextual: ClassVar[bool] = False  # scores depend on no other sentence that is parsed along
+
+    vocabularies: Vocabularies
+    relations: Vocabulary
+    system: TransitionSystem
+    templates: Templates
+    weights: HashedWeights
+
+    @classmethod
+    def new(
+        cls,
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        templates: Sequence[str],
+        system: str = "arc_standard",
+        options: Mapping[str, int] | None = None,
+    ) -> LinearModel:
+        """A model whose weights are all 0.
+
+        Args:
+            vocabularies, relations: see the class.
+            templates: their texts; see templates.py.
+            system: the name of the transition system.
+            options: of the transition system, such as its degree.
+        """
+        root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
+        parses_with = transitions.create(system, len(relations.symbols), root_relation, **(options or {}))
+        features = Templates(templates, vocabularies.attributes, type(parses_with))
+        return cls(vocabularies, relations, parses_with, features, without_weights(parses_with.n_outputs))
+
+    def save(self, folder: Path) -> None:
+        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+        settings: dict[str, Any] = {
+            "format": FORMAT,
+            "model": self.kind,
+            "transition_system": self.system.name,
+            **({"transition_options": self.system.options} if self.system.options else {}),
+            "templates": self.templates.texts,
+        }
+        vocabularies = {
+            "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
+            "relations": self.relations.symbols,
+        }
+        with replacing_folder(folder) as temporary:
+            write_json(temporary / SETTINGS, settings | {"versions": versions()})
+            write_json(temporary / VOCABULARIES, vocabularies)
+            (temporary / WEIGHTS).write_bytes(save({name: getattr(self.weights, name) for name in _TYPES}))
+
+    @classmethod
+    def load(cls, folder: Path) -> LinearModel:
+        """Reads a model's folder, or that within a run's folder.
+
+        Raises:
+            ModelError: a part is missing or damaged, or it is another kind of model.
+        """
+        folder = find_model(folder)
+        settings, header = read_json(folder, SETTINGS), read_header(folder, WEIGHTS)
+        vocabularies, relations = read_vocabularies(folder)
+        with told(folder / SETTINGS):
+            if settings["model"] != cls.kind or settings["format"] != FORMAT:
+                raise ModelError(f"{folder / SETTINGS}: this is no linear model of format {FORMAT}; train it again")
+            check_system(settings)
+            templates = settings["templates"]
+            if not isinstance(templates, list) or not all(isinstance(text, str) for text in templates):
+                raise TypeError("the templates are no list of texts")
+            name, options = settings["transition_system"], settings.get("transition_options", {})
+            model = cls.new(vocabularies, relations, templates, name, options)
+        with told(folder / WEIGHTS):
+            if {name: info.type for name, info in header.items()} != _TYPES:
+                raise ValueError("these are not the tensors of a linear model")
+            if any(len(info.shape) != 1 for info in header.values()):
+                raise ValueError("a tensor has more than one dimension")
+            tensors = read_tensors(folder, WEIGHTS)
+            model.weights = HashedWeights(
+                tensors["keys"], tensors["starts"], tensors["outputs"], tensors["values"], model.system.n_outputs
+            )
+        return model
+
+
+def without_weights(n_outputs: int) -> HashedWeights:
+    """Weights that are all 0."""
+    return HashedWeights(
+        np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), n_outputs
+    )

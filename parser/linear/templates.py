@@ -1,0 +1,255 @@
+"""The feature templates of the linear model, and the 64-bit keys of the features that a configuration has.
+
+Goldberg, Sartorio and Satta (2014) print no templates; these are those of Zhang and Nivre (2011), merged for attachments to
+both sides. The nodes, by their addresses (transitions/features.py):
+
+    X, Y          the two that an arc would connect: s1 and s0 (lr_spine: its anchors c2 and c1)
+    B0, B1, C     b0 and b1 (q1 and q2), s2 (c3)
+    X.l, X.l2     the leftmost child of X and the next one; X.r, X.r2 likewise, and those of Y
+    P, G          parent and grandparent of the node that a head is looked for on a spine (lr_spine: gp, gg)
+
+and what is read there:
+
+    w, p, m       form, UPOS, FEATS
+    L             the relation that the node has been given
+    vl, vr        children on the left and on the right so far, 7 or more together
+    sl, sr        the sets of their relations
+    d             of X alone: the distance from X to Y, at most 10
+
+A template is a conjunction, ``X:w+Y:p``. A configuration lacks it where one of its nodes is not there, or has no relation. The
+key of a feature is a hash of the template's number and the values: among a million features two share one with a probability of
+3e-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE
+from parser.data.vocabulary import Sentences
+from parser.transitions.configurations import Configurations
+from parser.transitions.features import FeatureTable, Slot, find_nodes
+from parser.transitions.system import Moves, TransitionSystem
+
+ATTRIBUTES = {"w": "form", "p": "upos", "m": "feats"}
+
+_NODES = {
+    "X": "s1",
+    "Y": "s0",
+    "B0": "b0",
+    "B1": "b1",
+    "C": "s2",
+    **{f"{name}.{side}": f"{address}.{side[0]}{side[1:] or 1}" for name, address in (("X", "s1"), ("Y", "s0"))
+       for side in ("l", "r", "l2", "r2")},
+    "P": "gp",
+    "G": "gg",
+}  # fmt: skip
+_OF_TOKEN = tuple(ATTRIBUTES)
+_READ = (*_OF_TOKEN, "L", "vl", "vr", "sl", "sr", "d")
+_L, _VL, _VR, _SL, _SR, _D = range(len(_OF_TOKEN), len(_READ))
+_CHILDREN = [f"{node}.{side}" for node in "XY" for side in ("l", "r", "l2", "r2")]
+
+_MOST_ATOMS = 4
+_MOST_CHILDREN = 7
+_MOST_DISTANCE = 10
+# Models from strangers list their templates.
+_MOST_TEMPLATES = 1000
+
+TEMPLATES = (
+    *(f"{node}:{read}" for node in ("X", "Y", "B0", "B1") for read in ("w", "p")),
+    *(f"{node}:w+{node}:p" for node in ("X", "Y", "B0", "B1")),
+    *("X:w+X:p+Y:w+Y:p", "X:w+X:p+Y:w", "X:w+Y:w+Y:p", "X:w+X:p+Y:p", "X:p+Y:w+Y:p", "X:w+Y:w", "X:p+Y:p", "Y:p+B0:p"),
+    *("Y:p+B0:p+B1:p", "X:p+Y:p+B0:p", "P:p+X:p+Y:p"),
+    *("X:p+X.l:p+Y:p", "X:p+X.r:p+Y:p", "X:p+Y:p+Y.l:p", "X:p+Y:p+Y.r:p"),
+    *("X:w+X:d", "X:p+X:d", "Y:w+X:d", "Y:p+X:d", "X:w+Y:w+X:d", "X:p+Y:p+X:d"),
+    *(f"{node}:{word}+{node}:{read}" for node in "XY" for read in ("vl", "vr", "sl", "sr") for word in "wp"),
+    *(f"{node}:{read}" for node in (*_CHILDREN, "P", "G") for read in ("w", "p", "L")),
+    "X:L",
+    *(f"{node}:p+{node}.{side}:p+{node}.{side}2:p" for node in "XY" for side in "lr"),
+    "X:p+P:p+G:p",
+    *("C:w", "C:p", "C:p+X:p+Y:p"),
+)
+
+# What online.feats adds.
+FEATS_TEMPLATES = ("X:m", "Y:m", "X:m+Y:m", "X:p+X:m+Y:p+Y:m")
+
+
+class Programs(NamedTuple):
+    """Templates as numbers, for kernels.
+
+    Attributes:
+        addresses: int32[nodes, 9], see FeatureTable.
+        atoms: int32[atoms, 3]: the node, what is read there, and the row of the sentences' values, NO_NODE if it is not there.
+        templates: int32[templates, 4], atoms; NO_NODE fills up.
+        first, second: the nodes X and Y, whose distance is read.
+    """
+
+    addresses: np.ndarray
+    atoms: np.ndarray
+    templates: np.ndarray
+    first: int
+    second: int
+
+
+class Templates:
+    """Finds the keys of the features that configurations have; what a FeatureTable is to the classifier.
+
+    Args:
+        texts: the templates.
+        attributes: those of the encoded sentences.
+        system: the transition system.
+
+    Raises:
+        ValueError: no such template, or too many.
+    """
+
+    def __init__(self, texts: Sequence[str], attributes: Sequence[str], system: type[TransitionSystem]) -> None:
+        if not 1 <= len(texts) <= _MOST_TEMPLATES:
+            raise ValueError(f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}")
+        conjunctions = [_conjunction(text) for text in texts]
+        nodes = list(dict.fromkeys(["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]))
+        addresses = [_anchored(_NODES[node], system) for node in nodes]
+        known = [address not in ("gp", "gg") or address in system.anchors for address in addresses]
+        readable = [node for node, there in zip(nodes, known, strict=True) if there]
+        slots = [Slot(address, "upos") for address, there in zip(addresses, known, strict=True) if there]
+        table = FeatureTable(slots, ["upos"], system.anchors)
+
+        atoms = list(dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction))
+        programs = np.full((len(atoms), 3), NO_NODE, np.int32)
+        for program, (node, read) in zip(programs, atoms, strict=True):
+            program[:2] = readable.index(node) if node in readable else NO_NODE, _READ.index(read)
+            if ATTRIBUTES.get(read) in attributes:
+                program[2] = list(attributes).index(ATTRIBUTES[read])
+        templates = np.full((len(texts), _MOST_ATOMS), NO_NODE, np.int32)
+        for template, conjunction in zip(templates, conjunctions, strict=True):
+            template[: len(conjunction)] = [atoms.index(atom) for atom in conjunction]
+        self.texts = list(texts)
+        self.programs = Programs(table.programs, programs, templates, readable.index("X"), readable.index("Y"))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def extract(
+        self,
+        configurations: Configurations,
+        rows: np.ndarray,
+        sentences: Sentences,
+        numbers: np.ndarray,
+        moves: Moves | None = None,
+    ) -> np.ndarray:
+        """uint64[feature rows, templates]: the keys of features, 0 where a template is lacking; see FeatureTable.extract."""
+        if moves is not None and moves.starts is not None:
+            rows = np.repeat(rows, np.diff(moves.starts))
+        anchors = np.empty((len(rows), 0), np.int32) if moves is None or moves.anchors is None else moves.anchors
+        starts = sentences.offsets[numbers[rows]]
+        keys = np.empty((len(rows), len(self)), np.uint64)
+        _extract(configurations, rows, anchors, sentences.values, starts, self.programs, keys)
+        return keys
+
+
+def _anchored(address: str, system: type[TransitionSystem]) -> str:
+    """The address, from the system's anchor on if one takes the place of where it begins."""
+    base, dot, children = address.partition(".")
+    return system.anchored.get(base, base) + dot + children
+
+
+def _conjunction(text: str) -> list[tuple[str, str]]:
+    """The nodes of a template, each with what is read there."""
+    atoms = []
+    for part in text.split("+"):
+        node, _, read = part.partition(":")
+        if node not in _NODES or read not in _READ:
+            raise ValueError(f"{text!r} is no template: nodes are {', '.join(_NODES)}, and {', '.join(_READ)} are read there")
+        atoms.append((node, read))
+    if len(atoms) > _MOST_ATOMS:
+        raise ValueError(f"{text!r} has more than {_MOST_ATOMS} parts")
+    return atoms
+
+
+@njit(cache=True, nogil=True)
+def _extract(now, rows, anchors, values, starts, programs, keys):
+    room = np.empty(len(programs.atoms), np.uint64)
+    nodes = np.empty(len(programs.addresses), np.int32)
+    for r in range(len(rows)):
+        find_keys(now, rows[r], anchors[r], values, starts[r], programs, nodes, room, keys[r])
+
+
+@njit(cache=True, nogil=True)
+def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
+    """Fills in ``keys`` (uint64[templates]) for one feature row.
+
+    Args:
+        now: the configurations.
+        row: which of them.
+        anchors: int32[anchors], the nodes of the system's own addresses.
+        values: int32[attributes, total], those of the sentences.
+        start: where the sentence begins there.
+        programs: the templates.
+        nodes: int32[nodes], room.
+        atoms: uint64[atoms], room.
+        keys: the result.
+    """
+    find_nodes(now, row, anchors, programs.addresses, nodes)
+    for a in range(len(programs.atoms)):
+        atoms[a] = _atom(now, row, values, start, programs, nodes, a)
+    for t in range(len(programs.templates)):
+        key = _mixed(np.uint64(t + 1))
+        for i in range(_MOST_ATOMS):
+            atom = programs.templates[t, i]
+            if atom == NO_NODE:
+                break
+            if atoms[atom] == 0:
+                key = np.uint64(0)
+                break
+            key = _mixed(key ^ atoms[atom])
+            if key == 0:
+                key = np.uint64(1)
+        keys[t] = key
+
+
+@njit(cache=True, nogil=True)
+def _atom(now, row, values, start, programs, nodes, a):
+    """What an atom reads, plus 1; 0 where there is nothing."""
+    place, read, attribute = programs.atoms[a, 0], programs.atoms[a, 1], programs.atoms[a, 2]
+    node = nodes[place] if place != NO_NODE else NO_NODE
+    if node == NO_NODE:
+        return np.uint64(0)
+    if read < _L:
+        return np.uint64(values[attribute, start + node] + 1 if attribute != NO_NODE else 0)
+    if read == _L:
+        return np.uint64(now.relations[row, node] + 1)
+    if read == _D:
+        second = nodes[programs.second]
+        if second == NO_NODE:
+            return np.uint64(0)
+        distance = min(max(second - node, -_MOST_DISTANCE), _MOST_DISTANCE)
+        return np.uint64(distance + _MOST_DISTANCE + 1)
+    count = 0
+    relations = np.uint64(1)
+    side = 0 if read in (_VL, _SL) else 1
+    child = now.children[row, node, side]
+    while child != NO_NODE:
+        count += 1
+        relation = now.relations[row, child]
+        other = now.children[row, node, side]
+        while other != child and now.relations[row, other] != relation:
+            other = now.siblings[row, other]
+        if other == child:  # the first of this relation
+            relations ^= _mixed(np.uint64(relation + 1))
+        child = now.siblings[row, child]
+    if read in (_VL, _VR):
+        return np.uint64(min(count, _MOST_CHILDREN) + 1)
+    return relations
+
+
+@njit(cache=True, nogil=True)
+def _mixed(key):
+    """The finalizer of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64-bit numbers."""
+    key = (key + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))

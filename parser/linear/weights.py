@@ -1,0 +1,176 @@
+"""Sparse weights by the keys of features: a hash table with open addressing, and for each feature the outputs it speaks for.
+
+A feature's entries (output, weight) lie side by side in a pool. Room for them doubles when it is full: the entries then move to
+the end of the pool. Kernels take ``Weights``; the class HashedWeights is what is saved with a model, in compressed rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+# A place in the table holds a key, and (first entry << _SIZE_BITS | entries).
+_SIZE_BITS = np.uint64(24)
+_SIZE_MASK = np.uint64((1 << 24) - 1)
+MOST_OUTPUTS = 1 << 23
+
+_LEAST_PLACES = 1 << 10
+
+
+class Weights(NamedTuple):
+    """Weights as kernels read them.
+
+    Attributes:
+        places: uint64[2^k, 2]: a key, 0 where the place is free, and where its entries are.
+        outputs: int32[pool], the output of each entry.
+        values: float32[pool], its weight.
+    """
+
+    places: np.ndarray
+    outputs: np.ndarray
+    values: np.ndarray
+
+
+class HashedWeights:
+    """Weights that do not change any more.
+
+    Args:
+        keys: uint64[features], ascending, without 0.
+        starts: int64[features + 1], where the entries of each feature begin.
+        outputs: int32[entries].
+        values: float32[entries].
+        n_outputs: of the transition system.
+
+    Raises:
+        ValueError: the arrays do not fit each other, as in a damaged file.
+    """
+
+    def __init__(self, keys: np.ndarray, starts: np.ndarray, outputs: np.ndarray, values: np.ndarray, n_outputs: int) -> None:
+        if len(starts) != len(keys) + 1 or len(outputs) != len(values):
+            raise ValueError("keys and starts, or outputs and values, are not of the same length")
+        if len(keys) and (keys[0] == 0 or not (keys[1:] > keys[:-1]).all()):
+            raise ValueError("the keys do not ascend from 1")
+        if starts[0] != 0 or starts[-1] != len(outputs) or not (starts[1:] >= starts[:-1]).all():
+            raise ValueError("the starts do not ascend from 0 to the number of entries")
+        if len(outputs) and (outputs.min() < 0 or outputs.max() >= n_outputs):
+            raise ValueError(f"an output is outside 0 to {n_outputs - 1}")
+        if len(keys) and np.diff(starts).max() > n_outputs:
+            raise ValueError("a feature has more entries than there are outputs")
+        if not np.isfinite(values).all():
+            raise ValueError("a weight is NaN or infinity")
+        self.keys, self.starts, self.outputs, self.values = keys, starts, outputs, values
+        self.n_outputs = n_outputs
+        self.weights = Weights(new_places(len(keys)), outputs, values)
+        _insert(self.weights.places, keys, starts)
+
+    def scores(self, keys: np.ndarray) -> np.ndarray:
+        """float32[feature rows, outputs]: the sums of the weights of features (uint64[feature rows, templates], 0 = none)."""
+        scores = np.zeros((len(keys), self.n_outputs), np.float32)
+        _scores(self.weights, keys, scores)
+        return scores
+
+
+def new_places(features: int) -> np.ndarray:
+    """uint64[2^k, 2]: a free table that is half full at most with so many features."""
+    size = _LEAST_PLACES
+    while size < 2 * features:
+        size *= 2
+    return np.zeros((size, 2), np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def find(places, key):
+    """The place of a key, or the free one where it would go."""
+    mask = np.uint64(len(places) - 1)
+    place = key & mask
+    while places[place, 0] != key and places[place, 0] != 0:
+        place = (place + np.uint64(1)) & mask
+    return place
+
+
+@njit(cache=True, nogil=True)
+def add_scores(weights, keys, found, scores):
+    """Adds the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is room."""
+    for t in range(len(keys)):  # all first: the misses of the cache overlap
+        found[t] = find(weights.places, keys[t]) if keys[t] != 0 else 0
+    for t in range(len(keys)):
+        if keys[t] == 0 or weights.places[found[t], 0] == 0:
+            continue
+        entries = weights.places[found[t], 1]
+        first = np.int64(entries >> _SIZE_BITS)
+        for e in range(first, first + np.int64(entries & _SIZE_MASK)):
+            scores[weights.outputs[e]] += weights.values[e]
+
+
+@njit(cache=True, nogil=True)
+def entry_of(weights, sums, used, key, output):
+    """The entry of a feature and an output, made with weight 0 where there is none; there must be room for it.
+
+    Args:
+        weights: the weights.
+        sums: float64[pool], which move with the entries.
+        used: int64[2]: features in the table and entries of the pool that are taken; both grow.
+        key: of the feature.
+        output: of the system.
+    """
+    place = find(weights.places, key)
+    if weights.places[place, 0] == 0:
+        weights.places[place, 0] = key
+        weights.places[place, 1] = np.uint64(used[1]) << _SIZE_BITS
+        used[0] += 1
+        used[1] += 2
+    entries = weights.places[place, 1]
+    first, size = np.int64(entries >> _SIZE_BITS), np.int64(entries & _SIZE_MASK)
+    for e in range(first, first + size):
+        if weights.outputs[e] == output:
+            return e
+    if size >= 2 and size & (size - 1) == 0:  # the room, a power of 2, is full
+        for e in range(size):
+            weights.outputs[used[1] + e] = weights.outputs[first + e]
+            weights.values[used[1] + e] = weights.values[first + e]
+            sums[used[1] + e] = sums[first + e]
+        first = used[1]
+        used[1] += 2 * size
+    weights.outputs[first + size] = output
+    weights.values[first + size] = 0
+    sums[first + size] = 0
+    weights.places[place, 1] = np.uint64(first) << _SIZE_BITS | np.uint64(size + 1)
+    return first + size
+
+
+@njit(cache=True, nogil=True)
+def moved(places, larger):
+    """Puts the keys of a table into a larger one that is free."""
+    for p in range(len(places)):
+        if places[p, 0] != 0:
+            place = find(larger, places[p, 0])
+            larger[place] = places[p]
+
+
+@njit(cache=True, nogil=True)
+def listed(places, keys, firsts, sizes):
+    """Fills in the keys of a table, and where the entries of each begin and how many they are, in the order of the table."""
+    count = 0
+    for p in range(len(places)):
+        if places[p, 0] != 0:
+            keys[count] = places[p, 0]
+            firsts[count] = np.int64(places[p, 1] >> _SIZE_BITS)
+            sizes[count] = np.int64(places[p, 1] & _SIZE_MASK)
+            count += 1
+
+
+@njit(cache=True, nogil=True)
+def _insert(places, keys, starts):
+    for f in range(len(keys)):
+        place = find(places, keys[f])
+        places[place, 0] = keys[f]
+        places[place, 1] = np.uint64(starts[f]) << _SIZE_BITS | np.uint64(starts[f + 1] - starts[f])
+
+
+@njit(cache=True, nogil=True)
+def _scores(weights, keys, scores):
+    found = np.empty(keys.shape[1], np.uint64)
+    for r in range(len(keys)):
+        add_scores(weights, keys[r], found, scores[r])

@@ -1,0 +1,100 @@
+"""A model card: README.md in the model's folder says what it was trained on and how, what it scores, and what it is not for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from parser.atomic import replacing
+from parser.settings import Settings
+from parser.training.observer import Observer, RunStart
+from parser.training.run_folder import MODEL, Origin
+
+CARD = "README.md"
+
+_SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
+_SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
+
+
+class ModelCard(Observer):
+    """Writes the card when the run ends.
+
+    Args:
+        command: the command that trained the model.
+    """
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+        self._settings: Settings | None = None
+        self._folder = Path()
+
+    def on_start(self, start: RunStart) -> None:
+        """Notes settings and folder."""
+        self._settings, self._folder = start.settings, start.folder
+
+    def on_end(self, metrics: dict[str, Any]) -> None:
+        """Writes the card beside the model."""
+        assert self._settings is not None
+        with replacing(self._folder / MODEL / CARD) as temporary:
+            temporary.write_text(card(Origin.of(self._settings), metrics, self._command), encoding="utf-8")
+
+
+def card(origin: Origin, metrics: dict[str, Any], command: str) -> str:
+    """The card, Markdown; the same for the same run.
+
+    Args:
+        origin: settings and files of the run.
+        metrics: what metrics.json holds.
+        command: the command that trained the model.
+    """
+    train = metrics["train"]
+    settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
+    files = []
+    for key, digest in sorted(origin.files.items()):
+        path: Any = origin.settings
+        for name in key.split("."):
+            path = path[int(name)] if isinstance(path, list) else path.get(name, {})
+        if isinstance(path, str):
+            files.append(f"| {key} | {Path(path).name} | `{digest}` | {_licence(Path(path))} |")
+    scores = [
+        f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in _SCORES)} |"
+        for part in ("dev", "test")
+        if metrics[part]
+    ]
+    return f"""# A dependency parser for {metrics["treebank"]}
+
+Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} words. {settings}.
+
+    {command}
+
+## Data
+
+| setting | file | SHA-256 | licence |
+|---|---|---|---|
+{chr(10).join(files)}
+
+## Scores
+
+Percentages, with the gold tags of the files; las counts subtypes, las_universal is that of the CoNLL 2018 script.
+
+| part | {" | ".join(_SCORES)} |
+|---|{"---|" * len(_SCORES)}
+{chr(10).join(scores) or "| nothing was measured |" + " |" * len(_SCORES)}
+
+## Use
+
+    optimal-step parse THIS_FOLDER input.conllu -o output.conllu
+
+The input needs the tags that the treebank has, of the same kind; text unlike that of the treebank is parsed worse than the
+scores say.
+"""
+
+
+def _licence(path: Path) -> str:
+    """The first line of the licence beside the file; Universal Dependencies have a LICENSE.txt in each treebank's folder."""
+    for name in ("LICENSE.txt", "LICENSE", "LICENSE.md"):
+        beside = path.parent / name
+        if beside.is_file():
+            lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
+            return next((line.strip().replace("|", "/") for line in lines if line.strip()), "not stated")
+    return "not stated beside the file"

@@ -1,0 +1,157 @@
+"""Online training of a linear model: Algorithm 2 of Goldberg, Sartorio and Satta (2014), see linear/perceptron.py.
+
+One sentence comes after the other, in an order drawn anew for each iteration, and each update counts at once. A run has one
+pass, ``online``, whose epochs are the iterations; what is measured after each, and kept, is the average of the weights so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from oracles import BoundOracle
+from parser.linear.model import LinearModel
+from parser.linear.perceptron import Perceptron
+from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
+from parser.linear.weights import HashedWeights
+from parser.settings import Mode, OnlineSentences, OnlineSettings, TrainingTrees, system_options
+from parser.training.example_sources import oracle_of
+from parser.training.examples import TrainingSentences
+from parser.training.exploration import ExplorationReport
+from parser.training.observer import ExplorationEnd
+from parser.training.run import Fitted, Pass, Run, Saved
+
+PASS = "online"
+
+
+class OnlineRun(Run):
+    """A run that trains a linear model."""
+
+    def _begin(self) -> None:
+        settings, corpus = self.settings, self.corpus
+        assert settings.online is not None, "see settings_check.py"
+        self._online: OnlineSettings = settings.online
+        templates = [*TEMPLATES, *(FEATS_TEMPLATES if self._online.feats else ())]
+        self._model = LinearModel.new(
+            corpus.vocabularies, corpus.relations, templates, settings.system, system_options(settings)
+        )
+        self._perceptron = Perceptron(self._model.system, self._model.templates)
+        oracle = oracle_of(settings)
+        with self.stopwatch("projectivize"):
+            self._data = corpus.training_sentences(_trees(self._online, oracle.needs_projective_gold))
+        self._oracle = oracle.bind(self._data.trees)
+
+    @property
+    def model(self) -> LinearModel:
+        """See Run."""
+        return self._model
+
+    @property
+    def passes(self) -> Sequence[Pass]:
+        """See Run."""
+        return [Pass(0, PASS, self._online.iterations)]
+
+    def _begin_pass(self, number: int) -> None:
+        if self.saved:
+            self._perceptron.restore({name: tensor.numpy() for name, tensor in self.saved["perceptron"].items()})
+            self._model.weights = self._perceptron.average()
+
+    def _fit(self, number: int, epoch: int) -> Fitted:
+        online, explores = self._online, self._online.mode == Mode.EXPLORE and epoch >= self._online.explore_after
+        generator = np.random.default_rng([self.settings.seed, epoch])
+        with self.stopwatch(f"{PASS}_fit"):
+            wrong, report = iterate(
+                self._perceptron,
+                self._model,
+                self._data,
+                self._oracle,
+                generator,
+                canonical=online.mode == Mode.STATIC,
+                follow=online.follow if explores else 0.0,
+            )
+        seconds = self.stopwatch.last
+        self._model.weights = self._perceptron.average()
+        if explores:
+            self.observers.on_exploration(ExplorationEnd(PASS, epoch, report, seconds))
+        return Fitted(wrong / max(1, report.steps), 1.0, report.steps, int(self._data.sentences.lengths.sum()), seconds)
+
+    def _state(self, number: int) -> Saved:
+        return {"perceptron": {name: torch.from_numpy(array) for name, array in self._perceptron.state().items()}}
+
+    def _weights(self) -> dict[str, Tensor]:
+        weights = self._model.weights
+        arrays = {"keys": weights.keys.view(np.int64)} | {n: getattr(weights, n) for n in ("starts", "outputs", "values")}
+        return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
+
+    def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
+        keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
+        self._model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, self._model.system.n_outputs)
+
+    def metrics(self) -> dict[str, Any]:
+        """What metrics.json holds; there is no column of Table 7."""
+        return super().metrics() | {"column": None}
+
+
+def iterate(
+    perceptron: Perceptron,
+    model: LinearModel,
+    data: TrainingSentences,
+    oracle: BoundOracle,
+    generator: np.random.Generator,
+    *,
+    canonical: bool = False,
+    follow: float = 1.0,
+) -> tuple[int, ExplorationReport]:
+    """Goes once over the sentences; how many predictions were wrong, relations included, and what happened.
+
+    Args:
+        perceptron: learns, in place.
+        model: whose system and templates it has.
+        data: the sentences, with the trees that the oracle is bound to.
+        oracle: says which moves are optimal.
+        generator: draws the order of the sentences, and whether a prediction is followed.
+        canonical: only the first optimal move of the eager order counts as optimal.
+        follow: the probability that the computation goes on by the prediction.
+    """
+    system, sentences, trees = model.system, data.sentences, data.trees
+    row = np.zeros(1, np.int64)
+    wrong = steps = left_optimum = n_optimal = reached_gold = lost_edges = 0
+    for s in generator.permutation(len(data)).tolist():
+        start, end = int(trees.offsets[s]), int(trees.offsets[s + 1])
+        gold = trees.heads[start:end], data.relations[start:end]
+        now = system.initial(trees.lengths[s : s + 1])
+        number = np.array([s], np.int32)
+        children = now.children if oracle.needs_children else None
+        buffers = now.buffers if system.reorders_buffer else None
+        while now.stack_sizes[0] > 1 or now.buffer_fronts[0] <= now.lengths[0]:
+            scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
+            moves = system.moves(now, row)
+            order = system.eager_order(len(scores)) if canonical else None
+            step = perceptron.step(now, moves, scores, sentences.values, start, gold, order)
+            followed = follow == 1 or (follow > 0 and generator.random() < follow)
+            system.apply(now, row, moves, *(step.predicted if followed else step.right))
+            updated, optimal, highest, score = step.counts()
+            steps += 1
+            wrong += updated
+            n_optimal += optimal
+            left_optimum += score < highest
+            lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if followed else 0
+        reached_gold += bool((now.heads[0, 1 : end - start] == gold[0][1:]).all())
+    report = ExplorationReport(
+        steps=steps,
+        left_optimum_percent=100.0 * left_optimum / max(1, steps),
+        mean_optimal_steps=n_optimal / max(1, steps),
+        reached_gold_percent=100.0 * reached_gold / max(1, len(data)),
+        lost_edges=lost_edges,
+    )
+    return wrong, report
+
+
+def _trees(online: OnlineSettings, needs_projective_gold: bool) -> TrainingTrees:
+    if online.sentences == OnlineSentences.PROJECTIVE:
+        return TrainingTrees.PROJECTIVE_SUBSET
+    return TrainingTrees.PROJECTIVIZED if needs_projective_gold else TrainingTrees.ORIGINAL

@@ -1,0 +1,10 @@
+"""Fetches treebanks of Universal Dependencies: python scripts/fetch_treebanks.py hu el [--release 2.2] [-d ud-v2.2]."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.fetch_treebanks import command
+
+    command()

@@ -1,0 +1,153 @@
+"""Files from a server on this machine: cut downloads are continued, wrong sums refused, nothing half is left under the name."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from parser.commands.fetch_treebanks import main
+from parser.data.download import DownloadError, download
+
+CONTENT = bytes(range(256)) * 1000
+
+
+class Server(BaseHTTPRequestHandler):
+    """Serves ``files``; the first ``cuts`` answers end after a third of what is missing."""
+
+    files: ClassVar[dict[str, bytes]] = {}
+    cuts = 0
+    ranges = True
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        cls = type(self)
+        cls.asked.append(self.path)
+        if self.path not in cls.files:
+            self.send_error(404)
+            return
+        content, first = cls.files[self.path], 0
+        wanted = self.headers.get("Range")
+        if wanted and cls.ranges:
+            first = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            if first >= len(content):
+                self.send_error(416)
+                return
+        self.send_response(206 if first else 200)
+        self.send_header("Content-Length", str(len(content) - first))
+        self.end_headers()
+        rest = content[first:]
+        if cls.cuts:
+            cls.cuts -= 1
+            rest = rest[: len(rest) // 3]
+        self.wfile.write(rest)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    Server.files, Server.cuts, Server.ranges, Server.asked = {"/a": CONTENT}, 0, True, []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}"
+        serving.shutdown()
+        thread.join()
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_cut_connections_are_continued(server, tmp_path, ranges):
+    Server.cuts, Server.ranges = 2, ranges
+    seen: list[tuple[int, int | None]] = []
+    download(f"{server}/a", tmp_path / "a", sha256(CONTENT), lambda *numbers: seen.append(numbers))
+    assert (tmp_path / "a").read_bytes() == CONTENT
+    assert seen[-1] == (len(CONTENT), len(CONTENT))
+    assert len(Server.asked) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_an_earlier_process_left_is_continued(server, tmp_path):
+    (tmp_path / "a.part").write_bytes(CONTENT[:1000])
+    seen: list[int] = []
+    download(f"{server}/a", tmp_path / "a", progress=lambda done, total: seen.append(done))
+    assert (tmp_path / "a").read_bytes() == CONTENT
+    assert seen[0] > 1000
+
+
+def test_what_is_no_part_of_it_is_dropped(server, tmp_path):
+    (tmp_path / "a.part").write_bytes(CONTENT + b"more")
+    download(f"{server}/a", tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == CONTENT
+
+
+def test_a_wrong_sum_is_refused_and_not_kept(server, tmp_path):
+    with pytest.raises(DownloadError, match="its SHA-256 is"):
+        download(f"{server}/a", tmp_path / "a", "0" * 64)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_that_always_cuts_or_is_not_there(server, tmp_path):
+    Server.files["/b"] = b"xy"  # a third of it is nothing
+    Server.cuts = 10**6
+    with pytest.raises(DownloadError, match="start again to continue"):
+        download(f"{server}/b", tmp_path / "b")
+    with pytest.raises(DownloadError, match="404"):
+        download(f"{server}/c", tmp_path / "c")
+    with pytest.raises(DownloadError, match="refused"):
+        download("http://127.0.0.1:9/a", tmp_path / "a")
+    with pytest.raises(DownloadError, match="begins with https://"):
+        download("file:///etc/passwd", tmp_path / "a")
+
+
+def test_a_full_disk_ends_it(server, tmp_path):
+    def full(done: int, total: int | None) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        download(f"{server}/a", tmp_path / "a", progress=full)
+    assert not (tmp_path / "a").exists()
+
+
+def serve_hungarian() -> None:
+    folder = "/UD_Hungarian-Szeged/r2.2"
+    Server.files |= {f"{folder}/hu_szeged-ud-{part}.conllu": part.encode() for part in ("train", "test")}
+    Server.files[f"{folder}/LICENSE.txt"] = b"\nCC BY-NC-SA 3.0\n"
+
+
+def test_the_command(server, tmp_path, capsys):
+    serve_hungarian()
+    arguments = ["hu", "--source", server, "-d", str(tmp_path / "ud"), "--sums", str(tmp_path / "sums")]
+    main(arguments)
+    said = capsys.readouterr()
+    assert said.out == "UD_Hungarian-Szeged: CC BY-NC-SA 3.0\n"
+    assert "has no hu_szeged-ud-dev.conllu in release 2.2" in said.err
+    assert (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-train.conllu").read_text() == "train"
+    assert f"{sha256(b'test')}  UD_Hungarian-Szeged/hu_szeged-ud-test.conllu\n" in (tmp_path / "sums").read_text()
+
+    Server.asked.clear()
+    main(arguments)  # all is there
+    assert all("dev" in path for path in Server.asked)
+    (tmp_path / "ud" / "UD_Hungarian-Szeged" / "hu_szeged-ud-test.conllu").write_text("changed")
+    with pytest.raises(DownloadError, match="remove it and start again"):
+        main(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["xx"], "unknown; known are cu, da"), (["UD_Finnish-TDT"], "--code fi_tdt"), (["UD_../../x-y"], "unknown")],
+)
+def test_what_cannot_be_fetched(arguments: list[str], message: str, tmp_path: Path):
+    with pytest.raises(ValueError, match=message):
+        main([*arguments, "-d", str(tmp_path)])

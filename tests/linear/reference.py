@@ -1,0 +1,137 @@
+"""Algorithm 2 in plain Python: features are tuples, weights dictionaries, the average is summed up after every step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+ADDRESSES = {"X": ("s", 1), "Y": ("s", 0), "B0": ("b", 0), "B1": ("b", 1), "C": ("s", 2)}
+ANCHORED = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "gp", "G": "gg"}
+
+
+class View:
+    """One configuration as lists; ``anchors``: the system's own addresses by name, or None."""
+
+    def __init__(self, now, sentence, anchors=None):
+        n = int(now.lengths[0])
+        self.stack = now.stacks[0, : now.stack_sizes[0]].tolist()
+        self.buffer = now.buffers[0, now.buffer_fronts[0] : n + 1].tolist()
+        self.heads, self.relations = now.heads[0].tolist(), now.relations[0].tolist()
+        self.sentence, self.anchors = sentence, anchors
+
+    def children(self, node, side):
+        """From the outermost one inwards."""
+        mine = [child for child, head in enumerate(self.heads) if head == node and child > 0]
+        return sorted(c for c in mine if c < node) if side == "l" else sorted((c for c in mine if c > node), reverse=True)
+
+    def node(self, name):
+        base, _, side = name.partition(".")
+        if self.anchors is not None:
+            node = self.anchors[ANCHORED[base]]
+        elif base in ADDRESSES:
+            where, index = ADDRESSES[base]
+            nodes = self.stack[::-1] if where == "s" else self.buffer
+            node = nodes[index] if index < len(nodes) else -1
+        else:
+            node = -1
+        if node < 0 or not side:
+            return None if node < 0 else node
+        rank = int(side[1:] or 1)
+        found = self.children(node, side[0])
+        return found[rank - 1] if rank <= len(found) else None
+
+    def read(self, name, what):
+        """None where there is nothing."""
+        node = self.node(name)
+        if node is None:
+            return None
+        if what in "wp":
+            column = {"w": "form", "p": "upos"}[what]
+            return "ROOT" if node == 0 else self.sentence[column][node - 1]
+        if what == "L":
+            return None if self.relations[node] < 0 else self.relations[node]
+        if what == "d":
+            other = self.node("Y")
+            return None if other is None else max(-10, min(10, other - node))
+        children = self.children(node, what[1])
+        return min(len(children), 7) if what[0] == "v" else frozenset(self.relations[child] for child in children)
+
+    def features(self, templates):
+        """Those of the templates that are there."""
+        for template in templates:
+            values = tuple(self.read(*atom.split(":")) for atom in template.split("+"))
+            if None not in values:
+                yield template, values
+
+
+def views(system, now, moves, sentence):
+    """One view for each feature row."""
+    if moves.anchors is None:
+        return [View(now, sentence)]
+    return [View(now, sentence, dict(zip(system.anchors, row.tolist(), strict=True))) for row in moves.anchors]
+
+
+def choices(system, now, moves, sentence, templates, weights):
+    """(score, column, relation, features, output) of each applicable move and relation, in their order."""
+    features = [list(view.features(templates)) for view in views(system, now, moves, sentence)]
+    for column in range(moves.rows.shape[1]):
+        if moves.rows[0, column] < 0:
+            continue
+        block = int(moves.blocks[0, column])
+        has_arc = moves.heads[0, column] >= 0
+        for r in range(int(system.block_sizes[block])):
+            output = int(system.block_starts[block]) + r
+            row = features[moves.rows[0, column]]
+            yield sum(weights[f, output] for f in row), column, r if has_arc else -1, row, output
+
+
+def learn(system, templates, sentences, heads, relations, oracle, iterations, *, canonical, explores):
+    """The averaged weights by (feature, output). Sentences are dictionaries of columns, ``oracle`` is bound to the trees."""
+    weights, total = defaultdict(float), defaultdict(float)
+    row = np.zeros(1, np.int64)
+    steps = 0
+    for i in range(iterations):
+        for s in np.random.default_rng([1, i]).permutation(len(sentences)):
+            now = system.initial(np.array([len(heads[s])]))
+            while len(system.unfinished(now)):
+                children = now.children if oracle.needs_children else None
+                buffers = now.buffers if system.reorders_buffer else None
+                number = np.array([s], np.int32)
+                scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
+                best = max(scores)
+                optimal = [c for c, score in enumerate(scores) if score == best]
+                if canonical:
+                    optimal = [next(c for c in system.eager_order(len(scores)) if c in optimal)]
+                moves = system.moves(now, row)
+
+                def is_right(column, relation, moves=moves, optimal=optimal, s=s):
+                    head, child = moves.heads[0, column], moves.children[0, column]
+                    gold = column in optimal
+                    return gold and (head < 0 or heads[s][child - 1] != head or relations[s][child - 1] == relation)
+
+                found = list(choices(system, now, moves, sentences[s], templates, weights))
+                predicted = max(found, key=lambda choice: choice[0])
+                target = max((choice for choice in found if is_right(*choice[1:3])), key=lambda choice: choice[0])
+                if not is_right(*predicted[1:3]):
+                    for sign, (_, _, _, features, output) in ((1, target), (-1, predicted)):
+                        for feature in features:
+                            weights[feature, output] += sign
+                for key, weight in weights.items():
+                    total[key] += weight
+                steps += 1
+                _, column, relation, _, _ = predicted if explores else target
+                system.apply(now, row, moves, np.array([column]), np.array([relation], np.int32))
+    return {key: value / steps for key, value in total.items() if value}
+
+
+def parse(system, templates, sentence, n, weights):
+    """Heads and relations of the best moves."""
+    now = system.initial(np.array([n]))
+    row = np.zeros(1, np.int64)
+    while len(system.unfinished(now)):
+        moves = system.moves(now, row)
+        found = choices(system, now, moves, sentence, templates, defaultdict(float, weights))
+        _, column, relation, _, _ = max(found, key=lambda choice: choice[0])
+        system.apply(now, row, moves, np.array([column]), np.array([relation], np.int32))
+    return now.heads[0, 1 : n + 1].tolist(), now.relations[0, 1 : n + 1].tolist()

@@ -1,0 +1,125 @@
+"""Folders of linear models from strangers: they load, or are refused as models."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from parser import models
+from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.decoding.parsers import parse
+from parser.linear.model import WEIGHTS, LinearModel
+from parser.linear.weights import HashedWeights
+from parser.model_folder import SETTINGS, ModelError
+from tests.forgery import change, set_at
+from tests.toy import sentence
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("linear") / "model"
+    vocabularies = Vocabularies({"form": Vocabulary(["a", "w1"]), "upos": Vocabulary(["NOUN", "VERB"])})
+    model = LinearModel.new(vocabularies, Vocabulary(["det", "root"]), ["X:p", "Y:p", "X:p+Y:p", "Y:vl"])
+    keys = np.unique(np.random.default_rng(0).integers(1, 2**62, 20)).astype(np.uint64)
+    starts, outputs = np.arange(21), np.arange(20, dtype=np.int32) % model.system.n_outputs
+    model.weights = HashedWeights(keys, starts, outputs, np.ones(20, np.float32), model.system.n_outputs)
+    model.save(folder)
+    return folder
+
+
+@pytest.fixture
+def forged(saved, tmp_path) -> Path:
+    return shutil.copytree(saved, tmp_path / "model")
+
+
+def test_what_is_not_forged_loads(forged):
+    model = models.load(forged)
+    assert (parse(model, [sentence([0, 1, 1])]).heads[1:] >= 0).all()
+
+
+SETTINGS_EDITS = {
+    "an unknown kind": set_at("model", "quadratic"),
+    "a kind that is a list": set_at("model", ["linear"]),
+    "another format": set_at("format", 3),
+    "a format of text": set_at("format", "1"),
+    "no template": set_at("templates", []),
+    "templates of text": set_at("templates", "X:p"),
+    "templates of numbers": set_at("templates", [1]),
+    "an unknown template": set_at("templates", ["X:q"]),
+    "an unknown node": set_at("templates", ["Z:p"]),
+    "too many parts": set_at("templates", ["+".join(["X:p"] * 5)]),
+    "too many templates": set_at("templates", ["X:p"] * 2000),
+    "an unknown system": set_at("transition_system", "chart"),
+    "a system of a list": set_at("transition_system", []),
+    "an option that it does not have": set_at("transition_options", {"degree": 2}),
+    "no templates at all": lambda value: value.pop("templates"),
+}
+
+
+@pytest.mark.parametrize("case", SETTINGS_EDITS)
+def test_settings(forged, case):
+    change(forged / SETTINGS, SETTINGS_EDITS[case])
+    with pytest.raises(ModelError, match=SETTINGS):
+        models.load(forged)
+
+
+def edit(name, change_of):
+    """An edit of one tensor."""
+
+    def edited(tensors):
+        tensors[name] = change_of(tensors[name])
+
+    return edited
+
+
+def first(value):
+    def changed(tensor):
+        tensor = tensor.copy()
+        tensor[0] = value
+        return tensor
+
+    return changed
+
+
+WEIGHTS_EDITS = {
+    "a key of 0": edit("keys", first(0)),
+    "keys that repeat": edit("keys", lambda keys: np.repeat(keys[:1], len(keys))),
+    "keys that descend": edit("keys", lambda keys: keys[::-1].copy()),
+    "fewer keys": edit("keys", lambda keys: keys[1:].copy()),
+    "keys of another type": edit("keys", lambda keys: keys.astype(np.int64)),
+    "an output that there is not": edit("outputs", first(5)),
+    "a negative output": edit("outputs", first(-1)),
+    "starts that begin late": edit("starts", first(1)),
+    "starts that go back": edit("starts", lambda starts: np.concatenate([starts[:1], starts[1:][::-1]])),
+    "starts beyond the end": edit("starts", lambda starts: starts * 2),
+    "starts far below": edit("starts", first(-(2**40))),
+    "a weight that is no number": edit("values", first(float("nan"))),
+    "an infinite weight": edit("values", first(float("inf"))),
+    "a table": edit("values", lambda values: values[:, None].copy()),
+    "no weights": lambda tensors: tensors.pop("values"),
+    "a tensor too many": lambda tensors: tensors.update(more=np.zeros(2)),
+    "all entries for one feature": edit("starts", lambda starts: np.array([0] + [20] * 20)),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTS_EDITS)
+def test_weights(forged, case):
+    tensors = load_file(forged / WEIGHTS)
+    WEIGHTS_EDITS[case](tensors)
+    save_file(tensors, forged / WEIGHTS)
+    with pytest.raises(ModelError, match=WEIGHTS):
+        models.load(forged)
+
+
+def test_a_damaged_file_and_a_missing_one(forged):
+    content = (forged / WEIGHTS).read_bytes()
+    (forged / WEIGHTS).write_bytes(content[:-9])
+    with pytest.raises(ModelError, match=WEIGHTS):
+        models.load(forged)
+    (forged / WEIGHTS).unlink()
+    with pytest.raises(ModelError, match="missing"):
+        models.load(forged)

@@ -1,0 +1,54 @@
+"""The events of a run: curves over both passes, trees and figures of dev, word vectors on request."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from parser.training.passes import train
+from tests.toy import sentence, settings, write_conllu
+
+FEW = [
+    "treebank.name=toy",
+    "treebank.test=null",
+    "classifier.hidden=4",
+    "vectors.dimensions=4",
+    "vectors.epochs=1",
+    "vectors.min_count=1",
+    "first_pass.epochs=2",
+    "second_pass.epochs=1",
+]
+
+
+def events(tmp_path, *overrides: str) -> EventAccumulator:
+    path = write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)])
+    train(settings(f"treebank.train={path}", f"treebank.dev={path}", *FEW, *overrides), tmp_path / "run")
+    found = EventAccumulator(str(tmp_path / "run"), size_guidance={"images": 0, "tensors": 0})
+    found.Reload()
+    return found
+
+
+def test_both_passes_are_on_one_line_and_trees_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib")
+    found = events(tmp_path, "tensorboard.trees=2", "tensorboard.figures=true", "tensorboard.projector=true")
+    tags = found.Tags()
+    for tag in ("train/loss", "train/learning_rate", "train/words_per_second", "dev/las", "dev/uas"):
+        assert [event.step for event in found.Scalars(tag)] == [0, 1, 2]
+    assert [event.step for event in found.Scalars("exploration/left_optimum_percent")] == [2]
+    assert {"dev/sentence_1/text_summary", "dev/sentence_2/text_summary"} < set(tags["tensors"])
+    assert "dev/sentence_3/text_summary" not in tags["tensors"]
+    drawn = found.Tensors("dev/sentence_1/text_summary")
+    assert [event.step for event in drawn] == [0, 1, 2]
+    assert "┌" in drawn[0].tensor_proto.string_val[0].decode()
+    assert set(tags["images"]) == {"dev/las_by_distance", "dev/las_by_relation", "dev/confusion"}
+    assert [event.step for event in found.Images("dev/confusion")] == [1, 2]
+    assert (tmp_path / "run" / "projector_config.pbtxt").is_file()
+
+
+def test_none_of_it_where_it_is_not_wanted(tmp_path):
+    found = events(tmp_path, "tensorboard.trees=0")
+    assert found.Tags()["images"] == []
+    assert found.Tags()["tensors"] == ["settings/text_summary"]
+    assert not (tmp_path / "run" / "projector_config.pbtxt").exists()
