@@ -87,7 +87,7 @@ def main(wanted: BeamExperiment) -> None:
     for system, language, seed in product(systems, wanted.languages, range(1, wanted.seeds + 1)):
         training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(wanted.all_systems[system]))
         for beam in beams:
-            key = system, language, str(seed), str(beam.merge), str(beam.size)
+            key: Key = (system, language, str(seed), str(beam.merge), str(beam.size))
             asked[key], trainings[key] = training.fingerprint(), (system, training)
     beams_of: dict[tuple[str, Training], list[Beam]] = {}
     for key in results.missing(asked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -114,7 +115,8 @@ class _Search:
         first, last = 0, len(offsets) - 1
         while first < last:
             room = self.stacks, self.items, self.expansion, self.scratch
-            first = parse_sentences(offsets, *self.model, *room, first, heads, relations)
+            arguments: list[Any] = [offsets, *self.model, *room, first, heads, relations]
+            first = parse_sentences(*arguments)
             if first < last:
                 self._times *= 2
                 self._make_room()

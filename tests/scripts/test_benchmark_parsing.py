@@ -45,7 +45,8 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
 
 
 def test_beams_are_measured_beside_greedy_parsing(model_and_file):
-    result = parsing.run(*model_and_file, times=1, beam=[1, 3])
+    model, file = model_and_file
+    result = parsing.run(model, [file], times=1, beam=[1, 3])
     names = {f"decoding, beam {size}, merge {merge}" for size in (1, 3) for merge in ("none", "configuration")}
     assert names <= set(result["words_per_second"])
     assert {f"{name}, words/s x size over greedy" for name in names} <= set(result["ratios"])
