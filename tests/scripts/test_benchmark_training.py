@@ -47,6 +47,21 @@ def test_without_a_second_pass_there_is_no_exploration(file):
     assert set(result["median_seconds"]) == {"epoch", "products", "products_by_torch_mm"}
 
 
+def test_a_treebank_is_repeated_until_it_has_so_many_words(file):
+    result = training.run([*SMALL, "column=2"], treebank_file=file, times=1, starts=0, words=40)
+    assert result["words"] == 45
+    assert result["epoch_seconds_of_a_million_words"] == pytest.approx(result["median_seconds"]["epoch"] / 45 * 1e6)
+    assert 50 < result["peak_memory_megabytes"] < 100_000
+    units = {name: unit for name, (_, unit) in training.quantities(result).items()}
+    assert (units["peak_memory_megabytes"], units["epoch_seconds_of_a_million_words"]) == ("MB", "s")
+
+
+def test_nothing_cannot_be_repeated(tmp_path):
+    (tmp_path / "empty.conllu").touch()
+    with pytest.raises(ValueError, match="no words to repeat"):
+        training.write_repeated(tmp_path / "empty.conllu", 5, tmp_path / "longer.conllu")
+
+
 def test_a_start_that_fails_says_why(tmp_path):
     with pytest.raises(ValueError, match=r"nowhere.conllu: there is no such file"):
         training.start_up([f"treebank.train={tmp_path}/nowhere.conllu", "treebank.dev=null", "treebank.test=null"])

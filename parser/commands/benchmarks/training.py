@@ -10,12 +10,16 @@ other, as often as there are epochs:
 
 The time to start is that of scripts/train.py, from the start of a new process to the end of its first update. Medians are
 reported; compiled kernels are in their caches.
+
+With --words N, the treebank is repeated until it has so many words: what a big one needs in memory, and whether the time of an
+epoch grows with the words and no faster (seconds of an epoch for a million words, with one N and another).
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import resource
 import statistics
 import subprocess
 import sys
@@ -49,11 +53,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
     parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
+    parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has so many words")
     parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
     parser.add_argument("--starts", type=int, default=3, help="processes that are started (default 3; 0 for none)")
 
 
-def run(overrides: Sequence[str] = (), treebank_file: str | None = None, times: int = 5, starts: int = 3) -> dict[str, Any]:
+def run(
+    overrides: Sequence[str] = (),
+    treebank_file: str | None = None,
+    times: int = 5,
+    starts: int = 3,
+    words: int | None = None,
+) -> dict[str, Any]:
     """Measures.
 
     Args:
@@ -61,10 +72,19 @@ def run(overrides: Sequence[str] = (), treebank_file: str | None = None, times: 
         treebank_file: CoNLL-U to train on, in place of the settings' treebank.
         times: epochs of each pass that are measured.
         starts: processes that are started.
+        words: the treebank is repeated until it has so many; None: as it is.
 
     Raises:
         ValueError: settings that no run can have, or a process that did not come to its first update.
     """
+    if words is not None:
+        source = Path(treebank_file or str(training_settings(overrides).treebank.train))
+        with tempfile.TemporaryDirectory() as folder:
+            longer = Path(folder) / source.name
+            n_words = write_repeated(source, words, longer)
+            of_longer = run(overrides, str(longer), times, starts)
+        seconds_of_a_million = of_longer["median_seconds"]["epoch"] / n_words * 1e6
+        return of_longer | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
     of_file = [] if treebank_file is None else [f"treebank.train={treebank_file}", "treebank.dev=null", "treebank.test=null"]
     whole = [*overrides, *of_file]
     seconds = measure(whole, times)
@@ -81,7 +101,25 @@ def run(overrides: Sequence[str] = (), treebank_file: str | None = None, times: 
     }
     if "exploration" in medians:
         result["exploration_percent_of_second_pass"] = exploration_percent(medians["exploration"], medians["epoch"], settings)
+    result["peak_memory_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes, on Linux
     return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
+
+
+def write_repeated(source: Path, words: int, target: Path) -> int:
+    """Writes a CoNLL-U file as often, into one, as gives so many words or more; how many there are.
+
+    Raises:
+        ValueError: the file has no words.
+    """
+    text = source.read_bytes().rstrip(b"\n") + b"\n\n"
+    held = sum(line.partition(b"\t")[0].isdigit() for line in text.splitlines())
+    if not held:
+        raise ValueError(f"{source}: there are no words to repeat; name a treebank")
+    times = math.ceil(words / held)
+    with target.open("wb") as file:
+        for _ in range(times):
+            file.write(text)
+    return times * held
 
 
 def as_table(result: dict[str, Any]) -> str:
@@ -92,8 +130,14 @@ def as_table(result: dict[str, Any]) -> str:
 def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """What rows say: median seconds, and ratios."""
     found = {name: (seconds, "s") for name, seconds in result["median_seconds"].items()}
-    units = {name: "%" if "percent" in name else "ratio" for name, value in result.items() if isinstance(value, float)}
+    units = {name: _unit(name) for name, value in result.items() if isinstance(value, float)}
     return found | {name: (result[name], unit) for name, unit in units.items()}
+
+
+def _unit(name: str) -> str:
+    if "percent" in name:
+        return "%"
+    return "MB" if "memory" in name else "s" if "seconds" in name else "ratio"
 
 
 def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
