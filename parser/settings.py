@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
@@ -69,12 +70,16 @@ class Paths:
 
 @dataclass
 class TreebankFiles:
-    """The parts of a treebank; null where there is none."""
+    """The parts of a treebank; null where there is none.
+
+    ``train`` is a file or a list of files. ``held_out`` is the share of its sentences that are the dev part, where no file is.
+    """
 
     name: str = MISSING
-    train: str | None = None
+    train: Any = None  # str | list[str] | None, for which OmegaConf has no type
     dev: str | None = None
     test: str | None = None
+    held_out: float = 0.0
 
 
 @dataclass
@@ -231,6 +236,17 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
     """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
     source, trees = settings.vocabulary_from, settings.first_pass.trees
     return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
+
+
+def training_files(settings: Settings) -> list[str]:
+    """The files of the training part; none if there is none."""
+    train = settings.treebank.train
+    return [] if train is None else [train] if isinstance(train, str) else list(train)
+
+
+def held_out(settings: Settings) -> float:
+    """The share of the training sentences that are held out as the dev part; 0 where there is a dev part already."""
+    return 0.0 if settings.treebank.dev is not None else settings.treebank.held_out
 
 
 def system_options(settings: Settings) -> dict[str, int]:

@@ -25,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import Settings, check_column, register
+from parser.settings import Settings, check_column, register, training_files
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
 from parser.training.unread_settings import check_overrides
@@ -121,7 +121,7 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
     elif not OmegaConf.is_missing(files, "name"):
         return
     if "treebank.name" not in given:
-        files.name = Path(str(files.train)).name.partition(".")[0]
+        files.name = "+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed"
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
@@ -133,7 +133,9 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
-    for part in ("train", "dev", "test"):
+    train = [absolute(file) for file in training_files(settings)]
+    settings.treebank.train = train[0] if len(train) == 1 else train or None
+    for part in ("dev", "test"):
         setattr(settings.treebank, part, absolute(getattr(settings.treebank, part)))
     settings.vectors.file = absolute(settings.vectors.file)
     settings.first_pass.model = absolute(settings.first_pass.model)

@@ -27,10 +27,10 @@ from typing import IO
 import numpy as np
 from omegaconf import OmegaConf
 
-from parser.data.treebank import read_treebank
+from parser.data.treebank import read_treebanks, without_held_out
 from parser.data.vocabulary import Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
-from parser.settings import Settings, VectorSettings, vocabulary_is_of_subset
+from parser.settings import Settings, VectorSettings, held_out, training_files, vocabulary_is_of_subset
 
 log = logging.getLogger(__name__)
 
@@ -64,13 +64,14 @@ class BackgroundVectors:
 @contextmanager
 def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]:
     """Begins to train the word vectors of a run; None if the settings ask for none, or the training part is not there."""
-    vectors, train = settings.vectors, settings.treebank.train
+    vectors, files = settings.vectors, training_files(settings)
     read = vectors.attribute is not None and settings.features.get(vectors.attribute)
-    if vectors.file is not None or not read or train is None or not Path(train).is_file():
+    if vectors.file is not None or not read or not files or not all(Path(file).is_file() for file in files):
         yield None
         return
     request = {
-        "train": train,
+        "train": files,
+        "held_out": held_out(settings),
         "subset": vocabulary_is_of_subset(settings),
         "vectors": OmegaConf.to_container(vectors, resolve=True),
         "seed": settings.seed,
@@ -97,7 +98,7 @@ def _answer(request: str) -> None:
     """What the process does."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     wanted = json.loads(request)
-    train = read_treebank(wanted["train"])
+    train, _ = without_held_out(read_treebanks(wanted["train"]), wanted["held_out"])
     values = attribute_values(train.projective_subset if wanted["subset"] else train.sentences, wanted["vectors"]["attribute"])
     vectors = train_vectors(VectorSettings(**wanted["vectors"]), values, wanted["seed"])
     forms = np.frombuffer(json.dumps(vectors.vocabulary.symbols).encode(), np.uint8)

@@ -6,7 +6,7 @@ alone are kept: multiword tokens and empty nodes are no nodes of the tree, they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -148,6 +148,38 @@ def read_treebank(path: str | Path) -> Treebank:
     if not treebank.sentences:
         raise TreebankError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
     return treebank
+
+
+def read_treebanks(paths: Sequence[str | Path]) -> Treebank:
+    """Several files as one treebank, in their order; errors as of read_treebank."""
+    parts = [read_treebank(path) for path in paths]
+    if len(parts) == 1:
+        return parts[0]
+    return Treebank(
+        " + ".join(part.path for part in parts),
+        [sentence for part in parts for sentence in part],
+        sum(part.n_multiword_tokens for part in parts),
+        sum(part.n_empty_nodes for part in parts),
+    )
+
+
+def without_held_out(treebank: Treebank, share: float) -> tuple[Treebank, Treebank | None]:
+    """The treebank without a share of its sentences, and these as a treebank, None if the share is 0.
+
+    They are every k-th sentence, k = 1 / share rounded, so that they come from all over the files and are always the same.
+
+    Raises:
+        TreebankError: there are fewer than k sentences.
+    """
+    if not share:
+        return treebank, None
+    every = max(2, round(1 / share))
+    held = treebank.sentences[every - 1 :: every]
+    if not held:
+        raise TreebankError(f"{treebank.path}: of {len(treebank)} sentences none is the {every}th; raise treebank.held_out")
+    kept = [sentence for number, sentence in enumerate(treebank.sentences, 1) if number % every]
+    train = Treebank(treebank.path, kept, treebank.n_multiword_tokens, treebank.n_empty_nodes)
+    return train, Treebank(f"{treebank.path} (every {every}th sentence, held out)", held)
 
 
 def _text_lines(stream: Iterable[bytes], path: str) -> Iterator[bytes]:

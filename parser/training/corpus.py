@@ -16,11 +16,19 @@ from parser import transitions
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import vocabulary_for
-from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank
+from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
-from parser.settings import Settings, SettingsError, TrainingTrees, VectorSettings, vocabulary_is_of_subset
+from parser.settings import (
+    Settings,
+    SettingsError,
+    TrainingTrees,
+    VectorSettings,
+    held_out,
+    training_files,
+    vocabulary_is_of_subset,
+)
 from parser.training.examples import TrainingSentences
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
@@ -99,8 +107,13 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
 
     ``background``: the word vectors, if another process trains them already.
     """
-    train, dev, test = (_read(part, getattr(settings.treebank, part)) for part in ("train", "dev", "test"))
-    assert train is not None, "see check_files() of settings_check.py"
+    train = read_treebanks(training_files(settings))
+    train, held = without_held_out(train, held_out(settings))
+    _report("train", train)
+    dev = _read("dev", settings.treebank.dev)
+    if held is not None:
+        _report("dev", dev := held)
+    test = _read("test", settings.treebank.test)
     if TrainingTrees.PROJECTIVIZED in (settings.first_pass.trees, settings.second_pass.trees):
         _check_lengths(train)
     known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
@@ -139,10 +152,15 @@ def _read(part: str, path: str | None) -> Treebank | None:
     if path is None:
         return None
     treebank = read_treebank(path)
+    _report(part, treebank)
+    return treebank
+
+
+def _report(part: str, treebank: Treebank) -> None:
+    """Logs what was read, and what of it is probably a mistake."""
     log.info("%-5s %s", part, treebank)
     if oddities := treebank.oddities():
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
-    return treebank
 
 
 def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:

@@ -51,8 +51,9 @@ def card(origin: Origin, metrics: dict[str, Any], command: str) -> str:
     settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
     files = []
     for key, digest in sorted(origin.files.items()):
-        group, _, part = key.partition(".")
-        path = origin.settings.get(group, {}).get(part)
+        path: Any = origin.settings
+        for name in key.split("."):
+            path = path[int(name)] if isinstance(path, list) else path.get(name, {})
         if isinstance(path, str):
             files.append(f"| {key} | {Path(path).name} | `{digest}` | {_licence(Path(path))} |")
     scores = [

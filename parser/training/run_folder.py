@@ -19,7 +19,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.atomic import remove_leftovers, write_json
-from parser.settings import Settings
+from parser.settings import Settings, training_files
 from parser.training.checkpoint import CheckpointError
 
 MODEL = "model"
@@ -51,7 +51,12 @@ class Origin:
         """That of a run with these settings and the files as they are now."""
         plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
         del plain["resume"], plain["tensorboard"]
-        named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("train", "dev", "test")}
+        if not plain["treebank"]["held_out"]:  # a run from before there was this setting is the same
+            del plain["treebank"]["held_out"]
+        named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("dev", "test")}
+        files = training_files(settings)
+        keys = ["treebank.train"] if len(files) == 1 else [f"treebank.train.{i}" for i in range(len(files))]
+        named |= dict(zip(keys, files, strict=True))
         named["vectors.file"] = settings.vectors.file
         paths = {key: Path(name) for key, name in named.items() if name is not None}
         if settings.first_pass.model is not None:

@@ -19,6 +19,7 @@ from parser.settings import (
     TrainingTrees,
     VocabularySource,
     check_column,
+    training_files,
     vocabulary_is_of_subset,
 )
 from parser.training.example_sources import oracle_of
@@ -89,10 +90,11 @@ def check_files(settings: Settings) -> None:
         SettingsError: names the file, the key and what to set.
     """
     files = settings.treebank
-    if files.train is None:
+    if not training_files(settings):
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
-    for part in ("train", "dev", "test"):
-        name = getattr(files, part)
+    named = [("train", name) for name in training_files(settings)]
+    named += [(part, getattr(files, part)) for part in ("dev", "test")]
+    for part, name in named:
         if name is None or Path(name).is_file():
             continue
         message = f"treebank.{part}={name}: there is no such file"

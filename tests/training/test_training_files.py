@@ -1,0 +1,102 @@
+"""Several training files are one treebank, and what is held out of it is always the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from parser.commands.configs import PACKAGE
+from parser.commands.train import _make_paths_absolute, _name_treebank
+from parser.data.background_vectors import background_vectors
+from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.settings import SettingsError
+from parser.training.corpus import prepare
+from parser.training.passes import train
+from parser.training.run_folder import Origin
+from parser.training.settings_check import check, check_files
+from tests.toy import sentence, settings, write_conllu
+
+FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
+
+
+@pytest.fixture
+def files(tmp_path) -> tuple[Path, Path]:
+    toys = [sentence([2, 0, 2], random.Random(seed)) for seed in range(25)]
+    return write_conllu(tmp_path / "a.conllu", toys[:15]), write_conllu(tmp_path / "b.conllu", toys[15:])
+
+
+def test_files_follow_on_each_other(files):
+    both = read_treebanks(files)
+    assert [s.forms for s in both] == [s.forms for path in files for s in read_treebank(path)]
+    assert both.path == f"{files[0]} + {files[1]}"
+
+
+def test_every_tenth_sentence_is_held_out(files):
+    both = read_treebanks(files)
+    kept, held = without_held_out(both, 0.1)
+    assert held is not None
+    assert held.sentences == [both[9], both[19]]
+    assert kept.sentences == [s for s in both if s not in held.sentences]
+    assert "every 10th sentence, held out" in held.path
+    assert without_held_out(both, 0.0) == (both, None)
+    with pytest.raises(TreebankError, match=r"none is the 100th; raise treebank\.held_out"):
+        without_held_out(both, 0.01)
+
+
+def run(files: tuple[Path, Path], *overrides: str):
+    listed = f"treebank.train=[{files[0]},{files[1]}]"
+    return settings(listed, "treebank.dev=null", "treebank.test=null", "treebank.held_out=0.2", *FEW, *overrides)
+
+
+def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
+    made = run(files)
+    metrics = train(made, tmp_path / "run")
+    assert metrics["train"]["sentences"] == 20
+    assert metrics["dev"] is not None
+    origin = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert sorted(origin["files"]) == ["treebank.train.0", "treebank.train.1"]
+
+
+def test_vectors_of_another_process_are_of_the_same_sentences(files):
+    made = run(files)
+    alone = prepare(made).vectors
+    with background_vectors(made) as background:
+        other = prepare(made, background).vectors
+    assert alone is not None
+    assert other is not None
+    assert alone.vocabulary.symbols == other.vocabulary.symbols
+    assert (alone.matrix == other.matrix).all()
+
+
+def test_a_dev_part_that_is_given_goes_first(files):
+    corpus = prepare(run(files, f"treebank.dev={files[1]}"))
+    assert corpus.dev is not None
+    assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
+
+
+def test_nothing_held_out_is_as_before_there_was_the_setting(files):
+    made = settings(f"treebank.train={files[0]}")
+    assert "held_out" not in Origin.of(made).settings["treebank"]
+
+
+def test_names_and_places(files, tmp_path):
+    made = settings("treebank.train=[a.conllu,b.conllu]")
+    _name_treebank(made, ["treebank.train=[a.conllu,b.conllu]"])
+    _make_paths_absolute(made, tmp_path)
+    assert made.treebank.name == "a+b"
+    assert list(made.treebank.train) == [str(path) for path in files]
+    sample = settings()
+    _make_paths_absolute(sample, tmp_path)
+    assert Path(sample.treebank.train) == (PACKAGE / "data" / "sample" / "sample-ud-train.conllu").resolve()
+
+
+def test_what_cannot_be(files):
+    with pytest.raises(SettingsError, match=r"treebank.train=nowhere: there is no such file"):
+        check_files(settings(f"treebank.train=[{files[0]},nowhere]"))
+    with pytest.raises(SettingsError, match="there is no training part"):
+        check_files(settings("treebank.train=[]"))
+    with pytest.raises(SettingsError, match=r"treebank.held_out=0.9 is out of range"):
+        check(settings("treebank.held_out=0.9"))
