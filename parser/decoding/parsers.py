@@ -1,4 +1,8 @@
-"""The parser of a model: the fastest that its kind and its transition system have."""
+"""The parser of a model: the fastest that its kind and its transition system have.
+
+All but the most common one are imported when a model asks for them: each module with compiled loops adds to the time that a
+command needs to start.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,11 @@ from functools import singledispatch
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
 from parser.decoding.greedy import GreedyParser
-from parser.decoding.linear import LinearParser
-from parser.decoding.lockstep import LockstepParser
 from parser.decoding.sentence_parser import SentenceParser
-from parser.decoding.spine import SpineParser
 from parser.linear.model import LinearModel
 from parser.model import Model
 from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
-from parser.transitions.lr_spine import LRSpine
 
 
 @singledispatch
@@ -29,13 +29,20 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 def _(model: Model, threads: int = 1) -> SentenceParser:
     if isinstance(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
+    from parser.decoding.spine import SpineParser
+    from parser.transitions.lr_spine import LRSpine
+
     if isinstance(model.system, LRSpine):
         return SpineParser(model.weights(), model.system, model.table, threads)
+    from parser.decoding.lockstep import LockstepParser
+
     return LockstepParser(model.weights(), model.system, model.table)
 
 
 @parser_of.register
 def _(model: LinearModel, threads: int = 1) -> SentenceParser:
+    from parser.decoding.linear import LinearParser
+
     return LinearParser(model, threads)
 
 
