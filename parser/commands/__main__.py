@@ -16,6 +16,7 @@ COMMANDS = {
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
     "report": "write a page about a run, or two runs compared",
     "fetch_treebanks": "fetch treebanks of Universal Dependencies",
+    "train_treebanks": "train a parser for every treebank of a folder, and write the table",
     "trace": "show a computation step by step, with what oracle and classifier say",
     "projectivize": "make the trees of a file projective",
     "benchmark": "measure oracles, parsing and training on this machine",

@@ -1,4 +1,8 @@
-"""The parser of a model: the fastest that its kind and its transition system have."""
+"""The parser of a model: the fastest that its kind and its transition system have.
+
+All but the most common one are imported when a model asks for them: each module with compiled loops adds to the time that a
+command needs to start.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,12 @@ from functools import singledispatch
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
-from parser.decoding.beam import BeamParser
 from parser.decoding.greedy import GreedyParser
-from parser.decoding.linear import LinearParser
-from parser.decoding.lockstep import LockstepParser
-from parser.decoding.lockstep_beam import LockstepBeamParser
-from parser.decoding.merging_beam import MergingBeamParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
-from parser.decoding.spine import SpineParser
 from parser.linear.model import LinearModel
 from parser.model import Model
 from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
-from parser.transitions.lr_spine import LRSpine
 
 
 @singledispatch
@@ -33,13 +30,20 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 def _(model: Model, threads: int = 1) -> SentenceParser:
     if isinstance(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
+    from parser.decoding.spine import SpineParser
+    from parser.transitions.lr_spine import LRSpine
+
     if isinstance(model.system, LRSpine):
         return SpineParser(model.weights(), model.system, model.table, threads)
+    from parser.decoding.lockstep import LockstepParser
+
     return LockstepParser(model.weights(), model.system, model.table)
 
 
 @parser_of.register
 def _(model: LinearModel, threads: int = 1) -> SentenceParser:
+    from parser.decoding.linear import LinearParser
+
     return LinearParser(model, threads)
 
 
@@ -69,9 +73,15 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
                 f"merge={beam.merge} is there for system=arc_standard alone, and the model has system={model.system.name}; "
                 f"take merge={Merge.CONFIGURATION}"
             )
+        from parser.decoding.merging_beam import MergingBeamParser
+
         return MergingBeamParser(model.weights(), model.system, model.table, beam)
     if isinstance(model.system, Attardi):
+        from parser.decoding.beam import BeamParser
+
         return BeamParser(model.weights(), model.system, model.table, beam, threads)
+    from parser.decoding.lockstep_beam import LockstepBeamParser
+
     return LockstepBeamParser(model.weights(), model.system, model.table, beam)
 
 

@@ -1,0 +1,10 @@
+"""Trains a parser for every treebank of a folder: python scripts/train_treebanks.py FOLDER [-o OUTPUT] [KEY=VALUE ...]."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.train_treebanks import command
+
+    command()

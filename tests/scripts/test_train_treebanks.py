@@ -1,0 +1,48 @@
+"""Every treebank of a folder is trained once; one that cannot be read loses itself alone."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from parser.commands.train_treebanks import main, table, treebanks
+from tests.toy import sentence, write_conllu
+
+TINY = [
+    "first_pass.epochs=1",
+    "column=1",
+    "classifier.hidden=4",
+    "vectors.attribute=null",
+    "features.form=[]",
+    "tensorboard.figures=false",
+]
+
+
+def test_a_folder_of_treebanks(tmp_path, capsys):
+    toys = [sentence([2, 0, 2], random.Random(seed)) for seed in range(12)]
+    for name in ("UD_A-a", "UD_B-b"):
+        (tmp_path / "ud" / name).mkdir(parents=True)
+    write_conllu(tmp_path / "ud" / "UD_A-a" / "a_a-ud-train.conllu", toys)
+    (tmp_path / "ud" / "UD_B-b" / "b_b-ud-train.conllu").write_text("no treebank\n")
+    (tmp_path / "ud" / "UD_B-b" / "b_b-ud-test.conllu").write_text("")
+    assert {name: list(files) for name, files in treebanks(tmp_path / "ud").items()} == {
+        "UD_A-a": ["train"],
+        "UD_B-b": ["train", "test"],
+    }
+    assert main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), *TINY]) == 1
+    written = (tmp_path / "runs" / "table.md").read_text()
+    assert capsys.readouterr().out == written
+    assert "| UD_A-a | 11 | 33 | " in written  # the tenth sentence is held out
+    assert "| UD_B-b | failed |" in written
+    assert (tmp_path / "runs" / "UD_A-a" / "model").is_dir()
+
+
+def test_a_table():
+    parts = {"train": {"sentences": 1200, "words": 12000}, "dev": None, "test": {"las": 50.0, "uas": 60.0}}
+    assert table({"x": parts}).splitlines()[2] == "| x | 1,200 | 12,000 | - | 50.00 / 60.00 |"
+
+
+def test_a_folder_without_treebanks(tmp_path):
+    with pytest.raises(ValueError, match="no folder below it has a file"):
+        main([str(tmp_path)])
