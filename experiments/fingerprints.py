@@ -23,6 +23,8 @@ NEUTRAL: dict[str, Any] = {
     "degree": None,
     "ties": None,
     "vocabulary_from": "all",
+    "encoder.characters": None,
+    "encoder.tagger": None,
 }
 
 _MISSING = object()

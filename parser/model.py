@@ -1,7 +1,7 @@
 """A trained parser, and the folder that holds it.
 
 The folder: ``settings.json`` (the format's number, the features, the classifier's shape, versions), ``vocabularies.json``
-(the values of every attribute, the relations) and ``classifier.safetensors`` (weights and word vectors). That is all that
+(the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors`` (weights and word vectors). That is all that
 parsing needs: no training data, no gensim, and nothing that is unpickled or that names code to run.
 """
 
@@ -22,7 +22,8 @@ from parser.atomic import replacing_folder, write_json
 from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape, new_classifier
-from parser.data.set_vocabulary import vocabulary_for
+from parser.data.characters import Characters
+from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import UD_ROOT, Sentences, Vocabularies, Vocabulary
 from parser.model_folder import (
     SETTINGS,
@@ -103,10 +104,14 @@ class Model:
             "slots": [str(slot) for slot in self.slots],
             "classifier": asdict(self.shape),
         }
-        vocabularies = {
+        vocabularies: dict[str, Any] = {
             "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
             "relations": self.relations.symbols,
         }
+        if self.vocabularies.characters is not None:
+            vocabularies["characters"] = self.vocabularies.characters.symbols
+        if self.vocabularies.tags:
+            vocabularies["tags"] = {column: known.symbols for column, known in self.vocabularies.tags.items()}
         return settings, vocabularies
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
@@ -157,11 +162,14 @@ class Model:
         with told(folder / VOCABULARIES):
             check_vocabularies(vocabularies)
             attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
+            read = shape.encoder and shape.encoder.characters
+            characters = Characters(vocabularies["characters"], read.longest) if read else None
+            tags = {column: tag_vocabulary(column, symbols) for column, symbols in vocabularies.get("tags", {}).items()}
             relations = Vocabulary(vocabularies["relations"])
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
 
         def new() -> Model:
-            return cls.new(Vocabularies(attributes), relations, slots, shape, system, options)
+            return cls.new(Vocabularies(attributes, characters, tags), relations, slots, shape, system, options)
 
         with told(folder / SETTINGS), without_memory():
             expected = new().classifier.state_dict()

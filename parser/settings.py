@@ -82,6 +82,25 @@ class ClassifierSettings:
 
 
 @dataclass
+class CharacterSettings:
+    """How the encoder reads the characters of forms; see classifier/character_encoder.py."""
+
+    embedding: int = MISSING
+    hidden: int = MISSING
+    longest: int = MISSING
+
+
+@dataclass
+class TaggerSettings:
+    """How the encoder predicts tags; see classifier/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
+
+    layer: int = MISSING
+    size: int = MISSING
+    dropout: float = MISSING
+    weights: dict[str, float] = MISSING
+
+
+@dataclass
 class EncoderSettings:
     """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
 
@@ -91,6 +110,8 @@ class EncoderSettings:
     attribute_dropout: float = MISSING
     max_grad_norm: float = MISSING
     slots: dict[str, list[str]] = MISSING
+    characters: CharacterSettings | None = None
+    tagger: TaggerSettings | None = None
 
 
 @dataclass

@@ -37,7 +37,7 @@ class ClassifierShape:
         """From plain values, as dataclasses.asdict gives them; KeyError or TypeError if some are missing or too many."""
         embeddings = {name: Embedding(**embedding) for name, embedding in fields["embeddings"].items()}
         encoder = fields.get("encoder")
-        encoder = encoder if encoder is None else BiLSTMShape(**encoder)
+        encoder = encoder if encoder is None else BiLSTMShape.of_fields(encoder)
         return cls(**(fields | {"embeddings": embeddings, "encoder": encoder}))
 
 
@@ -61,4 +61,5 @@ def _representation(shape: ClassifierShape, vocabularies: Vocabularies, n_values
         return AttributeEmbeddings(vocabularies.attributes, Embeddings(shape.embeddings, n_values, elements))
     inputs = Embeddings({name: shape.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
     of_relations = {name: embedding for name, embedding in shape.embeddings.items() if name == RELATION}
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder)
+    n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
+    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder, n_characters, vocabularies.tags)

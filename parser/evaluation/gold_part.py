@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -23,6 +24,7 @@ class GoldPart:
         relations: int64[words]; the parser's relations have its numbers, those that it does not know follow.
         universal: int64[relations], the number of the universal relation of each.
         punctuation: bool[words].
+        tags: int32[tags, total], the columns that a tagger predicts, as Vocabularies.encode_tags.
     """
 
     sentences: Sentences
@@ -30,6 +32,7 @@ class GoldPart:
     relations: np.ndarray
     universal: np.ndarray
     punctuation: np.ndarray
+    tags: np.ndarray
 
     @classmethod
     def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
@@ -44,12 +47,24 @@ class GoldPart:
             relations=np.array(numbering.encode(deprels)) - N_RESERVED,
             universal=universal_numbers,
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
+            tags=vocabularies.encode_tags(sentences),
         )
 
     def scores(self, parses: Parses) -> dict[str, float]:
         """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores)."""
         heads, relations = self._of_words(parses)
         return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
+
+    def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """The percentage of words whose value is right, by column that is predicted.
+
+        Args:
+            predicted: by column in the order of ``tags``, int32[total]: numbers of values, as of TokenRepresentation.tags_of.
+        """
+        words = np.ones(int(self.sentences.offsets[-1]), np.bool_)
+        words[self.sentences.offsets[:-1]] = False
+        rows = zip(predicted.items(), self.tags, strict=True)
+        return {column: 100 * float((found + N_RESERVED == gold)[words].mean()) for (column, found), gold in rows}
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """int64[words], 1 where the head of a parse is right, and 1 where head and relation are."""

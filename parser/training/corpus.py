@@ -14,8 +14,9 @@ import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.data.background_vectors import BackgroundVectors
+from parser.data.characters import Characters
 from parser.data.parses import NO_NODE
-from parser.data.set_vocabulary import vocabulary_for
+from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
@@ -67,14 +68,15 @@ class Corpus:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations)
+        tags = self.vocabularies.encode_tags(sentences)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """By attribute, int64[values]: how often the known sentences have each value."""
         values = self.vocabularies.encode(self.known).values
         return {
             name: np.bincount(of_attribute, minlength=len(known))
-            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=True)
+            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
         }
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
@@ -118,7 +120,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
             by_attribute[attribute] = vectors.vocabulary
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
-    vocabularies = Vocabularies(by_attribute)
+    vocabularies = Vocabularies(by_attribute, _characters(settings, known), _tags(settings, known))
     templates = anchored(MODELS[settings.model].templates(settings), transitions.system_class(settings.system))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     if not slots:
@@ -128,6 +130,22 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         relations = Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization)
+
+
+def _characters(settings: Settings, known: list[Sentence]) -> Characters | None:
+    """The characters of the known forms, if the encoder reads any."""
+    if settings.encoder is None or settings.encoder.characters is None:
+        return None
+    return Characters.of(chain.from_iterable(s.forms for s in known), settings.encoder.characters.longest)
+
+
+def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
+    """The values of the columns that the encoder predicts, but for those in which all words are alike."""
+    if settings.encoder is None or settings.encoder.tagger is None:
+        return {}
+    values = {column: chain.from_iterable(getattr(s, column) for s in known) for column in settings.encoder.tagger.weights}
+    symbols = {column: Vocabulary.of(of_column).symbols for column, of_column in values.items()}
+    return {column: tag_vocabulary(column, known) for column, known in symbols.items() if len(known) > 1}
 
 
 def _projective_subset(train: Treebank) -> list[Sentence]:

@@ -124,7 +124,7 @@ class _Run:
         done = self.progress.epochs_done
         if one.number == 1 and not self.settings.second_pass.start_from_first_pass and not done:
             restore_weights(self.model.classifier, trained_weights(new_model(self.settings, self.corpus).classifier))
-        fitter = fitter_of(self.model, self.corpus, self.settings, one.number, one.source.data.sentences)
+        fitter = fitter_of(self.model, self.corpus, self.settings, one.number, one.source.data)
         if self.saved:
             self._restore(one, fitter)
         self.observers.on_pass_start(PassStart(one.number + 1, one.name, one.epochs, done))
@@ -164,7 +164,8 @@ class _Run:
         with self.stopwatch("evaluate"):
             if gold is None:
                 return None
-            return gold.scores(parser_of(self.model).parse(gold.sentences, single_root=self.settings.single_root))
+            scores = gold.scores(parser_of(self.model).parse(gold.sentences, single_root=self.settings.single_root))
+            return scores | gold.tag_scores(self.model.classifier.tokens.tags_of(gold.sentences))
 
     def _passes(self) -> list[_Pass]:
         settings, corpus, model = self.settings, self.corpus, self.model

@@ -8,6 +8,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from parser.model_folder import LONGEST_FORM
 from parser.settings import Settings, SettingsError
 
 
@@ -62,6 +63,15 @@ RANGES = (
     Range("encoder.hidden", 1, _WIDTH, "the number of units of a layer"),
     Range("encoder.dropout", 0, 1, "a share of numbers", below=True),
     Range("encoder.attribute_dropout", 0, 1, "a share of attributes", below=True),
+    Range("encoder.characters.embedding", 1, 10_000, "the length of a vector"),
+    Range("encoder.characters.hidden", 1, _WIDTH, "the number of units of a layer"),
+    Range("encoder.characters.longest", 1, LONGEST_FORM, "the number of characters"),
+    Range("encoder.tagger.layer", 1, 100, "the number of a layer"),
+    Range("encoder.tagger.size", 1, 10_000, "the length of a vector"),
+    Range("encoder.tagger.dropout", 0, 1, "a share of numbers", below=True),
+    Range("encoder.tagger.weights.upos", 0, 1e6, "the weight of a loss", above=True),
+    Range("encoder.tagger.weights.xpos", 0, 1e6, "the weight of a loss", above=True),
+    Range("encoder.tagger.weights.feats", 0, 1e6, "the weight of a loss", above=True),
     Range("encoder.max_grad_norm", 0, 1e9, "the norm of a gradient", above=True),
     Range("optimizer.learning_rate", 0, 1e6, "the learning rate", above=True),
     Range("optimizer.momentum", 0, 1, "the momentum", below=True),
