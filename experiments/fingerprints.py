@@ -23,6 +23,7 @@ NEUTRAL: dict[str, Any] = {
     "degree": None,
     "ties": None,
     "vocabulary_from": "all",
+    "tokenizer": "none",
     "encoder.characters": None,
     "encoder.tagger": None,
 }

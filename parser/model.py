@@ -1,15 +1,16 @@
 """A trained parser, and the folder that holds it.
 
 The folder: ``settings.json`` (the format's number, the features, the classifier's shape, versions), ``vocabularies.json``
-(the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors`` (weights and word vectors). That is all that
-parsing needs: no training data, no gensim, and nothing that is unpickled or that names code to run.
+(the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors``
+(weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
+names code to run.
 """
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from safetensors.torch import save
 
 from parser import transitions
 from parser.atomic import replacing_folder, write_json
+from parser.classifier.calibration import Calibration
 from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape, new_classifier
@@ -57,6 +59,7 @@ class Model:
         shape: how the classifier is built.
         classifier: its weights.
         system: the transition system over these relations.
+        calibration: of the probabilities of its arcs.
     """
 
     vocabularies: Vocabularies
@@ -65,6 +68,7 @@ class Model:
     shape: ClassifierShape
     classifier: Classifier
     system: TransitionSystem
+    calibration: Calibration = field(default_factory=Calibration)
 
     def __post_init__(self) -> None:
         self.table = FeatureTable(self.slots, self.classifier.tokens.attributes, self.system.anchors)
@@ -134,7 +138,8 @@ class Model:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
-            write_json(temporary / SETTINGS, settings | {"versions": versions()})
+            settings |= {"calibration": asdict(self.calibration), "versions": versions()}
+            write_json(temporary / SETTINGS, settings)
             write_json(temporary / VOCABULARIES, vocabularies)
             tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.classifier.state_dict().items()}
             (temporary / TENSORS).write_bytes(save(tensors))
@@ -159,6 +164,7 @@ class Model:
             check_settings(settings, header)
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
+            calibration = Calibration(**settings.get("calibration", {}))
         with told(folder / VOCABULARIES):
             check_vocabularies(vocabularies)
             attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
@@ -178,5 +184,6 @@ class Model:
             _, tensors = upgrade(stored, read_tensors(folder))
             model = new()
             model.classifier.load_state_dict(tensors)
+        model.calibration = calibration
         model.classifier.to(device)
         return model

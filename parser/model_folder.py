@@ -169,6 +169,10 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
             _check_share(tagger["dropout"], "dropout of the tagger")
     _check(settings["slots"], list, "slots")
     _check(settings.get("transition_system", ""), str, "transition_system")
+    calibration = settings.get("calibration", {})
+    _check(calibration, dict, "calibration")
+    for key, value in calibration.items():
+        _check(value, float, f"{key} of the calibration")
     options = settings.get("transition_options", {})
     _check(options, dict, "transition_options")
     for key, value in options.items():

@@ -182,6 +182,7 @@ class Settings:
     single_root: bool = MISSING
     keep: str = MISSING
     resume: bool = MISSING
+    tokenizer: str = "none"
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING

@@ -1,9 +1,9 @@
 """Tags predicted from the vectors of tokens, as a second task of the encoder (Hashimoto et al. 2017, Section 2.2).
 
-A task is a column of gold data: upos, xpos, feats. Its distribution over the values is a softmax over the products of the token's
-vector with a vector for each value. What the layers above read is the tag's expected vector, under the distribution, of a second
-table. Where values are sets, as those of feats are, the vectors of both tables have a part that is the sum of vectors of the
-elements, so that what is learned of ``Case=Nom`` serves every value that has it.
+A task is a column of gold data: upos, xpos, feats. Its distribution over the values is a softmax over the products of the
+token's vector with a vector for each value. What the layers above read is the tag's expected vector, under the distribution, of
+a second table. Where values are sets, as those of feats are, the vectors of both tables have a part that is the sum of vectors
+of the elements, so that what is learned of ``Case=Nom`` serves every value that has it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ missing last newline, blank lines between sentences and after the last one, byte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conllu.parser import parse_comment_line
@@ -158,7 +158,9 @@ def _split(lines: list[str], path: str, first_line: int, number: int, strict: bo
     return sentence
 
 
-def rewrite(sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str]) -> str:
+def rewrite(
+    sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str], others: Mapping[int, Sequence[str]] | None = None
+) -> str:
     """The text of the sentence with the given tree in HEAD and DEPREL of the words.
 
     DEPS of the words becomes ``_``, because an enhanced graph of another tree would contradict this one. The lines of multiword
@@ -168,13 +170,16 @@ def rewrite(sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str])
         sentence: a sentence of n words; with n = 0 its text comes back as it is.
         heads: [h_1, ..., h_n], 0 = the root.
         deprels: the relations of the words 1..n.
+        others: by number of another column that is rewritten, but for MISC, its values in the words 1..n.
 
     Raises:
         ValueError: not n heads and n relations.
     """
     lines = sentence.lines.copy()
-    for place, head, deprel in zip(sentence.word_lines, heads, deprels, strict=True):
+    for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):
         columns = lines[place].split("\t")
         columns[HEAD : DEPS + 1] = str(head), deprel, "_"
+        for column, values in (others or {}).items():
+            columns[column] = values[word]
         lines[place] = "\t".join(columns)
     return "".join(lines)

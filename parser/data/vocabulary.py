@@ -183,7 +183,7 @@ class Vocabularies:
         return Sentences(values, offsets)
 
     def encode_tags(self, sentences: Sequence[Columns]) -> np.ndarray:
-        """int32[tags, total]: the values of the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for others."""
+        """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
         numbers = [
             [number for sentence in sentences for number in (ROOT, *known.encode_exactly(getattr(sentence, column)))]
             for column, known in self.tags.items()

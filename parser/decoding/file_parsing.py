@@ -22,6 +22,7 @@ from parser.data.vocabulary import ATTRIBUTES
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import parser_of
+from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.word_cache import WordCache
 from parser.model import Model
 
@@ -101,9 +102,12 @@ def parse_file(
     on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
     allow_missing_columns: bool = False,
+    tags: TagUse = TagUse.KEEP,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Parsed:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
+
+    With another ``tags`` than KEEP, tags that the model predicts are written, too.
 
     Args:
         model: the parser.
@@ -115,13 +119,15 @@ def parse_file(
         on_error: what becomes of a sentence that is not CoNLL-U.
         report: called with each of them, unless the first one is the end.
         allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
+        tags: what becomes of UPOS, XPOS and FEATS.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
+        NoTagsError: tags are asked for of a model that predicts none.
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
-    parser = ChunkParser(model, single_root, on_error, report)
+    parser = ChunkParser(model, single_root, on_error, report, tags)
     chunks = read_chunks(source, chunk_bytes)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
@@ -139,7 +145,7 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
-        on_error, report: see parse_file().
+        on_error, report, tags: see parse_file().
     """
 
     def __init__(
@@ -148,7 +154,10 @@ class ChunkParser:
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,
+        tags: TagUse = TagUse.KEEP,
     ) -> None:
+        self._tag_use = tags
+        self._predict_tags = None if tags is TagUse.KEEP else TagPredictor(model)
         self._model = model
         self._single_root = single_root
         self._on_error = on_error
@@ -162,6 +171,8 @@ class ChunkParser:
         words = find_words(chunk)
         if words is None:
             return None
+        if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
+            return self.parse_slowly(chunk, "-", Parsed(int(not chunk.first), 0, 0, {}))
         encoded = self._word_cache.encode(words)
         parses = self._parser.parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
@@ -190,10 +201,15 @@ class ChunkParser:
         parses = self._parser.parse(encoded, single_root=self._single_root)
         heads = parses.heads.tolist()
         deprels = [self._model.relations.symbols[relation] for relation in parses.relations.tolist()]
+        tags = {} if self._predict_tags is None else self._predict_tags(encoded)
+
+        def tags_of(sentence: RawSentence, start: int, end: int) -> dict[int, list[str]]:
+            return tags_to_write(sentence, {column: values[start:end] for column, values in tags.items()}, self._tag_use)
+
         text = "".join(
             _blank_beginning(sentence)
             if sentence.error and self._on_error is OnError.SKIP
-            else rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
+            else rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], tags_of(sentence, start + 1, end))
             for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True)
         )
         part = Parsed(

@@ -12,11 +12,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from parser.classifier.calibration import Calibration
 from parser.data.background_vectors import BackgroundVectors
+from parser.data.parses import NO_NODE
+from parser.decoding.lockstep import LockstepParser, StepProbabilities
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError
+from parser.text.tokenizer import TOKENIZER, train_tokenizer
 from parser.training import checkpoint, run_folder
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import CheckpointError, Progress, restore_weights, trained_weights
@@ -71,7 +75,11 @@ def train(
             run = _Run(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
+            run.calibrate()
             run.model.save(folder / run_folder.MODEL)
+            if settings.tokenizer == "udpipe":
+                files = settings.treebank
+                train_tokenizer(str(files.train), files.dev, folder / run_folder.MODEL / TOKENIZER)
             everyone.on_end(metrics)
         run_folder.write_results(folder, origin, metrics)
     return metrics
@@ -198,6 +206,18 @@ class _Run:
         fitter.restore(saved.get("optimizer", {}))
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
+
+    def calibrate(self) -> None:
+        """Fits the model's calibration to the dev part, if there is one."""
+        gold = self.corpus.dev
+        if gold is None:
+            return
+        model, single_root = self.model, self.settings.single_root
+        probabilities = StepProbabilities.room_for(gold.sentences)
+        parser = LockstepParser(model.classifier, model.system, model.table)
+        parses = parser.parse(gold.sentences, single_root=single_root, probabilities=probabilities)
+        _, right = gold.correct(parses)
+        model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
