@@ -143,9 +143,9 @@ def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
     """The values of the columns that the encoder predicts, but for those in which all words are alike."""
     if settings.encoder is None or settings.encoder.tagger is None:
         return {}
-    values = {column: chain.from_iterable(getattr(s, column) for s in known) for column in settings.encoder.tagger.weights}
+    values = {column: [value for s in known for value in getattr(s, column)] for column in settings.encoder.tagger.weights}
     symbols = {column: Vocabulary.of(of_column).symbols for column, of_column in values.items()}
-    return {column: tag_vocabulary(column, known) for column, known in symbols.items() if len(known) > 1}
+    return {column: tag_vocabulary(column, of_column) for column, of_column in symbols.items() if len(of_column) > 1}
 
 
 def _projective_subset(train: Treebank) -> list[Sentence]:
