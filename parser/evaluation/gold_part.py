@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,6 +12,31 @@ from parser.data.parses import Parses
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED, Sentences, Vocabularies, Vocabulary
 from parser.evaluation import attachment_scores, universal
+from parser.evaluation.evaluated_text import universal_features
+
+
+# What of the values of a column is compared, where not all is: of features the universal ones, as in the official evaluation.
+_COMPARED: dict[str, Callable[[str], str]] = {"feats": universal_features}
+
+
+@dataclass(frozen=True)
+class GoldTags:
+    """The gold values of a column.
+
+    Attributes:
+        words: int64[words], numbers of what is compared.
+        values: int64[values], these numbers of the values that a tagger predicts.
+    """
+
+    words: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, gold: list[str], values: list[str], compared: Callable[[str], str] | None = None) -> GoldTags:
+        """Those of words with these gold values, for a tagger that predicts ``values``."""
+        strings = [value if compared is None else compared(value) for value in [*gold, *values]]
+        _, numbers = np.unique(strings, return_inverse=True)
+        return cls(numbers[: len(gold)], numbers[len(gold) :])
 
 
 @dataclass(frozen=True)
@@ -24,7 +49,7 @@ class GoldPart:
         relations: int64[words]; the parser's relations have its numbers, those that it does not know follow.
         universal: int64[relations], the number of the universal relation of each.
         punctuation: bool[words].
-        tags: int32[tags, total], the columns that a tagger predicts, as Vocabularies.encode_tags.
+        tags: by column that a tagger predicts.
     """
 
     sentences: Sentences
@@ -32,7 +57,7 @@ class GoldPart:
     relations: np.ndarray
     universal: np.ndarray
     punctuation: np.ndarray
-    tags: np.ndarray
+    tags: dict[str, GoldTags]
 
     @classmethod
     def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
@@ -47,7 +72,10 @@ class GoldPart:
             relations=np.array(numbering.encode(deprels)) - N_RESERVED,
             universal=universal_numbers,
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
-            tags=vocabularies.encode_tags(sentences),
+            tags={
+                column: GoldTags.of([tag for s in sentences for tag in getattr(s, column)], known.symbols, _COMPARED.get(column))
+                for column, known in vocabularies.tags.items()
+            },
         )
 
     def scores(self, parses: Parses) -> dict[str, float]:
@@ -56,15 +84,16 @@ class GoldPart:
         return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
 
     def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
-        """The percentage of words whose value is right, by column that is predicted.
+        """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.
 
         Args:
-            predicted: by column in the order of ``tags``, int32[total]: numbers of values, as of TokenRepresentation.tags_of.
+            predicted: by column, int32[total]: numbers of values, as of TokenRepresentation.tags_of.
         """
         words = np.ones(int(self.sentences.offsets[-1]), np.bool_)
         words[self.sentences.offsets[:-1]] = False
-        rows = zip(predicted.items(), self.tags, strict=True)
-        return {column: 100 * float((found + N_RESERVED == gold)[words].mean()) for (column, found), gold in rows}
+        gold = self.tags
+        right = {column: gold[column].values[found[words]] == gold[column].words for column, found in predicted.items()}
+        return {column: 100 * float(of_column.mean()) for column, of_column in right.items()}
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """int64[words], 1 where the head of a parse is right, and 1 where head and relation are."""
