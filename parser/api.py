@@ -191,7 +191,7 @@ def _read(sentence: Iterable[Word], number: int) -> _Columns:
             written = "|".join(f"{key}={value}" for key, value in feats.items()) if isinstance(feats, Mapping) else feats
             values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), written)
         else:
-            values = (word,) if isinstance(word, str) else tuple(word)
+            values = tuple(word) if isinstance(word, list | tuple) else (word,)
         if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])

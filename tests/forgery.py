@@ -36,7 +36,8 @@ def small_model(kind: str) -> Model:
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
     if kind == "text":
         vocabularies.characters = Characters(["a", "b", "é"], 4)
-        vocabularies.tags = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
+        values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
+        vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
         encoder = BiLSTMShape(2, 3, 0.1, 0.1, CharacterShape(2, 3, 4), TaggerShape(1, 2, 0.1))
         shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)

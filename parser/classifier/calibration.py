@@ -13,8 +13,9 @@ import numpy as np
 
 # Log odds beyond which a step is as sure as any.
 _SUREST = 30.0
-# Of Newton's method, which needs about six steps here.
+# Of Newton's method, which needs about six steps here; one that does not help is halved.
 _STEPS = 50
+_HALVINGS = 30
 _PRECISE = 1e-9
 # A little pull to the identity, so that parts in which all arcs are right or wrong have a solution, too.
 _PRIOR = 1.0
@@ -50,13 +51,20 @@ class Calibration:
         inputs = np.stack([_log_odds(log_probabilities), np.ones(len(right))], axis=1)
         identity = np.array([1.0, 0.0])
         parameters = identity.copy()
+
+        def cost(tried: np.ndarray) -> float:
+            odds = inputs @ tried
+            return float((np.logaddexp(0, odds) - right * odds).sum() + _PRIOR * ((tried - identity) ** 2).sum() / 2)
+
         for _ in range(_STEPS):
             found = _logistic(inputs @ parameters)
             gradient = inputs.T @ (found - right) + _PRIOR * (parameters - identity)
             curvature = (inputs * (found * (1 - found))[:, None]).T @ inputs + _PRIOR * np.eye(2)
             step = np.linalg.solve(curvature, gradient)
-            parameters -= step
-            if np.abs(step).max() < _PRECISE:
+            lengths = 0.5 ** np.arange(_HALVINGS)
+            length = next((length for length in lengths if cost(parameters - length * step) < cost(parameters)), 0.0)
+            parameters = parameters - length * step
+            if length * np.abs(step).max() < _PRECISE:
                 break
         slope, intercept = (float(value) for value in parameters)
         usable = math.isfinite(slope) and math.isfinite(intercept) and slope > 0
@@ -85,4 +93,4 @@ def _log_odds(log_probabilities: np.ndarray) -> np.ndarray:
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
+    return (1 + np.tanh(x / 2)) / 2  # which does not overflow

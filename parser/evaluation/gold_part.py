@@ -14,7 +14,6 @@ from parser.data.vocabulary import N_RESERVED, Sentences, Vocabularies, Vocabula
 from parser.evaluation import attachment_scores, universal
 from parser.evaluation.evaluated_text import universal_features
 
-
 # What of the values of a column is compared, where not all is: of features the universal ones, as in the official evaluation.
 _COMPARED: dict[str, Callable[[str], str]] = {"feats": universal_features}
 
@@ -73,7 +72,7 @@ class GoldPart:
             universal=universal_numbers,
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             tags={
-                column: GoldTags.of([tag for s in sentences for tag in getattr(s, column)], known.symbols, _COMPARED.get(column))
+                column: GoldTags.of(_column(sentences, column), known.symbols, _COMPARED.get(column))
                 for column, known in vocabularies.tags.items()
             },
         )
@@ -106,3 +105,8 @@ class GoldPart:
         words = np.ones(len(parses.heads), np.bool_)
         words[parses.offsets[:-1]] = False
         return parses.heads[words], parses.relations[words]
+
+
+def _column(sentences: list[Sentence], name: str) -> list[str]:
+    """A column of all sentences, one behind the other."""
+    return [value for sentence in sentences for value in getattr(sentence, name)]

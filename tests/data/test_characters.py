@@ -41,7 +41,7 @@ def test_the_ends_of_long_forms_are_read():
 
 @pytest.mark.parametrize("symbols", [["a", "a"], ["ab"], [""]])
 def test_what_is_no_alphabet(symbols):
-    with pytest.raises(ValueError, match="twice|not one character"):
+    with pytest.raises(ValueError, match=r"twice|not one character"):
         Characters(symbols, 3)
 
 
