@@ -24,6 +24,8 @@ NEUTRAL: dict[str, Any] = {
     "ties": None,
     "vocabulary_from": "all",
     "tokenizer": "none",
+    "vectors.limit": None,
+    "vectors.restrict": False,
     "encoder.characters": None,
     "encoder.tagger": None,
 }

@@ -60,6 +60,8 @@ class VectorSettings:
     """How word vectors are trained, or where they are read; see word_vectors.py."""
 
     file: str | None = None
+    limit: int | None = None
+    restrict: bool = False
     dimensions: int = MISSING
     window: int = MISSING
     epochs: int = MISSING

@@ -173,7 +173,8 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
 
 def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     if settings.file is not None:
-        return WordVectors.read(Path(settings.file))
+        wanted = set(chain.from_iterable(values)) if settings.restrict else None
+        return WordVectors.read(Path(settings.file), settings.limit, wanted)
     return train_vectors(settings, values, seed) if background is None else background.result()
 
 

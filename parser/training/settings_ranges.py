@@ -49,6 +49,7 @@ RANGES = (
     Range("seed", 0, 2**32 - 1, "a seed"),
     Range("threads", 1, 1024, "the number of threads"),
     Range("degree", 1, 1000, "the degree of a transition system"),
+    Range("vectors.limit", 1, 1e9, "the number of vectors"),
     Range("vectors.dimensions", 1, 10_000, "the length of a vector"),
     Range("vectors.window", 1, 1000, "the number of words to either side"),
     Range("vectors.epochs", 1, _EPOCHS, "the number of epochs"),
