@@ -165,7 +165,8 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
             _check_count(characters["longest"], "the longest form", LONGEST_FORM)
         if (tagger := encoder.get("tagger")) is not None:
             _check_count(tagger["layer"], "the layer of the tagger", encoder["layers"] - 1)
-            _check_count(tagger["size"], "the size of a tag's vector", held)
+            if tagger["size"] != 0:  # the tags are not read
+                _check_count(tagger["size"], "the size of a tag's vector", held)
             _check_share(tagger["dropout"], "dropout of the tagger")
     _check(settings["slots"], list, "slots")
     _check(settings.get("transition_system", ""), str, "transition_system")

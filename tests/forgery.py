@@ -23,7 +23,7 @@ from parser.transitions.features import slots_of
 KINDS = ("static", "contextual", "attardi", "text")
 
 
-def small_model(kind: str) -> Model:
+def small_model(kind: str, tag_size: int = 2) -> Model:
     """One of KINDS: a classifier of embeddings, one of a BiLSTM, one of Attardi's system, a BiLSTM with characters and tags."""
     torch.manual_seed(0)
     vocabularies = Vocabularies(
@@ -38,7 +38,7 @@ def small_model(kind: str) -> Model:
         vocabularies.characters = Characters(["a", "b", "é"], 4)
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
-        encoder = BiLSTMShape(2, 3, 0.1, 0.1, CharacterShape(2, 3, 4), TaggerShape(1, 2, 0.1))
+        encoder = BiLSTMShape(2, 3, 0.1, 0.1, CharacterShape(2, 3, 4), TaggerShape(1, tag_size, 0.1))
         shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
     shape = ClassifierShape(5, "relu", 0.0, 0.0, 0.0, embeddings)

@@ -110,7 +110,8 @@ class BiLSTM(ContextualRepresentation):
             read = self._read(layer, read, grid)
             if self.tagger is not None and layer + 1 == self.tagger.shape.layer:
                 tag_scores = self._tag(self.tagger, read, dropping)
-                read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
+                if self.tagger.size:
+                    read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
         by_token = {task: scores.flatten(0, 1)[grid.cells] for task, scores in tag_scores.items()}
         return Encoded(read.flatten(0, 1)[grid.cells], by_token)
 

@@ -25,7 +25,7 @@ class TaggerShape:
 
     Attributes:
         layer: the layer of the encoder whose outputs are tagged, from 1; those above it read the tags.
-        size: length of a tag's expected vector, for each task.
+        size: length of a tag's expected vector, for each task; 0: the layers above do not read the tags.
         dropout: the share of numbers of the tokens' vectors that is dropped for the tagger in training.
     """
 
@@ -48,7 +48,8 @@ class Tagger(nn.Module):
         self.shape = shape
         self.outputs = nn.ModuleDict({task: _ValueVectors(width, values) for task, values in tags.items()})
         self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(len(values.symbols))) for task, values in tags.items()})
-        self.inputs = nn.ModuleDict({task: _ValueVectors(shape.size, values) for task, values in tags.items()})
+        read = tags if shape.size else {}
+        self.inputs = nn.ModuleDict({task: _ValueVectors(shape.size, values) for task, values in read.items()})
 
     @property
     def size(self) -> int:

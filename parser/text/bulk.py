@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NOTE = "parse_many.json"
 
 # Times that processes may die before the files that are left are parsed one at a time, which tells the culprit.
-_DEATHS = 3
+_DEATHS = 2
 _WILDCARDS = "*?["
 
 

@@ -68,7 +68,7 @@ RANGES = (
     Range("encoder.characters.hidden", 1, _WIDTH, "the number of units of a layer"),
     Range("encoder.characters.longest", 1, LONGEST_FORM, "the number of characters"),
     Range("encoder.tagger.layer", 1, 100, "the number of a layer"),
-    Range("encoder.tagger.size", 1, 10_000, "the length of a vector"),
+    Range("encoder.tagger.size", 0, 10_000, "the length of a vector"),
     Range("encoder.tagger.dropout", 0, 1, "a share of numbers", below=True),
     Range("encoder.tagger.weights.upos", 0, 1e6, "the weight of a loss", above=True),
     Range("encoder.tagger.weights.xpos", 0, 1e6, "the weight of a loss", above=True),

@@ -80,6 +80,13 @@ def test_expected_vectors_are_sums_over_the_values():
     torch.testing.assert_close(tagger.expected(scores), torch.cat(parts, dim=1))
 
 
+def test_tags_that_are_not_read_are_predicted_all_the_same(sentences):
+    model = small_model("text", tag_size=0)
+    encoded = model.vocabularies.encode(sentences)
+    parse(model, sentences)
+    assert set(model.classifier.tokens.tags_of(encoded)) == {"upos", "feats"}
+
+
 def test_tags_alone_are_those_of_the_whole_encoder(sentences):
     model = random_text_model()
     tokens = model.classifier.tokens

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import sys
 from pathlib import Path
 
@@ -12,9 +11,10 @@ import pytest
 
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
-from parser.text.bulk import BulkError, Options, Outcome, Shard, claim, parse_shards, shards_of, undone
+from parser.text.bulk import BulkError, Options, Shard, claim, parse_shards, shards_of, undone
 from scripts import parse_many
 from tests.forgery import small_model
+from tests.text.dying import begin_nothing, die_at_times
 
 WORDS = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
@@ -87,20 +87,6 @@ def test_other_options_are_refused_in_the_same_folder(folders):
     claim(folders / "out", folders / "model", Options())
     with pytest.raises(BulkError, match="other options"):
         claim(folders / "out", folders / "model", Options(single_root=False))
-
-
-def begin_nothing(folder: Path, options: Options) -> None:
-    """In place of loading a model."""
-
-
-def die_at_times(shard: Shard) -> Outcome:
-    """A process that dies at the file "once" when it meets it first, and always at the file "always"."""
-    name, met = Path(shard.source).name, Path(shard.source + ".met")
-    if name == "always" or (name == "once" and not met.exists()):
-        met.touch()
-        os._exit(9)
-    Path(shard.target).touch()
-    return Outcome(shard, 1)
 
 
 def test_files_of_processes_that_died_are_tried_again(tmp_path):

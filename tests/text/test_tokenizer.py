@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
     random_text_model().save(folder / "model")
     (folder / "train.conllu").write_text(conllu())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer, "OPTIONS", tokenizer.OPTIONS | {"epochs": 8, "dimension": 16})
+        patch.setattr(tokenizer, "OPTIONS", tokenizer.OPTIONS | {"epochs": 2, "dimension": 16})
         train_tokenizer(folder / "train.conllu", None, folder / "model" / TOKENIZER)
     return folder / "model"
 

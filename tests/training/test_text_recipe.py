@@ -147,6 +147,9 @@ def test_settings_that_cannot_be(overrides, message):
         check(settings("recipe=text", *overrides))
 
 
-@pytest.mark.parametrize("overrides", [["encoder.tagger=null"], ["encoder.characters=null"], ["model=mlp"], ["model=bilstm"]])
+@pytest.mark.parametrize(
+    "overrides",
+    [["encoder.tagger=null"], ["encoder.tagger.size=0"], ["encoder.characters=null"], ["model=mlp"], ["model=bilstm"]],
+)
 def test_settings_that_can_be(overrides):
     check(settings("recipe=text", *overrides))
