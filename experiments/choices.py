@@ -1,7 +1,7 @@
 """Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of recipe=accurate brings.
 
     python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=../shared/ud-v2.2
-    python experiments/choices.py "studies=[target,walks]" "languages=[hu]" seeds=1 ...
+    python experiments/choices.py "studies=[target,exploration]" "languages=[hu]" seeds=1 ...
     python experiments/choices.py --config-name=ablation paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
 

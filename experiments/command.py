@@ -12,9 +12,9 @@ from hydra.errors import HydraException
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from parser.commands import command_line
+from parser.commands.configs import CONFIGS, composed
 from parser.settings import Paths
-from scripts import command_line
-from scripts.configs import CONFIGS, composed
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = CONFIGS / "experiments"

@@ -30,7 +30,7 @@ from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, prov
 from oracles import Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.gold_children import gold_children
-from scripts.benchmarks.random_computations import Batch, random_computations
+from parser.commands.benchmarks.random_computations import Batch, random_computations
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")
@@ -44,7 +44,7 @@ class Figure10(Pictures):
     strategy: str = MISSING
     follow: float = MISSING
     seed: int = MISSING
-    walks: int = MISSING
+    computations: int = MISSING
     min_sentences: int = MISSING
     format: str = MISSING
 
@@ -133,12 +133,12 @@ def main(settings: Figure10) -> None:
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
     guide = oracles.create("nederhof_linear", settings.strategy).bind(trees)
-    seeds = range(settings.seed, settings.seed + settings.walks)
+    seeds = range(settings.seed, settings.seed + settings.computations)
     computations = (random_computations(trees, guide, settings.follow, seed) for seed in seeds)
     rows = by_size(np.concatenate([critical_counts(trees, batches) for batches in computations]))
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
     how = f"{settings.strategy}, an optimal step with probability {settings.follow}"
-    more = [f"computations: {settings.walks} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]
+    more = [f"computations: {settings.computations} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]
     output = settings.folder
     write_csv(output / "results.csv", provenance(COMMAND, data, more), COLUMNS, rows)
     draw(rows, settings.min_sentences, output / f"figure10.{settings.format}")

@@ -14,8 +14,8 @@ matplotlib.use("Agg")  # writes files, needs no screen
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from parser.commands.benchmarks.machine import machine
 from parser.versions import versions
-from scripts.benchmarks.machine import machine
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLACK, GREY = "#000000", "#777777"

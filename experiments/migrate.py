@@ -24,8 +24,8 @@ from experiments.fingerprints import fingerprint, renamed
 from experiments.table7_page import COLUMNS
 from experiments.trainings import Training
 from parser.atomic import replacing
-from scripts import command_line
-from scripts.configs import CONFIGS
+from parser.commands import command_line
+from parser.commands.configs import CONFIGS
 
 csv.field_size_limit(sys.maxsize)  # counts by sentence
 

@@ -24,12 +24,12 @@ from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
 from parser.atomic import replacing
+from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation import evaluate_files
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
-from scripts.benchmarks import udpipe
 
 TAGS = ("gold", "predicted")
 

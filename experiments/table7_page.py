@@ -148,5 +148,5 @@ _ABOUT_SECOND_PASS = (
     "## Our question: does a second pass help?\n\n"
     "The paper does not claim it: in its table (3) is below (1) in LAS for eu and el, and (4) below (2) for eu, el and cu. "
     "Columns 3 to 5 have twice the updates of columns 1 and 2; what exploration brings over as many updates on gold "
-    'computations is measured by the study `walks` of experiments/choices.py, line "never, gold computations again".\n'
+    'computations is measured by the study `exploration` of experiments/choices.py, line "never, gold computations again".\n'
 )

@@ -28,6 +28,7 @@ from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
 from parser.atomic import replacing
+from parser.commands.benchmarks import udpipe
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.file_parsing import parse_file
@@ -35,7 +36,6 @@ from parser.decoding.tag_writing import TagUse
 from parser.evaluation import evaluate_files
 from parser.model import Model
 from parser.text.tokenizer import TOKENIZER, Tokenizer, train_tokenizer
-from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 

@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 
 from experiments.counts import Counts
 from experiments.fingerprints import fingerprint
+from parser.commands.configs import training_settings
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
@@ -21,7 +22,6 @@ from parser.model import Model
 from parser.settings import Settings
 from parser.training.checkpoint import CheckpointError
 from parser.training.passes import train
-from scripts.configs import training_settings
 
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the numbers depend on
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from oracles import Trees
+from parser.commands.configs import CONFIGS
 from parser.data.treebank import read_treebank
-from scripts.configs import CONFIGS
 
 FOLDER = CONFIGS / "treebank"
 PARTS = ("train", "dev", "test")

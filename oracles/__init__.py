@@ -30,7 +30,7 @@ from oracles.interface import (
 )
 from oracles.projectivization.lifting import lift, lift_trees
 from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
-from oracles.registry import create, names, oracle_class, register
+from oracles.registry import all_names, create, names, oracle_class, register
 from oracles.trees import Trees
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "StepScores",
     "Strategy",
     "Trees",
+    "all_names",
     "count_projectivizations",
     "create",
     "lift",

@@ -81,6 +81,11 @@ def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
     return [name for name, oracle in classes.items() if not (oracle.needs_projective_gold or oracle.needs_parseable_gold)]
 
 
+def all_names() -> list[str]:
+    """The names that create() knows, of all transition systems."""
+    return list(_places())
+
+
 def create(name: str, strategy: Strategy | str | None = None, **options: Any) -> Oracle:
     """The oracle of that name.
 

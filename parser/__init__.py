@@ -17,7 +17,7 @@ forget_stale_kernels(Path(__file__).parent)
 
 
 def __getattr__(name: str) -> Any:
-    """What __all__ names is loaded when it is asked for: it loads torch."""
+    """What __all__ names is loaded when it is asked for: it loads the kernels."""
     if name in __all__:
         from parser import api
 

@@ -87,7 +87,7 @@ class Parser:
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder
-        self._parser = LockstepParser(model.classifier, model.system, model.table)
+        self._parser = LockstepParser(model.weights(), model.system, model.table)
         self._encoding = Lock()  # vocabularies remember what they have looked up
 
     @classmethod
@@ -125,8 +125,8 @@ class Parser:
         probabilities = StepProbabilities.room_for(encoded)
         parses = self._parser.parse(encoded, single_root=single_root, probabilities=probabilities)
         of_arcs = self.model.calibration(probabilities.arcs)
-        tags = self.model.classifier.tokens.tags_of(encoded)
         symbols, relations = self.model.vocabularies.tags, self.model.relations.symbols
+        tags = self.model.classifier.tokens.tags_of(encoded) if symbols else {}  # only taggers need torch
         found = []
         for s, (start, end) in enumerate(pairwise(parses.offsets.tolist())):
             words = slice(start + 1, end)

@@ -25,7 +25,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path beside ``path`` to write a file to; renames it at the end, removes it upon an error."""
     temporary = _beside(path, "tmp")
     try:
-        yield temporary
+        with _naming(path):
+            yield temporary
         os.replace(temporary, path)
     finally:
         with suppress(OSError):  # where it could not be written, that is the error to tell
@@ -38,7 +39,8 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     temporary, older = _beside(path, "tmp"), _beside(path, "old")
     temporary.mkdir(parents=True)
     try:
-        yield temporary
+        with _naming(path):
+            yield temporary
         if path.exists():
             os.replace(path, older)
         os.replace(temporary, path)
@@ -68,6 +70,16 @@ def write_json(path: Path, value: Any) -> None:
     """Writes a value as indented JSON, one line at the end, atomically."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Lets an error of writing name the file, which those of a full disk do not."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -4,6 +4,9 @@ The folder: ``settings.json`` (the format's number, the features, the classifier
 (the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors``
 (weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
 names code to run.
+
+Torch is imported with the first classifier that needs it: to train, or because an encoder reads the sentences. Parsing with a
+static token representation takes the weights as numpy arrays (classifier/weights.py), so that it begins at once.
 """
 
 from __future__ import annotations
@@ -12,18 +15,17 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from safetensors.torch import save
+from safetensors.numpy import save
 
 from parser import transitions
 from parser.atomic import replacing_folder, write_json
 from parser.classifier.calibration import Calibration
-from parser.classifier.classifier import Classifier
 from parser.classifier.scorer import Scorer
-from parser.classifier.shape import ClassifierShape, new_classifier
+from parser.classifier.shape import ClassifierShape
+from parser.classifier.weights import ClassifierWeights, StaticLayout
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import UD_ROOT, Sentences, Vocabularies, Vocabulary
@@ -40,12 +42,14 @@ from parser.model_folder import (
     read_json,
     read_tensors,
     told,
-    without_memory,
 )
 from parser.model_formats import FORMAT, FORMATS, upgrade
-from parser.transitions.features import FeatureTable, Slot
+from parser.transitions.features import TOKEN, FeatureTable, Slot
 from parser.transitions.system import TransitionSystem
 from parser.versions import versions
+
+if TYPE_CHECKING:
+    from parser.classifier.classifier import Classifier
 
 
 @dataclass
@@ -57,7 +61,6 @@ class Model:
         relations: the relations; relation number i is ``relations.symbols[i]``.
         slots: the feature slots.
         shape: how the classifier is built.
-        classifier: its weights.
         system: the transition system over these relations.
         calibration: of the probabilities of its arcs.
     """
@@ -66,12 +69,15 @@ class Model:
     relations: Vocabulary
     slots: list[Slot]
     shape: ClassifierShape
-    classifier: Classifier
     system: TransitionSystem
     calibration: Calibration = field(default_factory=Calibration)
 
     def __post_init__(self) -> None:
-        self.table = FeatureTable(self.slots, self.classifier.tokens.attributes, self.system.anchors)
+        attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
+        self.table = FeatureTable(self.slots, attributes, self.system.anchors)
+        # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
+        self._classifier: Classifier | None = None
+        self._tensors: dict[str, np.ndarray] = {}
 
     @classmethod
     def new(
@@ -90,10 +96,56 @@ class Model:
             system: the name of the transition system.
             options: of the transition system, such as its degree.
         """
+        model = cls._without_weights(vocabularies, relations, slots, shape, system, options or {})
+        model._classifier = model._new_classifier()
+        return model
+
+    @classmethod
+    def _without_weights(
+        cls,
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        slots: list[Slot],
+        shape: ClassifierShape,
+        system: str,
+        options: Mapping[str, int],
+    ) -> Model:
         root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
-        parses_with = transitions.create(system, len(relations.symbols), root_relation, **(options or {}))
-        classifier = new_classifier(shape, slots, vocabularies, relations, parses_with.n_outputs)
-        return cls(vocabularies, relations, slots, shape, classifier, parses_with)
+        parses_with = transitions.create(system, len(relations.symbols), root_relation, **options)
+        return cls(vocabularies, relations, slots, shape, parses_with)
+
+    @property
+    def classifier(self) -> Classifier:
+        """The classifier, a module of torch; of a loaded model, it is made when it is first asked for."""
+        if self._classifier is None:
+            import torch  # see the beginning of this file
+
+            self._classifier = self._new_classifier()
+            self._classifier.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()})
+            self._tensors = {}
+        return self._classifier
+
+    def _new_classifier(self) -> Classifier:
+        from parser.classifier.build import new_classifier
+
+        return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.system.n_outputs)
+
+    def _layout(self) -> StaticLayout:
+        return StaticLayout(self.shape, self.slots, self.vocabularies, self.relations, self.system.n_outputs)
+
+    def _tensor_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The names and shapes of the classifier's tensors, without making them."""
+        if self.shape.encoder is None:
+            return self._layout().shapes
+        from parser.classifier.build import tensor_shapes
+
+        return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.system.n_outputs)
+
+    def weights(self) -> ClassifierWeights:
+        """The weights as they are now, for parsing; without torch if none has been needed yet."""
+        if self._classifier is None and self.shape.encoder is None:
+            return self._layout().weights(self._tensors)
+        return self.classifier.weights()
 
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
@@ -124,15 +176,7 @@ class Model:
         Args:
             sentences: those that the features will be read in; needed where the token representation is contextual.
         """
-        with torch.no_grad():
-            vectors = self.classifier.tokens.vectors_of(sentences)
-        device = self.classifier.output.weight.device
-
-        def score(features: np.ndarray) -> np.ndarray:
-            with torch.no_grad():
-                return self.classifier(torch.from_numpy(features).to(device), vectors).cpu().numpy()
-
-        return score
+        return self.classifier.scorer(sentences)
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
@@ -141,7 +185,8 @@ class Model:
             settings |= {"calibration": asdict(self.calibration), "versions": versions()}
             write_json(temporary / SETTINGS, settings)
             write_json(temporary / VOCABULARIES, vocabularies)
-            tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.classifier.state_dict().items()}
+            state = self.classifier.state_dict()
+            tensors = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in state.items()}
             (temporary / TENSORS).write_bytes(save(tensors))
 
     @classmethod
@@ -173,17 +218,14 @@ class Model:
             tags = {column: tag_vocabulary(column, symbols) for column, symbols in vocabularies.get("tags", {}).items()}
             relations = Vocabulary(vocabularies["relations"])
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
-
-        def new() -> Model:
-            return cls.new(Vocabularies(attributes, characters, tags), relations, slots, shape, system, options)
-
-        with told(folder / SETTINGS), without_memory():
-            expected = new().classifier.state_dict()
+        with told(folder / SETTINGS):
+            known = Vocabularies(attributes, characters, tags)
+            model = cls._without_weights(known, relations, slots, shape, system, options)
+            model.calibration = calibration
+            expected = model._tensor_shapes()
         with told(folder / TENSORS):
             check_tensors(header, expected)
-            _, tensors = upgrade(stored, read_tensors(folder))
-            model = new()
-            model.classifier.load_state_dict(tensors)
-        model.calibration = calibration
-        model.classifier.to(device)
+            _, model._tensors = upgrade(stored, read_tensors(folder))
+        if device != "cpu" or shape.encoder is not None:
+            model.classifier.to(device)
         return model

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
+from safetensors.numpy import load_file
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 
@@ -80,12 +78,12 @@ def read_header(folder: Path) -> dict[str, TensorInfo]:
         ModelError: the file is missing, or is no safetensors file.
     """
     path = _part(folder, TENSORS)
-    with told(path), safe_open(path, framework="pt") as tensors:
+    with told(path), safe_open(path, framework="np") as tensors:
         slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is no mapping
         return {name: TensorInfo(found.get_dtype(), tuple(found.get_shape())) for name, found in slices.items()}
 
 
-def read_tensors(folder: Path) -> dict[str, Tensor]:
+def read_tensors(folder: Path) -> dict[str, np.ndarray]:
     """The tensors.
 
     Raises:
@@ -95,30 +93,13 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     with told(path):
         tensors = load_file(path)
         for name, tensor in tensors.items():
-            if not torch.isfinite(tensor).all():
+            if not np.isfinite(tensor).all():
                 raise ValueError(f"{name} holds NaN or infinity, as after a training that diverged; train the model again")
         return tensors
 
 
-@contextmanager
-def without_memory() -> Iterator[None]:
-    """Modules that are made within have tensors with shapes and without numbers, however large they would be."""
-    with torch.device("meta"), _Undrawn():
-        yield
-
-
-class _Undrawn(TorchFunctionMode):
-    """Draws no numbers: for tensors without memory torch would first load its compiler, which takes a second."""
-
-    def __torch_function__(self, function, types, arguments=(), keywords=None):
-        keywords = keywords or {}
-        if function in (nn.init.normal_, nn.init.uniform_):
-            return keywords["tensor"]
-        return function(*arguments, **keywords)
-
-
-def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, Tensor]) -> None:
-    """Compares what the header lists with the tensors of the classifier that the settings describe.
+def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Compares what the header lists with the names and shapes of the classifier that the settings describe.
 
     Raises:
         ValueError: they are not the same.
@@ -128,7 +109,7 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, Tensor
             raise ValueError(f"{name} is missing, so the parts are not of the same model")
         if name not in expected:
             raise ValueError(f"{name} is a tensor of another model")
-        here, there = found[name], TensorInfo(_FLOAT32, tuple(expected[name].shape))
+        here, there = found[name], TensorInfo(_FLOAT32, expected[name])
         if here != there:
             is_there = f"{name} is {here.type}{list(here.shape)} where the settings expect {there.type}{list(there.shape)}"
             raise ValueError(f"{is_there}, so the parts are not of the same model")

@@ -8,6 +8,8 @@ from enum import StrEnum
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
+import oracles
+
 # Choices are plain strings, checked in settings_check.py: hydra would ask for the members of an enumeration by their names in
 # capitals. This module loads fast, for it does not know what the choices mean.
 
@@ -218,8 +220,14 @@ def system_options(settings: Settings) -> dict[str, int]:
 
 
 def register() -> None:
-    """Makes known to hydra what the defaults list of configs/train.yaml names: the schema, and who hears of sweeps."""
+    """Makes known to hydra what the defaults list of configs/train.yaml names: the schema, the group oracle, and who hears of
+    sweeps.
+
+    An oracle of your own is a choice of the group if it was registered (``oracles.register``) before.
+    """
     store = ConfigStore.instance()
+    for name in oracles.all_names():
+        store.store(group="oracle", name=name, node={"oracle": name}, package="_global_")
     store.store(name="settings_schema", node=Settings)
     callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
     store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")

@@ -1,1 +1,1 @@
-"""The commands; what they share is imported by full name, `from scripts.benchmarks import udpipe`."""
+"""The commands as files; their code is in parser/commands, where `optimal-step NAME` finds it, too."""

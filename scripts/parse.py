@@ -1,90 +1,10 @@
-"""Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT].
+"""Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT]."""
 
-INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
-rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
-recipe=text reads forms alone; --tags=fill or overwrite writes the tags that it predicts.
-
-With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
-
-A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
-just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
-"""
-
-from __future__ import annotations
-
-import argparse
 import sys
-import time
 from pathlib import Path
 
-import torch
-
-from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.file_parsing import OnError, parse_file
-from parser.decoding.tag_writing import TagUse
-from parser.model import Model
-from parser.text.tokenizer import as_stream, model_tokenizer
-from scripts.command_line import number_of_threads, run
-
-
-def main() -> int:
-    """Parses as the command line says, and reports the speed on standard error; the exit status."""
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
-    arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
-    arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
-    arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
-    arguments.add_argument(
-        "--on-error", choices=[*OnError], default=OnError.STOP, type=OnError, help="upon a sentence that is not CoNLL-U (stop)"
-    )
-    arguments.add_argument(
-        "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
-    )
-    arguments.add_argument(
-        "--tags",
-        choices=[*TagUse],
-        default=TagUse.KEEP,
-        type=TagUse,
-        help="of UPOS, XPOS, FEATS, where the model predicts them: keep (default), fill those that are _ throughout a "
-        "sentence, or overwrite",
-    )
-    arguments.add_argument(
-        "--text",
-        action="store_true",
-        help="INPUT is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
-    )
-    arguments.add_argument(
-        "--tokenizer",
-        type=Path,
-        help="of --text: a file of UDPipe 1; without, the model's own (scripts/train.py tokenizer=udpipe)",
-    )
-    given = arguments.parse_args()
-    torch.set_num_threads(1)  # the threads of the parser are enough
-    model = Model.load(given.model)
-    tokenizer = model_tokenizer(given.model, given.tokenizer) if given.text else None
-    start = time.perf_counter()
-    with open_input(given.input) as read, open_binary_output(given.output) as target:
-        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input))
-        parsed = parse_file(
-            model,
-            source,
-            target,
-            given.input,
-            single_root=not given.several_roots,
-            threads=given.threads,
-            on_error=given.on_error,
-            report=lambda error: print(f"warning: {error}", file=sys.stderr),
-            allow_missing_columns=given.allow_missing_columns,
-            tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags,
-        )
-    seconds = time.perf_counter() - start
-    rate = f"{parsed.words / seconds:,.0f} words a second"
-    for warning in parsed.warnings():
-        print(f"warning: {given.input}: {warning}", file=sys.stderr)
-    print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
-    return int(parsed.refused > 0)
-
-
 if __name__ == "__main__":
-    run(main)
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.parse import command
+
+    command()

@@ -11,8 +11,7 @@ import torch
 
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.character_encoder import CharacterShape
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.classifier.tagger import TaggerShape
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -35,6 +36,14 @@ def test_what_fails_leaves_the_older_folder(tmp_path):
         half_and_fail(temporary / "part")
     assert (tmp_path / "model" / "part").read_text() == "new"
     assert names(tmp_path) == {"model"}
+
+
+@pytest.mark.parametrize("write", [replacing, replacing_folder])
+def test_a_full_disk_is_told_with_the_file(tmp_path, write):
+    with pytest.raises(OSError, match="full") as raised, write(tmp_path / "a"):
+        raise OSError(errno.ENOSPC, "full")
+    assert raised.value.filename == str(tmp_path / "a")
+    assert names(tmp_path) == set()
 
 
 def killed_while_writing(folder: Path) -> None:

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
 from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError

@@ -28,7 +28,7 @@ What bounds the loss L of the configurations after a move, by that of the config
 So where nothing more need be lost (L0 = 0), as on the way of a parser through a tree that the system can parse, only
 the shift is searched.
 
-Complexity: exponential at worst, in the number of edges that must be lost. Along walks that follow an optimal move with
+Complexity: exponential at worst, in the number of edges that must be lost. Along computations that take an optimal move with
 probability 0.9, the scores of a configuration take 7 expansions in the mean, none in the median and 700 in one of a thousand
 (UD 2.2, Greek and Gothic training parts, degree 2). Past ``max_states`` the sentence is refused; this happens at degree 1,
 arc-standard, which loses the most edges of non-projective trees: there context_rows answers the same in O(n^2) at worst.

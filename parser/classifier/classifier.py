@@ -17,6 +17,9 @@ from torch import Tensor, nn
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.dropout import dropout_mask
 from parser.classifier.representation import TokenRepresentation
+from parser.classifier.scorer import Scorer
+from parser.classifier.weights import ClassifierWeights, SlotLayout, SlotWeights
+from parser.data.vocabulary import Sentences
 from parser.transitions.features import Slot
 
 
@@ -57,23 +60,20 @@ class Classifier(nn.Module):
         self.dropout, self.input_dropout, self.slot_dropout = dropout, input_dropout, slot_dropout
         self.tokens = tokens
 
-        sizes = tokens.sizes
-        one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in sizes]
-        rows = [n_values[slots[i].attribute] for i in one_hot]
-        starts = np.cumsum([0, *rows[:-1]]) if rows else np.zeros(0)
-        self.register_buffer("one_hot_columns", torch.tensor(one_hot, dtype=torch.int64), persistent=False)
-        self.register_buffer("one_hot_starts", torch.tensor(starts, dtype=torch.int32), persistent=False)
-        self.one_hot = nn.EmbeddingBag(max(1, sum(rows)), hidden, mode="sum")
+        self.activation_name = activation
+        layout = self.layout = SlotLayout.of(slots, tokens.sizes, n_values)
+        self.register_buffer("one_hot_columns", torch.tensor(layout.one_hot_columns, dtype=torch.int64), persistent=False)
+        self.register_buffer("one_hot_starts", torch.tensor(layout.one_hot_starts, dtype=torch.int32), persistent=False)
+        self.one_hot = nn.EmbeddingBag(layout.one_hot_rows, hidden, mode="sum")
         self.hidden_bias = nn.Parameter(torch.zeros(hidden))
 
-        self.embedded_columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in sizes}
-        sizes_of_slots = [sizes[name] for name, columns in self.embedded_columns.items() for _ in columns]
-        self.n_embedded, width = len(sizes_of_slots), sum(sizes_of_slots)
-        self.sizes_of_slots = sizes_of_slots  # as they lie side by side in the input
+        self.embedded_columns = layout.embedded_columns
+        self.sizes_of_slots = layout.sizes_of_slots  # as they lie side by side in the input
+        self.n_embedded, width = len(self.sizes_of_slots), layout.width
         self.embedded = nn.Linear(width, hidden, bias=False) if width else None
 
         self.output = nn.Linear(hidden, n_outputs)
-        self._initialize(inputs=width + len(one_hot))
+        self._initialize(inputs=width + len(layout.one_hot_columns))
 
     def _initialize(self, inputs: int) -> None:
         """Glorot's uniform weights; ``inputs`` counts a one-hot slot once, because one of its inputs is active at a time."""
@@ -144,6 +144,42 @@ class Classifier(nn.Module):
             yield name, columns, weights.reshape(len(weights), n, size).permute(2, 1, 0).reshape(size, -1)
             first += n * size
 
+    def weights(self) -> ClassifierWeights:
+        """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters."""
+        vectors_in = None
+        if self.tokens.contextual:
+
+            def vectors_in(sentences: Sentences) -> dict[str, np.ndarray]:
+                return _arrays(self.tokens.vectors_of(sentences))
+
+        return ClassifierWeights(
+            self.activation_name,
+            self.layout,
+            _array(self.hidden_bias),
+            _array(self.one_hot.weight),
+            [SlotWeights(name, columns, _array(weights)) for name, columns, weights in self.slot_weights()],
+            _arrays(self.tokens.fixed_vectors()),
+            _array(self.output.weight),
+            _array(self.output.bias),
+            vectors_in,
+        )
+
+    def scorer(self, sentences: Sentences | None = None) -> Scorer:
+        """The classifier as a function from features to scores, numpy to numpy, without dropout.
+
+        Args:
+            sentences: those that the features will be read in; needed where the token representation is contextual.
+        """
+        with torch.no_grad():
+            vectors = self.tokens.vectors_of(sentences)
+        device = self.output.weight.device
+
+        def score(features: np.ndarray) -> np.ndarray:
+            with torch.no_grad():
+                return self(torch.from_numpy(features).to(device), vectors).cpu().numpy()
+
+        return score
+
     def dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         """What to multiply by: float32[batch, width] of inputs, float32[batch, embedded slots] and float32[batch, hidden].
 
@@ -166,3 +202,11 @@ class Classifier(nn.Module):
             for name, columns in self.embedded_columns.items()
         ]
         return torch.cat(parts, dim=1) if parts else self.hidden_bias.new_empty(len(features), 0)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().contiguous().numpy()
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    return {name: _array(tensor) for name, tensor in tensors.items()}

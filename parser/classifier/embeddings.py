@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.classifier.shape import Embedding
 from parser.data.set_vocabulary import Elements
-
-
-@dataclass(frozen=True)
-class Embedding:
-    """How an attribute is embedded: ``size`` of the vectors, and whether training changes them."""
-
-    size: int
-    trained: bool
 
 
 class Embeddings(nn.Module):

@@ -13,11 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numba import njit
 
-from parser.classifier.classifier import Classifier
-from parser.classifier.matrix_products import product
+from parser.classifier.weights import ClassifierWeights
 from parser.data.vocabulary import ABSENT, Sentences
 from parser.transitions.features import RELATION, TOKEN, FeatureTable
 
@@ -47,24 +45,24 @@ class ContributionMaker:
     """Computes the contributions of the slots of a classifier; what does not depend on the sentences is computed once.
 
     Args:
-        classifier: the classifier with the weights as they are now, on any device.
+        weights: the weights of the classifier.
         table: its features.
     """
 
-    def __init__(self, classifier: Classifier, table: FeatureTable) -> None:
-        self._tokens = classifier.tokens
+    def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
+        self._weights = weights
         self._table = table
-        self._bias = _numpy(classifier.hidden_bias)
-        self._vectors = _arrays(classifier.tokens.fixed_vectors())
+        self._bias = weights.hidden_bias
         self._starts = np.zeros(len(table.slots), np.int64)
-        self._starts[classifier.one_hot_columns.numpy(force=True)] = classifier.one_hot_starts.numpy(force=True)
+        self._starts[weights.layout.one_hot_columns] = weights.layout.one_hot_starts
         # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
-        self._always = _numpy(classifier.one_hot.weight)
+        self._always = weights.one_hot
         self._embedded: dict[str, _EmbeddedSlots] = {}
-        for name, columns, weights in classifier.slot_weights():
-            slots = _EmbeddedSlots(np.array(columns), _numpy(weights), exact=name != TOKEN)
+        for part in weights.embedded:
+            name, columns = part.attribute, part.columns
+            slots = _EmbeddedSlots(np.array(columns), part.weights, exact=name != TOKEN)
             if name == RELATION:
-                vectors = self._vectors[name]
+                vectors = weights.vectors[name]
                 self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
                 relations = np.empty((len(columns) * len(vectors), len(self._bias)), np.float32)
                 slots.fill(vectors, relations)
@@ -74,12 +72,13 @@ class ContributionMaker:
 
     def of_sentences(self, sentences: Sentences) -> HiddenContributions:
         """The contributions of all that occurs in the sentences."""
-        vectors = _arrays(self._tokens.vectors_of(sentences)) if self._tokens.contextual else self._vectors
+        vectors_in = self._weights.vectors_in
+        vectors = self._weights.vectors if vectors_in is None else vectors_in(sentences)
         return self._contributions(self._table.values(sentences), vectors)
 
     def of_values(self, values: np.ndarray) -> HiddenContributions:
         """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""
-        return self._contributions(values, self._vectors)
+        return self._contributions(values, self._weights.vectors)
 
     def _contributions(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> HiddenContributions:
         starts, values = self._starts.copy(), values.copy()
@@ -106,7 +105,7 @@ class _EmbeddedSlots:
 
     Attributes:
         columns: their numbers.
-        weights: float32[size, slots * hidden], see Classifier.slot_weights.
+        weights: float32[size, slots * hidden], see SlotWeights.
         exact: whether a contribution must be the same whatever others it is computed together with. The vectors of a contextual
             representation are not, so their contributions need not be.
     """
@@ -121,7 +120,9 @@ class _EmbeddedSlots:
         if self.exact:
             _multiply(vectors, self.weights, by_slot)
         else:
-            found = product(torch.from_numpy(vectors), torch.from_numpy(self.weights).t()).numpy()
+            from parser.classifier.matrix_products import product_of_arrays  # needs torch, which the encoder has imported
+
+            found = product_of_arrays(vectors, self.weights)
             by_slot[:] = found.reshape(len(vectors), len(self.columns), -1).transpose(1, 0, 2)
 
 
@@ -146,20 +147,22 @@ def _multiply(vectors, weights, products):
                 w1 = weights[k + 1, first : first + hidden]
                 w2 = weights[k + 2, first : first + hidden]
                 w3 = weights[k + 3, first : first + hidden]
-                for i in range(first_vector, last_vector):
+                # Two vectors at a time, so that a weight is read half as often.
+                for i in range(first_vector, last_vector - 1, 2):
                     x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
-                    total = products[slot, i]
+                    y0, y1, y2, y3 = vectors[i + 1, k], vectors[i + 1, k + 1], vectors[i + 1, k + 2], vectors[i + 1, k + 3]
+                    total, following = products[slot, i], products[slot, i + 1]
+                    for j in range(hidden):
+                        v0, v1, v2, v3 = w0[j], w1[j], w2[j], w3[j]
+                        total[j] += x0 * v0 + x1 * v1 + x2 * v2 + x3 * v3
+                        following[j] += y0 * v0 + y1 * v1 + y2 * v2 + y3 * v3
+                if (last_vector - first_vector) % 2:
+                    last = vectors[last_vector - 1]
+                    x0, x1, x2, x3 = last[k], last[k + 1], last[k + 2], last[k + 3]
+                    total = products[slot, last_vector - 1]
                     for j in range(hidden):
                         total[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
             for k in range(size - size % 4, size):
                 for i in range(first_vector, last_vector):
                     for j in range(hidden):
                         products[slot, i, j] += vectors[i, k] * weights[k, first + j]
-
-
-def _numpy(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().cpu().contiguous().numpy()
-
-
-def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    return {name: _numpy(tensor) for name, tensor in tensors.items()}

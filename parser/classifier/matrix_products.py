@@ -7,6 +7,7 @@ operator is not part of torch's public interface, so where it is missing, or on 
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,3 +30,8 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     if _ONEDNN and a.is_cpu:
         return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
     return a @ b.t() if bias is None else torch.addmm(bias, a, b.t())
+
+
+def product_of_arrays(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """float32[m, n]: ``a @ b``, of float32[m, k] and float32[k, n]."""
+    return product(torch.from_numpy(a), torch.from_numpy(b).t()).numpy()

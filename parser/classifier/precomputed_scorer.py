@@ -1,57 +1,65 @@
-"""Scores of configurations from precomputed contributions, for exploration and lockstep parsing: the weights are at rest.
+"""Scores of configurations from precomputed contributions: the weights are at rest.
 
 The hidden layer of a configuration is a sum of contributions (hidden_contributions.py), whatever the length of the vectors.
-Classifier.forward is the reference implementation.
+Classifier.forward is the reference implementation. Exploration multiplies many configurations at a time (batch_scorer.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-import torch
 from numba import njit
 
-from parser.classifier.classifier import Classifier
+from parser.classifier.compiled_activations import activate, activation_number
 from parser.classifier.hidden_contributions import ContributionMaker
 from parser.classifier.scorer import Scorer
+from parser.classifier.weights import ClassifierWeights
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.transitions.features import RELATION, FeatureTable
 
 
-def precomputed_scorer(classifier: Classifier, table: FeatureTable, sentences: Sentences, row_by_row: bool = False) -> Scorer:
-    """The classifier as it is now, as a function from features, int32[m, slots], to scores, float32[m, outputs].
+def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
+    """A function from features, int32[m, slots], to scores, float32[m, outputs].
+
+    The scores of a configuration do not depend, in their last digits, on the others that are scored with it.
 
     Args:
-        classifier: the classifier, on any device.
+        weights: the weights.
         table: the features.
         sentences: those that the features will be read in; values that do not occur there may not be asked for.
-        row_by_row: scores of a configuration do not depend, in their last digits, on the others that are scored with it.
-            This takes longer.
     """
-    contributions = ContributionMaker(classifier, table).of_sentences(sentences)
+    hidden_of = hidden_layer(weights, table, sentences)
+    activation = activation_number(weights.activation)
+    output_weights, bias = np.ascontiguousarray(weights.output.T), weights.output_bias
+
+    def score(features: np.ndarray) -> np.ndarray:
+        scores = np.empty((len(features), len(bias)), np.float32)
+        _multiply(hidden_of(features), activation, output_weights, bias, scores)
+        return scores
+
+    return score
+
+
+def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:
+    """From features to float32[m, hidden], what goes into the activation; see precomputed_scorer."""
+    contributions = ContributionMaker(weights, table).of_sentences(sentences)
     # The contributions have numbers of their own for the values that occur in the sentences.
     renumbered = {}
     for name, ours, theirs in zip(table.attributes, table.values(sentences), contributions.values, strict=True):
         renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
         renumbered[name][ours] = theirs
-    identity = np.arange(N_RESERVED + classifier.output.out_features, dtype=np.int32)  # there are fewer relations than outputs
+    identity = np.arange(N_RESERVED + len(weights.output_bias), dtype=np.int32)  # there are fewer relations than outputs
     numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
     firsts = np.cumsum([0, *map(len, numbers[:-1])])
     flat = np.concatenate(numbers)
-    weights, bias = (p.detach().cpu() for p in (classifier.output.weight, classifier.output.bias))
 
-    output_weights = np.ascontiguousarray(weights.numpy().T)
-
-    def score(features: np.ndarray) -> np.ndarray:
+    def hidden_of(features: np.ndarray) -> np.ndarray:
         hidden = np.empty((len(features), len(contributions.bias)), np.float32)
         _add_up(features, flat, firsts, contributions.starts, contributions.rows, contributions.bias, hidden)
-        active = classifier.activation.apply(torch.from_numpy(hidden))
-        if row_by_row:
-            scores = np.empty((len(features), len(bias)), np.float32)
-            _multiply(active.numpy(), output_weights, bias.numpy(), scores)
-            return scores
-        return torch.addmm(bias, active, weights.t()).numpy()
+        return hidden
 
-    return score
+    return hidden_of
 
 
 @njit(cache=True, nogil=True)
@@ -67,14 +75,14 @@ def _add_up(features, numbers, firsts, starts, rows, bias, hidden):
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _multiply(active, weights, bias, scores):
-    """Fills in ``scores`` (float32[m, outputs]): float32[m, units] @ float32[units, outputs], each sum in one order."""
-    for m in range(len(active)):
+def _multiply(hidden, activation, weights, bias, scores):
+    """Fills in ``scores`` (float32[m, outputs]) from what goes into the activation, each sum in one order."""
+    for m in range(len(hidden)):
         row = scores[m]
         for o in range(len(bias)):
             row[o] = bias[o]
-        for h in range(active.shape[1]):
-            x = active[m, h]
+        for h in range(hidden.shape[1]):
+            x = activate(hidden[m, h], activation)
             if x != 0:
                 for o in range(len(bias)):
                     row[o] += x * weights[h, o]

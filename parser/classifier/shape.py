@@ -1,18 +1,20 @@
-"""What a model folder says of its classifier, and the classifier built from it."""
+"""What a model folder says of its classifier. No torch is needed to read it; build.py makes the classifier."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parser.classifier.bilstm import BiLSTM, BiLSTMShape
-from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embedding, Embeddings
-from parser.classifier.representation import AttributeEmbeddings, TokenRepresentation
-from parser.data.set_vocabulary import Elements, SetVocabulary
-from parser.data.vocabulary import Vocabularies, Vocabulary
-from parser.transitions.features import RELATION, Slot
+if TYPE_CHECKING:
+    from parser.classifier.bilstm import BiLSTMShape
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How an attribute is embedded: ``size`` of the vectors, and whether training changes them."""
+
+    size: int
+    trained: bool
 
 
 @dataclass(frozen=True)
@@ -37,29 +39,8 @@ class ClassifierShape:
         """From plain values, as dataclasses.asdict gives them; KeyError or TypeError if some are missing or too many."""
         embeddings = {name: Embedding(**embedding) for name, embedding in fields["embeddings"].items()}
         encoder = fields.get("encoder")
-        encoder = encoder if encoder is None else BiLSTMShape.of_fields(encoder)
+        if encoder is not None:
+            from parser.classifier.bilstm import BiLSTMShape  # which needs torch, as a static representation does not
+
+            encoder = BiLSTMShape.of_fields(encoder)
         return cls(**(fields | {"embeddings": embeddings, "encoder": encoder}))
-
-
-def new_classifier(
-    shape: ClassifierShape, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
-) -> Classifier:
-    """A classifier with fresh weights, drawn from torch's global generator."""
-    n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
-    tokens = _representation(shape, vocabularies, n_values)
-    layer = (shape.hidden, n_outputs, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
-    return Classifier(tokens, slots, n_values, *layer)
-
-
-def _representation(shape: ClassifierShape, vocabularies: Vocabularies, n_values: dict[str, int]) -> TokenRepresentation:
-    elements = {
-        name: Elements.of(vocabulary)
-        for name, vocabulary in vocabularies.by_attribute.items()
-        if isinstance(vocabulary, SetVocabulary)
-    }
-    if shape.encoder is None:
-        return AttributeEmbeddings(vocabularies.attributes, Embeddings(shape.embeddings, n_values, elements))
-    inputs = Embeddings({name: shape.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
-    of_relations = {name: embedding for name, embedding in shape.embeddings.items() if name == RELATION}
-    n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder, n_characters, vocabularies.tags)

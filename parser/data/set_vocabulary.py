@@ -33,10 +33,11 @@ class SetVocabulary(Vocabulary):
         self.elements_of = elements_of
         sets = [frozenset(elements_of(symbol)) for symbol in self.symbols]
         self._sizes = np.array([len(known) for known in sets])
-        self._having: dict[str, list[int]] = {}  # the values with an element
+        having: dict[str, list[int]] = {}
         for number, known in enumerate(sets):
             for element in known:
-                self._having.setdefault(element, []).append(number)
+                having.setdefault(element, []).append(number)
+        self._having = {element: np.array(numbers) for element, numbers in having.items()}  # the values with an element
         self._closest: dict[str, int] = {}
         self._remembered_bytes = 0
 
@@ -49,9 +50,8 @@ class SetVocabulary(Vocabulary):
         if (known := self._closest.get(value)) is not None:
             return known
         wanted = frozenset(self.elements_of(value))
-        common = np.zeros(len(self._sizes))
-        for element in wanted:
-            common[self._having.get(element, [])] += 1
+        having = [self._having[element] for element in wanted if element in self._having]
+        common = np.bincount(np.concatenate(having), minlength=len(self._sizes)) if having else np.zeros(len(self._sizes))
         likeness = common / (len(wanted) + self._sizes - common)
         closest = N_RESERVED + int(np.argmax(likeness))  # the most frequent of the most similar
         size = sys.getsizeof(value)

@@ -139,6 +139,12 @@ def parse_file(
     return parsed
 
 
+def warm_up(model: Model) -> None:
+    """Compiles all that parse_file() needs for the model, or loads it where it has been compiled before."""
+    lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
+    parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True)
+
+
 class ChunkParser:
     """Parses chunks of a file; threads may parse side by side.
 

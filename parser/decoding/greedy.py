@@ -15,16 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.classifier.classifier import Classifier
+from parser.classifier.compiled_activations import activate, activation_number
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.type_contributions import TypedSentences, address_contributions
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
-
-_ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
-_RELU, _TANH, _SIGMOID, _CUBE = range(4)
 
 # Tokens that a thread takes at a time, unless a sentence has more.
 _SHARE = 4_000
@@ -72,11 +70,10 @@ class _Layers(NamedTuple):
 
 
 class GreedyParser:
-    """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
+    """Parses with the weights of a classifier. Threads may parse with one parser side by side.
 
     Args:
-        classifier: the classifier.
-        activation: its activation.
+        weights: the weights.
         system: the transition system.
         table: the features.
         threads: how many sentences are parsed side by side.
@@ -84,18 +81,17 @@ class GreedyParser:
 
     def __init__(
         self,
-        classifier: Classifier,
-        activation: str,
+        weights: ClassifierWeights,
         system: Attardi,
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        contributions = address_contributions(classifier, table, system.n_relations)
+        contributions = address_contributions(weights, table, system.n_relations)
         self._contributions = contributions
-        weights, bias = (tensor.detach().cpu().numpy() for tensor in (classifier.output.weight, classifier.output.bias))
-        lacking = -len(bias) % _LANES
-        padded = np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking))))
-        self._layers = _Layers(contributions.bias, _ACTIVATIONS.index(activation), padded, np.pad(bias, (0, lacking)))
+        lacking = -len(weights.output_bias) % _LANES
+        padded = np.ascontiguousarray(np.pad(weights.output.T, ((0, 0), (0, lacking))))
+        activation = activation_number(weights.activation)
+        self._layers = _Layers(contributions.bias, activation, padded, np.pad(weights.output_bias, (0, lacking)))
         self._system = system
         self._threads = threads
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
@@ -209,16 +205,7 @@ def _output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = 0
     for h in range(len(hidden)):
-        x = hidden[h]
-        if activation == _RELU:
-            x = max(x, np.float32(0))
-        elif activation == _TANH:
-            x = np.tanh(x)
-        elif activation == _SIGMOID:
-            x = np.float32(1) / (np.float32(1) + np.exp(-x))
-        else:
-            x = x * x * x
-        hidden[h] = x
+        hidden[h] = activate(hidden[h], activation)
     for h in range(len(hidden)):
         active[count] = h
         count += hidden[h] != 0  # no branch: which units are active cannot be foreseen

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parser.classifier.classifier import Classifier
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.transitions.decisions import best, log_probabilities
@@ -90,16 +90,16 @@ def parse_in_lockstep(
 
 
 class LockstepParser:
-    """Parses with a classifier as it is now, for any transition system; see SentenceParser.
+    """Parses with the weights of a classifier, for any transition system; see SentenceParser.
 
     Args:
-        classifier: the classifier.
+        weights: the weights.
         system: the transition system.
         table: the features.
     """
 
-    def __init__(self, classifier: Classifier, system: TransitionSystem, table: FeatureTable) -> None:
-        self._classifier = classifier
+    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable) -> None:
+        self._weights = weights
         self._system = system
         self._table = table
 
@@ -109,9 +109,9 @@ class LockstepParser:
         """Parses sentences greedily; see parse_in_lockstep."""
         heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
         relations = heads.copy()
-        for first, last in sentences.spans(_SHARE if self._classifier.tokens.contextual else len(heads)):
+        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(heads)):
             part = sentences.span(first, last)
-            scorer = precomputed_scorer(self._classifier, self._table, part, row_by_row=True)
+            scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else StepProbabilities.room_for(part)
             parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part)
             inside = slice(sentences.offsets[first], sentences.offsets[last])

@@ -16,8 +16,8 @@ from parser.transitions.attardi import Attardi
 def parser_of(model: Model, threads: int = 1) -> SentenceParser:
     """A parser with the weights as they are now; ``threads`` parse side by side where the parser can."""
     if isinstance(model.system, Attardi):
-        return GreedyParser(model.classifier, model.shape.activation, model.system, model.table, threads)
-    return LockstepParser(model.classifier, model.system, model.table)
+        return GreedyParser(model.weights(), model.system, model.table, threads)
+    return LockstepParser(model.weights(), model.system, model.table)
 
 
 def parse(model: Model, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:

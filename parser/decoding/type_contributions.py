@@ -19,8 +19,8 @@ from threading import Event, Lock
 import numpy as np
 from numba import njit
 
-from parser.classifier.classifier import Classifier
 from parser.classifier.hidden_contributions import ContributionMaker, HiddenContributions
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
 from parser.transitions.features import FeatureTable
@@ -45,10 +45,10 @@ class TypedSentences:
     contributions: np.ndarray
 
 
-def address_contributions(classifier: Classifier, table: FeatureTable, n_relations: int) -> AddressContributions:
-    """Those of a classifier with the weights as they are now."""
-    kind = TokenContributions if classifier.tokens.contextual else TypeContributions
-    return kind(ContributionMaker(classifier, table), table, n_relations)
+def address_contributions(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> AddressContributions:
+    """Those of a classifier with these weights."""
+    kind = TokenContributions if weights.contextual else TypeContributions
+    return kind(ContributionMaker(weights, table), table, n_relations)
 
 
 class AddressContributions(ABC):

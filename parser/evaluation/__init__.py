@@ -1,6 +1,7 @@
 """Evaluation of parsers: attachment scores, and two files compared as by the official script of CoNLL 2018."""
 
+from parser.evaluation.comparison import Comparison, compare
 from parser.evaluation.evaluated_text import universal
 from parser.evaluation.scores import Score, attachment_scores, evaluate_files
 
-__all__ = ["Score", "attachment_scores", "evaluate_files", "universal"]
+__all__ = ["Comparison", "Score", "attachment_scores", "compare", "evaluate_files", "universal"]

@@ -79,7 +79,7 @@ def evaluate_files(gold: str | Path, system: str | Path) -> dict[str, Score]:
 
 def _compare(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
     if gold.characters != system.characters:
-        raise ConlluError(_text_difference(gold, system))
+        raise ConlluError(text_difference(gold, system))
     pairs = align(gold.spans, system.spans)
     gold_of = {s: g for g, s in pairs}
     gold_of[ROOT] = ROOT
@@ -140,7 +140,8 @@ def _compare(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
     }
 
 
-def _text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
+def text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
+    """Where two files have other characters, for a message."""
     texts = gold.characters, system.characters
     at = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.model import Model
 from parser.settings import Settings, system_options
 from parser.training.corpus import Corpus

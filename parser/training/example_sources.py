@@ -10,7 +10,7 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
-from parser.classifier.precomputed_scorer import precomputed_scorer
+from parser.classifier.batch_scorer import batch_scorer
 from parser.model import Model
 from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
 from parser.training.checkpoint import restore_weights, trained_weights
@@ -153,7 +153,7 @@ class ExploredComputations:
         second, model, data = self._settings.second_pass, self._model, self.data
         generator = np.random.default_rng([self._settings.seed, epoch])
         with self._stopwatch(f"{self._pass_name}_exploration"):
-            scorer = precomputed_scorer(model.classifier, model.table, data.sentences)
+            scorer = batch_scorer(model.classifier, model.table, data.sentences)
             exploration = Exploration(Policy(second.policy), second.follow)
             return explore(data, self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator)
 

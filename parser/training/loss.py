@@ -1,4 +1,4 @@
-"""The loss of a classifier whose examples may have several right actions, and several rows of features."""
+"""The loss of a classifier whose examples may have several right outputs, and several rows of features."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from parser.training.examples import Examples
 
 @dataclass(frozen=True)
 class Groups:
-    """The rows of a batch that belong to one example, where each scores the actions of a block of its own.
+    """The rows of a batch that belong to one example, where each scores the outputs of a block of its own.
 
     Attributes:
         starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
-        blocks: int64[rows, 2], the first action that a row scores, and the one behind the last.
+        blocks: int64[rows, 2], the first output that a row scores, and the one behind the last.
     """
 
     starts: Tensor
@@ -25,18 +25,18 @@ class Groups:
 
     @classmethod
     def of(cls, examples: Examples, device: torch.device) -> Groups | None:
-        """Those of all the examples; None if each has one row, which scores all actions."""
+        """Those of all the examples; None if each has one row, which scores all outputs."""
         if examples.starts is None or examples.blocks is None:
             return None
         return cls(*(torch.from_numpy(array).to(device, torch.int64) for array in (examples.starts, examples.blocks)))
 
 
 def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
-    """Minus the logarithm of the probability of the set of right actions, mean over the examples of a batch.
+    """Minus the logarithm of the probability of the set of right outputs, mean over the examples of a batch.
 
     Args:
-        scores: float[rows, actions].
-        targets: int64[rows, targets], right actions; NO_NODE fills up rows. With one target it is the cross entropy.
+        scores: float[rows, outputs].
+        targets: int64[rows, targets], right outputs; NO_NODE fills up rows. With one target it is the cross entropy.
         groups: which rows are one example: the probabilities are over what all of them score. None: each is one of its own.
     """
     if groups is not None:
@@ -48,9 +48,9 @@ def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> T
 
 
 def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
-    actions = torch.arange(scores.shape[1], device=scores.device)
+    outputs = torch.arange(scores.shape[1], device=scores.device)
     first, end = groups.blocks[:, :1], groups.blocks[:, 1:]
-    of_rows = scores.masked_fill((actions < first) | (actions >= end), -torch.inf).logsumexp(1, keepdim=True)
+    of_rows = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(1, keepdim=True)
     of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
     return (_side_by_side(of_rows, groups).logsumexp(1) - _side_by_side(of_targets, groups).logsumexp(1)).mean()
 

@@ -214,7 +214,7 @@ class _Run:
             return
         model, single_root = self.model, self.settings.single_root
         probabilities = StepProbabilities.room_for(gold.sentences)
-        parser = LockstepParser(model.classifier, model.system, model.table)
+        parser = LockstepParser(model.weights(), model.system, model.table)
         parses = parser.parse(gold.sentences, single_root=single_root, probabilities=probabilities)
         _, right = gold.correct(parses)
         model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
@@ -276,10 +276,11 @@ def _last_state(folder: Path, origin: Origin) -> tuple[Progress, dict[str, dict[
 
 def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:
     """Another run's model, whose first pass takes the place of this run's own; ``fresh`` is what this run would train."""
-    other = Model.load(folder, device)
+    other = Model.load(folder)
     if not fresh.is_like(other):
         raise SettingsError(
             f"first_pass.model={folder} has other features, vocabularies or layers than this run; they depend on the "
             "training part, on vectors.* and on classifier.*"
         )
+    other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows
     return other

@@ -193,16 +193,18 @@ def find_nodes(now, row, anchors, programs, nodes):
         programs: int32[addresses, 9], the addresses.
         nodes: the result.
     """
+    # Read once: a compiler cannot know that filling in ``nodes`` leaves them alone.
+    size, front, length = now.stack_sizes[row], now.buffer_fronts[row], now.lengths[row]
     for a in range(len(programs)):
         index = programs[a, 1]
         node = NO_NODE
         if programs[a, 0] == _ANCHOR:
             node = anchors[index]
         elif programs[a, 0] == _STACK:
-            if index < now.stack_sizes[row]:
-                node = now.stacks[row, now.stack_sizes[row] - 1 - index]
-        elif now.buffer_fronts[row] + index <= now.lengths[row]:
-            node = now.buffers[row, now.buffer_fronts[row] + index]
+            if index < size:
+                node = now.stacks[row, size - 1 - index]
+        elif front + index <= length:
+            node = now.buffers[row, front + index]
         move = 2
         while node != NO_NODE and programs[a, move] >= 0:
             node = now.children[row, node, programs[a, move]]

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser.classifier.bilstm import BiLSTM, BiLSTMShape
-from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.embeddings import Embeddings
 from parser.classifier.precomputed_scorer import precomputed_scorer
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.data.vocabulary import ABSENT, Vocabularies, Vocabulary
 from parser.decoding import greedy, lockstep
@@ -100,7 +100,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
     model = random_model(sentences, deprel=deprel)
     encoded = model.vocabularies.encode(sentences)
     vectors, slow = model.classifier.tokens.vectors_of(encoded), model.scorer(encoded)
-    precomputed = precomputed_scorer(model.classifier, model.table, encoded)
+    precomputed = precomputed_scorer(model.weights(), model.table, encoded)
     now = Configurations.initial(encoded.lengths)
     compared = absent = 0
     while len(steps := now.unfinished()):
@@ -127,7 +127,7 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
     monkeypatch.setattr(greedy, "_SHARE", together)
     monkeypatch.setattr(lockstep, "_SHARE", together)
     found = parser_of(model, threads).parse(encoded)
-    for parses in (found, LockstepParser(model.classifier, model.system, model.table).parse(encoded)):
+    for parses in (found, LockstepParser(model.weights(), model.system, model.table).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)
 

@@ -8,8 +8,9 @@ import torch
 
 from parser.classifier.activations import Activation
 from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.embeddings import Embeddings
 from parser.classifier.representation import AttributeEmbeddings
+from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.settings import OptimizerSettings

@@ -13,8 +13,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import Vocabularies, Vocabulary

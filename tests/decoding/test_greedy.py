@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from parser.classifier.activations import ACTIVATIONS
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep

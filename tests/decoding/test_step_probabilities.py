@@ -52,7 +52,7 @@ def test_they_are_those_of_a_softmax(kind, single_root):
     model = small_model(kind)
     encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 5, 3)])
     probabilities = StepProbabilities.room_for(encoded)
-    parser = LockstepParser(model.classifier, model.system, model.table)
+    parser = LockstepParser(model.weights(), model.system, model.table)
     parses = parser.parse(encoded, single_root=single_root, probabilities=probabilities)
     plain = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
     np.testing.assert_array_equal(parses.heads, plain.heads)

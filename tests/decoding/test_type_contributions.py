@@ -27,7 +27,7 @@ def model():
 
 
 def maker_of(model) -> ContributionMaker:
-    return ContributionMaker(model.classifier, model.table)
+    return ContributionMaker(model.weights(), model.table)
 
 
 def type_contributions(model, **bounds) -> TypeContributions:

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from udtools import udeval
 
+from parser.commands.evaluate import main
 from parser.conllu.checks import ConlluError
 from parser.data.treebank import read_treebank
 from parser.evaluation import attachment_scores, evaluate_files
 from parser.evaluation.alignment import Spans, align
-from scripts.evaluate import main
 
 REPOSITORY = Path(__file__).parent.parent.parent
 TREEBANKS = Path(os.environ.get("OPTIMAL_STEP_TREEBANKS", REPOSITORY.parent / "shared" / "ud-v2.2"))

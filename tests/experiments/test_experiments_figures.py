@@ -16,8 +16,8 @@ from experiments import figure8, figure9, figure10, table6, treebanks
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from oracles import Trees
-from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
-from scripts.benchmarks.random_computations import Batch, random_computations
+from parser.commands.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
+from parser.commands.benchmarks.random_computations import Batch, random_computations
 from tests import brute_force
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
 from tests.toy import ROOT, sentence, write_conllu
@@ -47,7 +47,7 @@ def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[st
         ("table6.py", ["repeats=1"], ["results.csv", "table.md"]),
         ("figure8.py", ["bin_width=4", "min_trees=1"], ["figure8.svg", "results.csv", "table.md"]),
         ("figure9.py", ["sizes=[4,8]", "repeats=1"], ["figure9.svg", "results.csv", "table.md"]),
-        ("figure10.py", ["walks=2", "min_sentences=1"], ["figure10.svg", "results.csv"]),
+        ("figure10.py", ["computations=2", "min_sentences=1"], ["figure10.svg", "results.csv"]),
     ],
 )
 def test_the_commands(folder, tmp_path, name, more, files):

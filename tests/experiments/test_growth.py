@@ -11,8 +11,7 @@ import pytest
 from experiments import growth
 from experiments.command import settings_of
 from experiments.figures import read_csv
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.model import Model

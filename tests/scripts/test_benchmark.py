@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from scripts import benchmark
-from scripts.benchmarks.measurements import Measurement, read_measurements, write_measurements
+from parser.commands import benchmark
+from parser.commands.benchmarks.measurements import Measurement, read_measurements, write_measurements
 
 
 def measurement(label: str, quantity: str, value: str) -> Measurement:

@@ -6,13 +6,12 @@ import random
 
 import pytest
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import ClassifierShape, Embedding
+from parser.commands.benchmarks import parsing
+from parser.commands.benchmarks.parsing import Time
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.model import Model
 from parser.transitions.features import slots_of
-from scripts.benchmarks import parsing
-from scripts.benchmarks.parsing import Time
 from tests.toy import sentence, write_conllu
 
 

@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.embeddings import Embeddings
 from parser.classifier.representation import AttributeEmbeddings
+from parser.classifier.shape import Embedding
+from parser.commands.benchmarks import training
 from parser.transitions.features import slots_of
-from scripts.benchmarks import training
 from tests.toy import sentence, settings, write_conllu
 
 SMALL = ["classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1", "optimizer.batch_size=7"]

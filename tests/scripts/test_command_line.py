@@ -10,7 +10,7 @@ import pytest
 
 from tests.toy import ROOT
 
-PRINTS = "from scripts.command_line import run\nrun(lambda: print('line\\n' * 100_000))"
+PRINTS = "from parser.commands.command_line import run\nrun(lambda: print('line\\n' * 100_000))"
 
 
 def shell(program: str, rest: str = "") -> subprocess.CompletedProcess[str]:
@@ -34,12 +34,14 @@ def test_closed_streams_are_no_error_to_a_command_that_does_without(closed):
 
 
 def test_what_is_said_does_not_go_to_standard_output_where_standard_error_is_closed():
-    done = shell("import sys\nfrom scripts.command_line import run\nrun(lambda: print('said', file=sys.stderr))", "2>&-")
+    done = shell(
+        "import sys\nfrom parser.commands.command_line import run\nrun(lambda: print('said', file=sys.stderr))", "2>&-"
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_what_the_system_refuses_is_one_line():
-    done = shell("from scripts.command_line import run\nrun(lambda: open('/dev/null/x'))")
+    done = shell("from parser.commands.command_line import run\nrun(lambda: open('/dev/null/x'))")
     assert (done.returncode, done.stderr) == (1, "error: /dev/null/x: Not a directory\n")
 
 
@@ -47,7 +49,7 @@ def test_what_the_system_refuses_is_one_line():
 def test_signals_leave_no_temporary_file(tmp_path, number, status):
     program = f"""
 import os
-from scripts.command_line import run
+from parser.commands.command_line import run
 from parser.conllu.files import open_output
 
 def main():
@@ -66,5 +68,5 @@ run(main)
 
 @pytest.mark.parametrize("text", ["0", "-1", "257", "1000000", "two", "", "9" * 5000])
 def test_numbers_of_threads_that_cannot_be(text):
-    done = shell(f"from scripts.command_line import number_of_threads\nnumber_of_threads({text!r})")
+    done = shell(f"from parser.commands.command_line import number_of_threads\nnumber_of_threads({text!r})")
     assert "is no number of threads; give one from 1 to 256" in done.stderr

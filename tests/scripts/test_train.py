@@ -104,6 +104,16 @@ def test_bad_input_is_one_line(tmp_path, overrides, message):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
+    """A limit of file sizes stands for a disk that is full."""
+    arguments = " ".join([*FILES, *TINY, "classifier.hidden=512", "column=1", f"hydra.run.dir={tmp_path}/run"])
+    command = f"ulimit -f 300; {sys.executable} scripts/train.py {arguments}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    said = [line for line in done.stderr.splitlines() if "][" not in line]
+    assert (done.returncode, said) == (1, [f"error: {tmp_path}/run/checkpoint.safetensors: File too large"])
+    assert not list((tmp_path / "run").glob(".*.tmp"))
+
+
 def test_a_closed_pipe_is_no_error(tmp_path):
     command = f"{sys.executable} scripts/train.py {' '.join([*FILES, *TINY])} column=1 hydra.run.dir={tmp_path} | head -1"
     done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], cwd=ROOT, capture_output=True, text=True)

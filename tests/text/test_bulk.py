@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from parser.commands import parse_many
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 from parser.text.bulk import BulkError, Options, Shard, claim, parse_shards, shards_of, undone
-from scripts import parse_many
 from tests.forgery import small_model
 from tests.text.dying import begin_nothing, die_at_times
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from parser import Parser
+from parser.commands import parse
 from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.text import tokenizer
@@ -21,7 +22,6 @@ from parser.text.tokenizer import (
     model_tokenizer,
     train_tokenizer,
 )
-from scripts import parse
 from tests.classifier.test_text_model import random_text_model
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from parser.classifier import matrix_products
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embedding, Embeddings
+from parser.classifier.embeddings import Embeddings
 from parser.classifier.matrix_products import product
 from parser.classifier.representation import AttributeEmbeddings
+from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
 from parser.settings import OptimizerSettings
@@ -28,7 +29,7 @@ from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
 SIZES = {"upos": 7, "form": 11, "deprel": 5}
-ACTIONS = 6
+OUTPUTS = 6
 
 embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 5), st.booleans()))
 decays = st.sampled_from([0.0, 0.01])
@@ -63,14 +64,14 @@ def make(
     torch.manual_seed(0)
     elements = {"upos": SETS} if sets and "upos" in embedded else {}
     tokens = AttributeEmbeddings(list(SIZES), Embeddings(embedded, SIZES, elements))
-    return Classifier(tokens, SLOTS, SIZES, 8, ACTIONS, activation, *dropouts)
+    return Classifier(tokens, SLOTS, SIZES, 8, OUTPUTS, activation, *dropouts)
 
 
 def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right outputs, anywhere in the row."""
     rng = np.random.default_rng(seed)
     features = np.stack([rng.integers(0, SIZES[slot.attribute], size) for slot in SLOTS], axis=1).astype(np.int32)
-    targets = np.stack([rng.permutation(ACTIONS)[:width] for _ in range(size)])
+    targets = np.stack([rng.permutation(OUTPUTS)[:width] for _ in range(size)])
     missing = rng.random((size, width)) < 0.5
     missing[np.arange(size), rng.integers(0, width, size)] = False
     return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))

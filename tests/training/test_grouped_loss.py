@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.classifier.embeddings import Embedding
+from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients
@@ -19,13 +19,13 @@ from parser.training.example_fitter import ExampleFitter
 from parser.training.examples import Examples
 from parser.training.fitter import Span
 from parser.training.loss import Groups, set_loss
-from tests.training.test_compiled_updates import ACTIONS, SIZES, SLOTS, make
+from tests.training.test_compiled_updates import OUTPUTS, SIZES, SLOTS, make
 
-BLOCKS = [(0, 1), (1, 3), (3, ACTIONS)]
+BLOCKS = [(0, 1), (1, 3), (3, OUTPUTS)]
 
 
 def random_examples(rng: np.random.Generator, n: int, widest: int = 4) -> Examples:
-    """One to ``widest`` rows for each of n examples, in at least one of which an action of its block is right."""
+    """One to ``widest`` rows for each of n examples, in at least one of which an output of its block is right."""
     counts = rng.integers(1, widest + 1, n)
     starts = np.cumsum([0, *counts])
     rows = starts[-1]
@@ -39,17 +39,17 @@ def random_examples(rng: np.random.Generator, n: int, widest: int = 4) -> Exampl
 
 
 def slow_loss(scores: np.ndarray, examples: Examples) -> float:
-    """Minus the logarithm of the right actions' share of the probability, candidate by candidate."""
+    """Minus the logarithm of the right outputs' share of the probability, candidate by candidate."""
     losses = []
     assert examples.starts is not None
     assert examples.blocks is not None
     for start, end in zip(examples.starts, examples.starts[1:], strict=False):
         everything = right = 0.0
         for row in range(start, end):
-            for action in range(*examples.blocks[row]):
-                everything += math.exp(scores[row, action])
-                if action == examples.targets[row, 0]:
-                    right += math.exp(scores[row, action])
+            for output in range(*examples.blocks[row]):
+                everything += math.exp(scores[row, output])
+                if output == examples.targets[row, 0]:
+                    right += math.exp(scores[row, output])
         losses.append(-math.log(right / everything))
     return sum(losses) / len(losses)
 
@@ -64,18 +64,18 @@ def arguments(examples: Examples) -> tuple[torch.Tensor, torch.Tensor, Groups]:
 def test_it_is_the_share_of_the_right_candidates(n, seed):
     rng = np.random.default_rng(seed)
     examples = random_examples(rng, n)
-    scores = torch.from_numpy(rng.normal(size=(len(examples.features), ACTIONS)) * 3).requires_grad_()
+    scores = torch.from_numpy(rng.normal(size=(len(examples.features), OUTPUTS)) * 3).requires_grad_()
     _, targets, groups = arguments(examples)
     loss = set_loss(scores, targets, groups)
     assert loss.item() == pytest.approx(slow_loss(scores.detach().numpy(), examples))
     loss.backward()
     step = 1e-5
-    for row, action in [(rng.integers(len(scores)), rng.integers(ACTIONS)) for _ in range(5)]:
+    for row, output in [(rng.integers(len(scores)), rng.integers(OUTPUTS)) for _ in range(5)]:
         higher, lower = scores.detach().numpy().copy(), scores.detach().numpy().copy()
-        higher[row, action] += step
-        lower[row, action] -= step
+        higher[row, output] += step
+        lower[row, output] -= step
         expected = (slow_loss(higher, examples) - slow_loss(lower, examples)) / (2 * step)
-        assert scores.grad[row, action].item() == pytest.approx(expected, abs=1e-6)
+        assert scores.grad[row, output].item() == pytest.approx(expected, abs=1e-6)
 
 
 @given(st.integers(1, 8), st.integers(0, 999))
@@ -95,8 +95,8 @@ def test_compiled_gradients_are_those_of_autograd(n, seed):
 
 def test_groups_of_one_row_that_scores_everything_are_plain_examples():
     rng = np.random.default_rng(0)
-    scores, targets = torch.from_numpy(rng.normal(size=(5, ACTIONS))), torch.from_numpy(rng.integers(0, ACTIONS, (5, 2)))
-    groups = Groups(torch.arange(6), torch.tensor([[0, ACTIONS]]).repeat(5, 1))
+    scores, targets = torch.from_numpy(rng.normal(size=(5, OUTPUTS))), torch.from_numpy(rng.integers(0, OUTPUTS, (5, 2)))
+    groups = Groups(torch.arange(6), torch.tensor([[0, OUTPUTS]]).repeat(5, 1))
     torch.testing.assert_close(set_loss(scores, targets, groups), set_loss(scores, targets))
 
 

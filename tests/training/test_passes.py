@@ -263,7 +263,7 @@ def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
     ("override", "message"),
     [
         ("column=7", "column=7 is unknown; known: 1, 2, 3, 4, 5, 6"),
-        ("oracle=delphi", "oracle=delphi is unknown to system=arc_standard; known: "),
+        ("oracle=swap_lazy", "oracle=swap_lazy is unknown to system=arc_standard; known: "),
         ("ties=random", "ties=random is unknown; known: null, nearest_ancestor"),
         ("strategy=lucky", "strategy=lucky is unknown; known: left_before_right"),
         ("optimizer.name=lbfgs", "known: sgd, adam"),

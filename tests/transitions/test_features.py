@@ -1,4 +1,4 @@
-"""Feature extraction against a twin that walks from node to node."""
+"""Feature extraction against a slow reference implementation that goes from node to node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ADDRESSES = ["s0", "s1", "s2", "s3", "b0", "b1", "b2", "s0.l1", "s0.r1", "s1.l2"
 SLOTS = slots_of({"upos": ADDRESSES, "form": ADDRESSES[:7], "deprel": ADDRESSES})
 
 
-def node_twin(now: Configurations, row: int, address: str) -> int | None:
+def reference_node(now: Configurations, row: int, address: str) -> int | None:
     """The node at an address, found from the heads alone."""
     base, *moves = address.split(".")
     index = int(base[1:])
@@ -45,7 +45,7 @@ def node_twin(now: Configurations, row: int, address: str) -> int | None:
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
-def test_extraction_equals_its_twin_along_random_computations(lengths, seed):
+def test_extraction_equals_its_reference_along_random_computations(lengths, seed):
     rng = random.Random(seed)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
     vocabularies = Vocabularies(
@@ -64,7 +64,7 @@ def test_extraction_equals_its_twin_along_random_computations(lengths, seed):
         features = table.extract(now, rows, encoded, numbers)
         for values, row in zip(features, rows, strict=True):
             for slot, value in zip(SLOTS, values, strict=True):
-                node = node_twin(now, row, slot.address)
+                node = reference_node(now, row, slot.address)
                 if node is None:
                     expected = ABSENT
                 elif slot.attribute == "deprel":

@@ -153,7 +153,7 @@ class CompiledGradients:
         self._make_room(0)
 
     def _make_room(self, batch: int) -> None:
-        """For what is of the size of the inputs: memory that is asked for anew in every batch is slow to come by."""
+        """For what is of the size of the inputs: asking for new memory in every batch is slow."""
         self._inputs = torch.empty(batch, self._width)
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
@@ -201,7 +201,7 @@ class CompiledGradients:
         return loss
 
     def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None) -> tuple[float, Tensor]:
-        """The loss, and float32[rows, actions]: its derivatives by the scores, whose sums go to the bias's gradient."""
+        """The loss, and float32[rows, outputs]: its derivatives by the scores, whose sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
             by_score = torch.empty_like(scores)

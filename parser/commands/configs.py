@@ -10,7 +10,8 @@ from omegaconf import DictConfig
 
 from parser.settings import Settings, register
 
-CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+PACKAGE = Path(__file__).resolve().parents[1]
+CONFIGS = (PACKAGE / "configs").resolve()  # in a checkout that is a link to configs/; in a wheel the files lie here
 
 
 def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> DictConfig:

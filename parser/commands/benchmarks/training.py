@@ -30,16 +30,16 @@ from torch import Tensor
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.matrix_products import product
+from parser.commands.benchmarks.first_update import AFTER_UPDATE
+from parser.commands.benchmarks.machine import machine
+from parser.commands.configs import training_settings
 from parser.settings import Settings
 from parser.training import passes
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.versions import versions
-from scripts.benchmarks.first_update import AFTER_UPDATE
-from scripts.benchmarks.machine import machine
-from scripts.configs import training_settings
 
 # Its exit status tells a run that came to its first update from one that ended otherwise.
-_FIRST_UPDATE = "scripts.benchmarks.first_update"
+_FIRST_UPDATE = "parser.commands.benchmarks.first_update"
 
 Product = Callable[[Tensor, Tensor], Tensor]
 

@@ -48,6 +48,16 @@ def run(main: Callable[[], object]) -> NoReturn:
     sys.exit(status if isinstance(status, int) else 0)
 
 
+def invocation() -> list[str]:
+    """The words that start this command again: ``optimal-step NAME``, or Python and the script."""
+    program, _, name = sys.argv[0].rpartition(" ")
+    if not program:
+        return [sys.executable, sys.argv[0]]
+    if program.endswith(".py"):  # python -m parser.commands
+        return [sys.executable, "-m", "parser.commands", name]
+    return [program, name]
+
+
 def described(error: Exception) -> str:
     """The message of an error; of one of the system's, the file first."""
     if not isinstance(error, OSError):

@@ -1,4 +1,4 @@
-"""scripts/train.py up to its first update, for the start-up time: python -m scripts.benchmarks.first_update [KEY=VALUE ...]."""
+"""Training up to its first update, for the start-up time: python -m parser.commands.benchmarks.first_update [KEY=VALUE]."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NoReturn
 
 import hydra
 
+from parser.commands import train
+from parser.commands.configs import CONFIGS
 from parser.settings import Settings
-from scripts import train
-from scripts.configs import CONFIGS
 
 # The exit status once the update is done.
 AFTER_UPDATE = 3

@@ -29,16 +29,15 @@ from typing import Any, cast
 
 import torch
 
+from parser.commands.benchmarks.machine import machine
+from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import parser_of
 from parser.model import Model
 from parser.versions import versions
-from scripts.benchmarks.machine import machine
-from scripts.benchmarks.udpipe import PARSER, Udpipe, train
 
-PARSE = Path(__file__).resolve().parent.parent / "parse.py"
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
 
 
@@ -183,7 +182,8 @@ def _ratios(times: dict[str, list[Time]], threads: int) -> dict[str, float]:
 def _start_up(model: Path, text: bytes) -> float:
     end = text.find(b"\n\n") + 2
     start = time.perf_counter()
-    subprocess.run([sys.executable, str(PARSE), str(model)], input=text[:end], capture_output=True, check=True)
+    command = [sys.executable, "-P", "-m", "parser.commands", "parse", str(model)]
+    subprocess.run(command, input=text[:end], capture_output=True, check=True)
     return time.perf_counter() - start
 
 

@@ -1,0 +1,194 @@
+"""The weights of a classifier at rest, as numpy arrays: what parsing needs of it, without torch, whose import takes seconds.
+
+A torch classifier gives them (Classifier.weights), or a model folder whose token representation is static: then no torch module
+is made at all. What is computed from them is the same to the last bit either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from parser.classifier.compiled_activations import activation_number
+from parser.classifier.shape import ClassifierShape
+from parser.data.set_vocabulary import Elements, SetVocabulary
+from parser.data.vocabulary import Sentences, Vocabularies, Vocabulary
+from parser.transitions.features import RELATION, Slot
+
+# What the tensors of embeddings are called, in a classifier whose token representation is static.
+_VECTORS = "tokens.embeddings.vectors."
+
+
+@dataclass(frozen=True)
+class SlotLayout:
+    """Which weights belong to which slot.
+
+    Attributes:
+        one_hot_columns: the slots that are one-hot.
+        one_hot_starts: for each of them, the first of its rows in the table of one-hot weights.
+        one_hot_rows: rows of that table; one at least.
+        embedded_columns: by attribute that is read as a vector, the slots that read it. Their parts of the input lie side by
+            side in this order.
+        sizes: by such attribute, the length of a vector.
+    """
+
+    one_hot_columns: list[int]
+    one_hot_starts: list[int]
+    one_hot_rows: int
+    embedded_columns: dict[str, list[int]]
+    sizes: dict[str, int]
+
+    @classmethod
+    def of(cls, slots: Sequence[Slot], sizes: Mapping[str, int], n_values: Mapping[str, int]) -> SlotLayout:
+        """That of some slots.
+
+        Args:
+            slots: the slots.
+            sizes: by attribute that is read as a vector, the length of one; the others are one-hot.
+            n_values: by attribute that is one-hot, how many values there are (reserved ones included).
+        """
+        one_hot = [i for i, slot in enumerate(slots) if slot.attribute not in sizes]
+        starts, filled = [], 0
+        for column in one_hot:
+            starts.append(filled)
+            filled += n_values[slots[column].attribute]
+        columns = {name: [i for i, slot in enumerate(slots) if slot.attribute == name] for name in sizes}
+        return cls(one_hot, starts, max(1, filled), columns, dict(sizes))
+
+    @property
+    def sizes_of_slots(self) -> list[int]:
+        """The lengths of the vectors, as they lie side by side in the input."""
+        return [self.sizes[name] for name, columns in self.embedded_columns.items() for _ in columns]
+
+    @property
+    def width(self) -> int:
+        """Numbers in the input."""
+        return sum(self.sizes_of_slots)
+
+
+@dataclass(frozen=True)
+class SlotWeights:
+    """The weights of the slots that read one attribute as a vector.
+
+    Attributes:
+        attribute: its name.
+        columns: the slots.
+        weights: float32[size, slots * hidden]. A vector times these weights is what it contributes in the first slot, in the
+            second, and so on, side by side.
+    """
+
+    attribute: str
+    columns: list[int]
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class ClassifierWeights:
+    """The weights of a classifier; see Classifier for how scores are made of them.
+
+    Attributes:
+        activation: the name of the activation.
+        layout: which weights belong to which slot.
+        hidden_bias: float32[hidden].
+        one_hot: float32[rows, hidden].
+        embedded: the weights of the slots that read vectors.
+        vectors: by attribute that is read as a vector, float32[values, size]: the vectors that do not depend on sentences.
+        output: float32[outputs, hidden].
+        output_bias: float32[outputs].
+        vectors_in: for a contextual representation, all vectors of the tokens of some sentences, as ``vectors``; None for a
+            static one.
+    """
+
+    activation: str
+    layout: SlotLayout
+    hidden_bias: np.ndarray
+    one_hot: np.ndarray
+    embedded: list[SlotWeights]
+    vectors: Mapping[str, np.ndarray]
+    output: np.ndarray
+    output_bias: np.ndarray
+    vectors_in: Callable[[Sentences], Mapping[str, np.ndarray]] | None = None
+
+    @property
+    def contextual(self) -> bool:
+        """Whether the vector of a token depends on its sentence."""
+        return self.vectors_in is not None
+
+
+class StaticLayout:
+    """A classifier with a static token representation as a model folder describes it: its tensors, and what they mean.
+
+    Args:
+        shape: how the classifier is built, without an encoder.
+        slots: the feature slots.
+        vocabularies: of the attributes.
+        relations: the relations.
+        n_outputs: number of outputs.
+
+    Raises:
+        KeyError: an embedding or a slot of an attribute that is not there.
+        ValueError: an unknown activation.
+    """
+
+    def __init__(
+        self,
+        shape: ClassifierShape,
+        slots: Sequence[Slot],
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        n_outputs: int,
+    ) -> None:
+        activation_number(shape.activation)  # refuses an unknown one
+        n_values = {name: len(known) for name, known in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
+        sizes = {name: embedding.size for name, embedding in shape.embeddings.items()}
+        self._activation = shape.activation
+        self._layout = SlotLayout.of(slots, sizes, n_values)
+        self._n_values = {name: n_values[name] for name in sizes}
+        self._sets = {
+            name: Elements.of(known)
+            for name, known in vocabularies.by_attribute.items()
+            if name in sizes and isinstance(known, SetVocabulary)
+        }
+        hidden, width = shape.hidden, self._layout.width
+        self.shapes: dict[str, tuple[int, ...]] = {
+            "hidden_bias": (hidden,),
+            "one_hot.weight": (self._layout.one_hot_rows, hidden),
+            **({"embedded.weight": (hidden, width)} if width else {}),
+            "output.weight": (n_outputs, hidden),
+            "output.bias": (n_outputs,),
+        }
+        for name, size in sizes.items():
+            vectors = self._sets[name].n_elements if name in self._sets else n_values[name]
+            self.shapes[_VECTORS + name] = (vectors, size)
+
+    def weights(self, tensors: Mapping[str, np.ndarray]) -> ClassifierWeights:
+        """The weights, given tensors of these ``shapes``."""
+        embedded, first = [], 0
+        for name, columns in self._layout.embedded_columns.items():
+            if columns:
+                size, n = self._layout.sizes[name], len(columns)
+                part = tensors["embedded.weight"][:, first : first + n * size]
+                by_number = part.reshape(len(part), n, size).transpose(2, 1, 0).reshape(size, -1)
+                embedded.append(SlotWeights(name, columns, np.ascontiguousarray(by_number)))
+                first += n * size
+        return ClassifierWeights(
+            self._activation,
+            self._layout,
+            tensors["hidden_bias"],
+            tensors["one_hot.weight"],
+            embedded,
+            {name: self._vectors(name, tensors[_VECTORS + name]) for name in self._layout.sizes},
+            tensors["output.weight"],
+            tensors["output.bias"],
+        )
+
+    def _vectors(self, name: str, tensor: np.ndarray) -> np.ndarray:
+        """float32[values, size], of sets the sums of their elements' vectors."""
+        if name not in self._sets:
+            return tensor
+        elements = self._sets[name]
+        sums = np.zeros((self._n_values[name], tensor.shape[1]), np.float32)
+        np.add.at(sums, elements.values, tensor[elements.elements])
+        return sums

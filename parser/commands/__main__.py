@@ -1,0 +1,43 @@
+"""The command optimal-step: optimal-step COMMAND [ARGUMENTS]; optimal-step COMMAND --help says more."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+from parser.commands import command_line
+
+# By name, what it does; the module of that name is imported when it is asked for.
+COMMANDS = {
+    "train": "train a parser, or with -m a sweep of parsers",
+    "parse": "parse CoNLL-U, or text",
+    "parse_many": "parse many files by many processes",
+    "evaluate": "compare a file of trees with the gold ones",
+    "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
+    "report": "write a page about a run, or two runs compared",
+    "trace": "show a computation step by step, with what oracle and classifier say",
+    "projectivize": "make the trees of a file projective",
+    "benchmark": "measure oracles, parsing and training on this machine",
+}
+
+
+def usage() -> str:
+    """The commands with what they do."""
+    return "\n".join([str(__doc__), *(f"  {name:16}{what}" for name, what in COMMANDS.items())])
+
+
+def main() -> NoReturn:
+    """Runs the command that the first word names with the words after it, and exits."""
+    words = sys.argv[1:]
+    if not words or words[0] in ("-h", "--help"):
+        command_line.run(lambda: print(usage()))
+    if words[0] not in COMMANDS:
+        sys.exit(f"error: there is no command {words[0]!r}; there are {', '.join(COMMANDS)}")
+    sys.argv = [f"{sys.argv[0]} {words[0]}", *words[1:]]
+    import_module(f"parser.commands.{words[0]}").command()
+    raise AssertionError("a command exits")
+
+
+if __name__ == "__main__":
+    main()

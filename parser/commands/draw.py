@@ -1,0 +1,69 @@
+"""Draws dependency trees: python scripts/draw.py FILE [--gold GOLD] [--sentence N] [--format text|svg|html] [-o OUTPUT].
+
+FILE is CoNLL-U, plain, .gz or .xz, or - for standard input. With --gold, its trees are drawn against those of another file of
+the same sentences: what is wrong is red, and what would be right stands beside it. Without --sentence, all sentences are drawn;
+as SVG, the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import NoReturn
+
+from parser.commands.command_line import run
+from parser.conllu.files import STANDARD_STREAM, open_output
+from parser.drawing.conllu import NamedTree, read_trees
+from parser.drawing.html import LEGEND, drawing, page
+from parser.drawing.svg import as_svg
+from parser.drawing.text import as_text
+
+FORMATS = ("text", "svg", "html")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Draws what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--gold", metavar="GOLD", help="a file of gold trees of the same sentences")
+    parser.add_argument("--sentence", metavar="N", help="the number of a sentence, from 1, or its sent_id")
+    parser.add_argument("--wrong", action="store_true", help="with --gold, only the sentences that are not all right")
+    parser.add_argument("--format", choices=FORMATS, help="default: by the name of OUTPUT, else text")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of text (default: on a terminal)")
+    parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
+    given = parser.parse_args(arguments)
+    if given.wrong and given.gold is None:
+        parser.error("--wrong needs --gold GOLD")
+    kind = given.format or next((name for name in FORMATS if given.output.endswith(f".{name}")), "text")
+    trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
+    color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
+    with open_output(given.output) as target:
+        if kind == "svg":
+            target.writelines(as_svg(named.tree) + "\n" for named in islice(trees, 1))
+        elif kind == "html":
+            legend = [LEGEND] if given.gold is not None else []
+            target.write(page(given.file, [*legend, *(drawing(named.tree, named.title) for named in trees)]))
+        else:
+            target.writelines(f"# {named.title}\n{as_text(named.tree, color)}\n\n" for named in trees)
+
+
+def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> Iterator[NamedTree]:
+    found = False
+    for named in read_trees(path, gold):
+        if sentence is not None and sentence not in (str(named.number), named.sent_id):
+            continue
+        if wrong and not named.tree.missed():
+            continue
+        found = True
+        yield named
+        if sentence is not None:
+            return
+    if sentence is not None and not found:
+        raise ValueError(f"{path}: there is no sentence {sentence}; give a number from 1 or a sent_id")
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,132 @@
+"""Compares a file of trees with the gold ones: python scripts/evaluate.py GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
+
+The metrics are those of the CoNLL 2018 shared task, and besides them LAS with subtypes and the scores without punctuation; see
+parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
+input.
+
+With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
+arc; precision is over the groups that the system's own tree puts words in. With --confusion, the most frequent wrong relations.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import NoReturn
+
+from parser.commands.command_line import run
+from parser.conllu.files import STANDARD_STREAM
+from parser.evaluation import Score, compare, evaluate_files
+from parser.evaluation.comparison import GROUPINGS
+
+MOST_CONFUSED = 20  # pairs of relations that are printed
+
+NAMES = {
+    "tokens": "Tokens",
+    "sentences": "Sentences",
+    "words": "Words",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "ufeats": "UFeats",
+    "alltags": "AllTags",
+    "lemmas": "Lemmas",
+    "uas": "UAS",
+    "las": "LAS, subtypes count",
+    "las_universal": "LAS, official",
+    "uas_nopunct": "UAS, no punctuation",
+    "las_nopunct": "LAS, no punctuation",
+    "clas": "CLAS",
+    "mlas": "MLAS",
+    "blex": "BLEX",
+}
+
+
+def as_table(scores: dict[str, Score]) -> str:
+    """The scores for people, two decimals."""
+    lines = [f"{'':20} {'precision':>9} {'recall':>9} {'F1':>9} {'of aligned':>10}", "-" * 61]
+    for key, name in NAMES.items():
+        score = scores[key]
+        aligned = "" if score.aligned_accuracy is None else f"{score.aligned_accuracy:10.2f}"
+        lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {aligned:>10}".rstrip())
+    return "\n".join(lines)
+
+
+def as_json(scores: dict[str, Score]) -> str:
+    """The F1 scores under their keys, all digits, and under ``details`` what they come from."""
+    details = {
+        key: {
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+            "aligned_accuracy": score.aligned_accuracy,
+            "correct": score.correct,
+            "gold": score.gold,
+            "system": score.system,
+            "aligned": score.aligned,
+        }
+        for key, score in scores.items()
+    }
+    return json.dumps({**{key: score.f1 for key, score in scores.items()}, "details": details}, indent=2)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Prints the scores."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("gold", metavar="GOLD", help="the file of gold trees")
+    parser.add_argument("system", metavar="SYSTEM", help="the file of the parser's trees, over the same text")
+    parser.add_argument("--json", action="store_true", help="print a JSON object, all digits")
+    parser.add_argument("--by", type=_groupings, default=[], metavar="WHAT,...", help=f"some of {', '.join(GROUPINGS)}")
+    parser.add_argument("--confusion", action="store_true", help="count the relations that are taken for others")
+    options = parser.parse_args(arguments)
+    if options.gold == options.system == STANDARD_STREAM:
+        parser.error("only one of GOLD and SYSTEM can be standard input; name the file of the other")
+    if not (options.by or options.confusion):
+        scores = evaluate_files(options.gold, options.system)
+        print(as_json(scores) if options.json else as_table(scores))
+        return
+    if STANDARD_STREAM in (options.gold, options.system):
+        parser.error("--by and --confusion read the files twice; name them both")
+    scores = evaluate_files(options.gold, options.system)
+    found = compare(options.gold, options.system)
+    groups = {what: found.by(what) for what in options.by}
+    confusions = [(pair, n) for pair, n in found.confusion().most_common() if pair[0] != pair[1]] if options.confusion else []
+    if options.json:
+        print(_with_groups(as_json(scores), groups, confusions))
+        return
+    print(as_table(scores))
+    for what, by_group in groups.items():
+        print(f"\n{groups_as_table(what, by_group)}")
+    if options.confusion:
+        print(f"\n{'gold':20} {'system':20} {'words':>9}\n{'-' * 51}")
+        for (gold, system), n in confusions[:MOST_CONFUSED]:
+            print(f"{gold:20} {system:20} {n:9,}")
+
+
+def groups_as_table(what: str, groups: dict[str, Score]) -> str:
+    """LAS by group for people."""
+    lines = [f"{f'LAS by {what}':20} {'precision':>9} {'recall':>9} {'F1':>9} {'gold':>10}", "-" * 61]
+    for name, score in groups.items():
+        lines.append(f"{name:20} {score.precision:9.2f} {score.recall:9.2f} {score.f1:9.2f} {score.gold:10,}")
+    return "\n".join(lines)
+
+
+def _with_groups(text: str, groups: dict[str, dict[str, Score]], confusions: list[tuple[tuple[str, str], int]]) -> str:
+    found = json.loads(text)
+    by = {
+        what: {name: {"f1": s.f1, "correct": s.correct, "gold": s.gold, "system": s.system} for name, s in of_groups.items()}
+        for what, of_groups in groups.items()
+    }
+    confused = [{"gold": gold, "system": system, "words": n} for (gold, system), n in confusions]
+    return json.dumps(found | {"by": by, "confusion": confused}, indent=2)
+
+
+def _groupings(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := [name for name in names if name not in GROUPINGS]:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)} unknown; known: {', '.join(GROUPINGS)}")
+    return names
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,92 @@
+"""Makes the trees of a CoNLL-U file projective: python scripts/projectivize.py INPUT [-o OUTPUT] [--count].
+
+INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each non-projective tree is replaced by a
+projective one with as many of its edges as possible (Nederhof 2019, Section 3); --method says by which one. In these trees
+HEAD is rewritten, DEPREL stays, and DEPS becomes _. Projective sentences and everything else pass through byte for byte.
+
+With --count no trees are written but a table: for every sentence its number, its words, the most edges that a projective
+tree can keep, and how many projective trees keep so many (an exact number of any size).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import NoReturn
+
+import oracles
+from parser.commands.command_line import run
+from parser.conllu.checks import DEPREL, ConlluError
+from parser.conllu.files import STANDARD_STREAM, open_input, open_output
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+
+LIFTING = "lifting"  # the baseline: Nivre and Nilsson 2005
+
+
+@dataclass
+class Summary:
+    """What went through."""
+
+    sentences: int = 0
+    nonprojective: int = 0
+    words: int = 0
+    kept: int = 0
+
+    def __str__(self) -> str:
+        kept = 100 * self.kept / self.words if self.words else 100
+        return (
+            f"{self.sentences:,} sentences, {self.nonprojective:,} of them not projective; "
+            f"{kept:.2f}% of {self.words:,} heads kept"
+        )
+
+
+def projective_text(sentence: RawSentence, method: str, summary: Summary) -> str:
+    """The text of the sentence with a projective tree."""
+    heads = sentence.heads(several_roots=True)
+    new_heads = oracles.lift(heads) if method == LIFTING else oracles.projectivize(heads, method)
+    summary.nonprojective += new_heads != heads
+    summary.kept += sum(new == old for new, old in zip(new_heads, heads, strict=True))
+    return "".join(sentence.lines) if new_heads == heads else rewrite(sentence, new_heads, sentence.column(DEPREL))
+
+
+def count_row(sentence: RawSentence, summary: Summary) -> str:
+    """The row of the sentence in the table of --count."""
+    best, trees = oracles.count_projectivizations(sentence.heads(several_roots=True))
+    summary.nonprojective += best < len(sentence)
+    summary.kept += best
+    return f"{sentence.number}\t{len(sentence)}\t{best}\t{trees}\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Writes what the command line asks for, and a summary to standard error."""
+    sys.set_int_max_str_digits(0)  # a count may have thousands of digits
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("input", metavar="INPUT")
+    parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
+    parser.add_argument("--count", action="store_true", help="print how many best projective trees there are")
+    methods = (*oracles.PROJECTIVIZATIONS, LIFTING)
+    parser.add_argument("--method", choices=methods, default=methods[0], help=f"default: {methods[0]}")
+    options = parser.parse_args(arguments)
+    summary = Summary()
+    with open_input(options.input) as source, open_output(options.output) as target:
+        if options.count:
+            target.write("sentence\twords\tkept\ttrees\n")
+        for sentence in read_raw_sentences(source, options.input):
+            try:
+                if not options.count:
+                    target.write(projective_text(sentence, options.method, summary))
+                elif len(sentence):
+                    target.write(count_row(sentence, summary))
+            except ConlluError:
+                raise
+            except ValueError as error:  # too long
+                raise ConlluError(f"{sentence.place()}: {error}") from error
+            summary.sentences += len(sentence) > 0
+            summary.words += len(sentence)
+    print(summary, file=sys.stderr)
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

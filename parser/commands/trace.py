@@ -1,0 +1,85 @@
+"""Shows a computation step by step: python scripts/trace.py FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html].
+
+FILE is CoNLL-U. With --model, the computation that the parser makes of the sentence, with the probabilities of its classifier;
+where HEAD holds a tree, also how many of its arcs can still be made after each move, by the oracle. Without a model, a gold
+computation. An OUTPUT named .html is a page.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import NoReturn
+
+import oracles
+from parser import transitions
+from parser.commands.command_line import run
+from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
+from parser.conllu.files import STANDARD_STREAM, open_input, open_output
+from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
+from parser.drawing.html import LEGEND, page
+from parser.reports.trace_pages import as_html, as_text, drawn
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Writes the steps."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
+    parser.add_argument("--sentence", default="1", metavar="N", help="its number, from 1 (default), or its sent_id")
+    parser.add_argument(
+        "--system", choices=transitions.names(), default="arc_standard", help="without a model (default: %(default)s)"
+    )
+    parser.add_argument("--degree", type=int, help="of --system attardi")
+    parser.add_argument("--oracle", help="default: the first one of the system")
+    parser.add_argument("--strategy", help="of the oracle: which computations count")
+    parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
+    given = parser.parse_args(arguments)
+
+    from parser.decoding.file_parsing import Columns  # what follows loads torch
+    from parser.model import Model
+    from parser.reports.trace import Gold, gold_trace, model_trace
+
+    sentence = _sentence(given.file, given.sentence)
+    tagged = any(head != "_" for head in sentence.column(HEAD))
+    gold = Gold(sentence.heads(several_roots=True), sentence.column(DEPREL)) if tagged else None
+    if given.model is not None:
+        model = Model.load(given.model)
+        oracle = _oracle(given.oracle, given.strategy, model.system.name, model.system.options)
+        found = model_trace(model, Columns(sentence), len(sentence), oracle, gold)
+    elif gold is not None:
+        relations = sorted({*gold.deprels, "root", "dep"})
+        options = {} if given.degree is None else {"degree": given.degree}
+        system = transitions.create(given.system, len(relations), relations.index("root"), **options)
+        oracle = _oracle(given.oracle, given.strategy, given.system, system.options)
+        found = gold_trace(gold, relations, system, oracle)
+    else:
+        raise ValueError(f"{sentence.place()}: HEAD is empty, so there is no gold computation; give --model MODEL_DIR")
+    forms, tags = sentence.column(FORM), sentence.column(UPOS)
+    tree = drawn(found, forms, tags, gold)
+    with open_output(given.output) as target:
+        if given.output.endswith(".html"):
+            legend = [LEGEND] if gold is not None else []
+            target.write(page(f"{given.file}, sentence {sentence.number}", [*legend, *as_html(found, tree)]))
+        else:
+            target.write(as_text(found, forms))
+
+
+def _oracle(name: str | None, strategy: str | None, system: str, options: dict[str, int]) -> oracles.Oracle:
+    known = transitions.system_class(system).oracles
+    if name is not None and name not in known:
+        raise ValueError(f"oracle {name} is not one of {system}; known: {', '.join(known)}")
+    return oracles.create(name or known[0], strategy, **options)
+
+
+def _sentence(path: str, wanted: str) -> RawSentence:
+    with open_input(path) as stream:
+        for sentence in read_raw_sentences(stream, path):
+            if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
+                return sentence
+    raise ValueError(f"{path}: there is no sentence {wanted}; give a number from 1 or a sent_id")
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,177 @@
+"""Trains a parser: python scripts/train.py [treebank=hu] [column=5] [recipe=paper] [KEY=VALUE ...]; --help shows all keys.
+
+With -m, a sweep over all combinations that ends with a table of its jobs: python scripts/train.py -m treebank=hu,el column=1,5.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import hydra
+from hydra.conf import HydraConf
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import CompactHydraException, MissingConfigException
+from hydra.types import RunMode
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from parser.commands import command_line
+from parser.commands.configs import CONFIGS, PACKAGE
+from parser.data.background_vectors import background_vectors
+from parser.settings import Settings, check_column, register
+from parser.training.observer import Observer, RunStart
+from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+
+log = logging.getLogger(__name__)
+results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
+
+_GROUPS = ("treebank", "recipe", "system", "model", "oracle")
+
+register()
+
+
+@hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
+def main(settings: Settings) -> float | None:
+    """Trains into hydra's run folder and prints the final metrics; returns dev LAS, which a sweeper can search with."""
+    return run(settings)
+
+
+def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
+    """What main() does, within a job of hydra's; ``observers`` hear of the run.
+
+    Raises:
+        JobError: bad input, in a sweep, whose other jobs continue; a single run exits with the message.
+    """
+    job = HydraConfig.get()
+    folder = Path(job.runtime.output_dir)
+    if job.mode is not RunMode.MULTIRUN:
+        try:
+            return _las(_train(settings, folder, observers), "dev")
+        except (ValueError, OSError) as error:
+            log.debug("traceback", exc_info=True)
+            sys.exit(f"error: {command_line.described(error)}")
+
+    begun, number, overrides = time.perf_counter(), int(job.job.num), list(job.overrides.task)
+    try:
+        metrics = _train(settings, folder, observers)
+    except (ValueError, OSError) as error:
+        message = command_line.described(error)
+        Job(number, overrides, error=message).write(folder)
+        log.error("job %d failed: %s", number, message)
+        raise JobError(message) from error
+    Job(number, overrides, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
+    return _las(metrics, "dev")
+
+
+def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
+    job = HydraConfig.get()
+    check_column(settings)
+    _name_treebank(settings, job.overrides.task)
+    _make_paths_absolute(settings, Path(job.runtime.cwd))
+    logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
+    try:
+        with background_vectors(settings) as vectors:
+            # They load torch, which takes a second or two, while the word vectors are being trained.
+            from parser.training.console import final_table
+            from parser.training.passes import train
+
+            metrics = train(settings, folder, [_HydraFiles(job), *observers], vectors)
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
+        raise
+    shown = final_table(metrics)
+    results.debug("\n%s", shown)
+    print(f"\n{shown}\n\nmodel, metrics.json and TensorBoard events: {folder}")
+    return metrics
+
+
+class _HydraFiles(Observer):
+    """Writes .hydra/ as hydra would, but not before the run has its folder for itself."""
+
+    def __init__(self, job: HydraConf) -> None:
+        self._job = job
+
+    def on_start(self, start: RunStart) -> None:
+        """Writes the files."""
+        folder = start.folder / ".hydra"
+        folder.mkdir(exist_ok=True)
+        parts = {"config": start.settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
+        for name, part in parts.items():
+            OmegaConf.save(part, folder / f"{name}.yaml")
+
+
+def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
+    """With treebank.train=F alone, dev and test are absent: they must not be those of the default treebank, nor its name."""
+    given = {override.partition("=")[0].lstrip("+") for override in overrides}
+    files = settings.treebank
+    if "treebank.train" in given and "treebank" not in given:
+        files.dev = files.dev if "treebank.dev" in given else None
+        files.test = files.test if "treebank.test" in given else None
+    elif not OmegaConf.is_missing(files, "name"):
+        return
+    if "treebank.name" not in given:
+        files.name = Path(str(files.train)).name.partition(".")[0]
+
+
+def _make_paths_absolute(settings: Settings, start: Path) -> None:
+    """Relative paths are those of the folder where the command was started, or of this package where that has no such file."""
+
+    def absolute(path: str | None) -> str | None:
+        if path is None:
+            return None
+        ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
+        return str(ours if ours.exists() and not (start / path).exists() else start / path)
+
+    for part in ("train", "dev", "test"):
+        setattr(settings.treebank, part, absolute(getattr(settings.treebank, part)))
+    settings.vectors.file = absolute(settings.vectors.file)
+    settings.first_pass.model = absolute(settings.first_pass.model)
+
+
+def _resume_command(job: HydraConf) -> str:
+    """The command that was given, but into the same folder."""
+    key, folder = ("hydra.run.dir", job.runtime.output_dir)
+    if job.mode is RunMode.MULTIRUN:
+        key, folder = ("hydra.sweep.dir", str(Path(job.runtime.cwd) / job.sweep.dir))
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith((f"{key}=", "resume="))]
+    return shlex.join([*command_line.invocation(), *arguments, f"{key}={folder}"])
+
+
+def _las(metrics: dict[str, Any], part: str) -> float | None:
+    return None if metrics[part] is None else float(metrics[part]["las"])
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    command_line.run(_run)
+
+
+def _run() -> None:
+    for group in _GROUPS:
+        if f"{group}=null" in sys.argv:  # hydra's words for this name neither the key nor what to do
+            raise ValueError(f"{group}=null: there must be one; name one that --help lists, or leave {group}= out")
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
+    try:
+        main()
+    except JobError:
+        pass  # the table says it
+    except MissingConfigException as error:
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        if not group or not error.options:
+            raise ValueError(str(error)) from error
+        raise ValueError(f"{group}={name} is unknown; known: {', '.join(error.options)}") from error
+    except (CompactHydraException, OmegaConfBaseException) as error:
+        cause = f"\n{error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
+        raise ValueError(f"{error}{cause}") from error
+    if CurrentSweep.folder is not None:
+        jobs = read_jobs(CurrentSweep.folder)
+        print(f"\n{table(jobs)}\n\nrun folders: {CurrentSweep.folder}")
+        if any(job.error is not None for job in jobs):
+            sys.exit(1)

@@ -1,0 +1,106 @@
+"""What is drawn: words and arcs, and at which height an arc lies so that it meets no other one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from unicodedata import bidirectional, combining, east_asian_width
+
+
+@dataclass(frozen=True)
+class Arc:
+    """An arc of a tree, and what is said of it.
+
+    Attributes:
+        head: the head, 0 = the artificial root.
+        child: the child, from 1.
+        deprel: the relation.
+        kind: ``right``; ``wrong``, where the gold tree has another arc or relation; ``missed``, a gold arc that is not there.
+    """
+
+    head: int
+    child: int
+    deprel: str
+    kind: str = "right"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Its ends, the lower number first."""
+        return min(self.head, self.child), max(self.head, self.child)
+
+
+@dataclass(frozen=True)
+class DrawnTree:
+    """A sentence of n words with one tree, or with a predicted and a gold one.
+
+    Attributes:
+        forms, tags: the words and their parts of speech.
+        heads: [h_1, ..., h_n], 0 = the artificial root.
+        deprels: the relations.
+        gold_heads, gold_deprels: the gold tree that the other one is drawn against; None: there is one tree.
+    """
+
+    forms: Sequence[str]
+    tags: Sequence[str]
+    heads: Sequence[int]
+    deprels: Sequence[str]
+    gold_heads: Sequence[int] | None = None
+    gold_deprels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        columns = [self.tags, self.heads, self.deprels]
+        columns += [column for column in (self.gold_heads, self.gold_deprels) if column is not None]
+        if any(len(column) != len(self) for column in columns):
+            raise ValueError(
+                f"there are {len(self)} words, but {[len(column) for column in columns]} tags, heads and relations"
+            )
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def arcs(self) -> list[Arc]:
+        """The arcs of the tree, by child."""
+        return [
+            Arc(head, child, deprel, "right" if self.is_right(child) else "wrong")
+            for child, (head, deprel) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
+        ]
+
+    def missed(self) -> list[Arc]:
+        """The gold arcs that the tree does not have, by child; one that has another relation alone is among them."""
+        if self.gold_heads is None or self.gold_deprels is None:
+            return []
+        gold = enumerate(zip(self.gold_heads, self.gold_deprels, strict=True), 1)
+        return [Arc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
+
+    def is_right(self, child: int) -> bool:
+        """Whether head and relation of the word (from 1) are those of the gold tree, if there is one."""
+        if self.gold_heads is None or self.gold_deprels is None:
+            return True
+        i = child - 1
+        return self.heads[i] == self.gold_heads[i] and self.deprels[i] == self.gold_deprels[i]
+
+    @property
+    def right_to_left(self) -> bool:
+        """Whether most of the letters are of a script that is written from right to left."""
+        directions = [bidirectional(letter) for form in self.forms for letter in form]
+        return sum(d in ("R", "AL") for d in directions) > sum(d == "L" for d in directions)
+
+
+def levels(arcs: Sequence[Arc]) -> list[int]:
+    """The height of each arc, from 1: above those that lie under it or cross it, as low as that allows. O(n^2)."""
+    found: dict[int, int] = {}
+    for i in sorted(range(len(arcs)), key=lambda i: arcs[i].span[1] - arcs[i].span[0]):
+        low, high = arcs[i].span
+        below = [found[j] for j in found if arcs[j].span[0] < high and low < arcs[j].span[1]]
+        found[i] = 1 + max(below, default=0)
+    return [found[i] for i in range(len(arcs))]
+
+
+def display_width(text: str) -> int:
+    """The columns that a terminal gives the text: two to a wide character, none to a combining one."""
+    return sum(0 if combining(c) or c == "\u200d" else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def printable(text: str) -> str:
+    """The text with a replacement character for each that no terminal or XML can show: controls, lone surrogates."""
+    return "".join(c if c.isprintable() or c in "\u200c\u200d" else "\ufffd" for c in text)

@@ -1,0 +1,112 @@
+"""A tree as SVG: words in a row, arcs above them, missed gold arcs below; scripts from right to left run from right to left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from parser.drawing.drawn_tree import Arc, DrawnTree, display_width, levels, printable
+
+_LETTER, _TAG_LETTER = 9.0, 6.5  # pixels of a column of text, forms and the smaller tags and relations
+_GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
+_HEIGHT = 26.0  # from one level of arcs to the next
+_WORDS = 40.0  # height of the line of words and tags
+_COLORS = {"right": "#3b4252", "wrong": "#c0392b", "missed": "#2471a3"}
+_HEAD_COLOR = "#111"
+
+
+def as_svg(tree: DrawnTree) -> str:
+    """The tree as an SVG element; it needs no font but a common one, and nothing from anywhere else.
+
+    Arcs of the tree are grey, and red where the gold tree has another; the gold ones that it lacks are blue, below the words.
+    """
+    above, below = tree.arcs(), tree.missed()
+    centers, width = _centers(tree, above + below)
+    heights = levels(above), levels(below)
+    base = _MARGIN + _HEIGHT * (max(heights[0], default=0) + 1.3)
+    bottom = base + _WORDS + (_HEIGHT * (max(heights[1]) + 1.3) if below else 0) + _MARGIN
+    w, h = f"{width:.0f}", f"{bottom:.0f}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
+        ' font-family="DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif">'
+    ]
+    for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
+        color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
+        parts.append(_text(centers[i], base + 17, form, 15, color))
+        parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
+    ends = _ends(above + below, centers)
+    for arcs, of_arcs, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
+        edge = start + side * _HEIGHT * (max(of_arcs, default=0) + 0.9)
+        parts += [_arc(arc, height, ends, start, edge, side) for arc, height in zip(arcs, of_arcs, strict=True)]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _centers(tree: DrawnTree, arcs: Sequence[Arc]) -> tuple[list[float], float]:
+    """Where the middle of each word is, from 1; and the width. Words stand apart as far as relations between them need."""
+    widths = [
+        max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
+        for form, tag in zip(tree.forms, tree.tags, strict=True)
+    ]
+    centers = [0.0]
+    at = _MARGIN
+    labels = {arc.span: _TAG_LETTER * display_width(arc.deprel) + 22 for arc in arcs}
+    for i, width in enumerate(widths, 1):
+        center = at + width / 2
+        if i > 1:
+            center = max(center, centers[-1] + labels.get((i - 1, i), 0.0))
+        centers.append(center)
+        at = center + width / 2 + _GAP
+    total = at - _GAP + _MARGIN
+    if tree.right_to_left:
+        centers = [0.0] + [total - center for center in centers[1:]]
+    return centers, total
+
+
+def _ends(arcs: Sequence[Arc], centers: Sequence[float]) -> dict[tuple[Arc, int], float]:
+    """By arc and end (a word), where it meets the word: arcs that go the same way stand beside each other, long ones inside."""
+    found = {}
+    for kinds in (("right", "wrong"), ("missed",)):
+        for word in range(1, len(centers)):
+            here = [arc for arc in arcs if arc.kind in kinds and word in (arc.head, arc.child)]
+            direction = {arc: centers[arc.head + arc.child - word] - centers[word] if arc.head else 0.0 for arc in here}
+            to_left = sorted((a for a in here if direction[a] < 0), key=lambda a: -direction[a])
+            to_right = sorted((a for a in here if direction[a] > 0), key=lambda a: -direction[a])
+            # From left to right: those to the left, the nearest first; then those to the right, the furthest first.
+            order = [*to_left, *(a for a in here if not a.head), *to_right]
+            for place, arc in enumerate(order):
+                found[arc, word] = centers[word] + 5.0 * (place - (len(order) - 1) / 2)
+    return found
+
+
+def _arc(arc: Arc, height: int, ends: dict[tuple[Arc, int], float], base: float, edge: float, side: int) -> str:
+    """An arc with its relation; ``side`` is -1 above the words and 1 below them. That from the root is a line from the edge."""
+    color = _COLORS[arc.kind]
+    dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""
+    label = printable(arc.deprel)
+    level = base + side * _HEIGHT * (height + 0.3)
+    if not arc.head:
+        x = ends[arc, arc.child]
+        line = f'<path d="M{x:.1f},{edge:.1f} V{base:.1f}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
+        return line + _head(x, base, side, color) + _text(x, edge + (-4 if side < 0 else 12), label, 11, color)
+    start, end = ends[arc, arc.head], ends[arc, arc.child]
+    bend = min(10.0, abs(end - start) / 2) * (1 if end > start else -1)
+    turn = -side * 10.0
+    path = (
+        f"M{start:.1f},{base:.1f} V{level + turn:.1f} Q{start:.1f},{level:.1f} {start + bend:.1f},{level:.1f}"
+        f" H{end - bend:.1f} Q{end:.1f},{level:.1f} {end:.1f},{level + turn:.1f} V{base:.1f}"
+    )
+    line = f'<path d="{path}" fill="none" stroke="{color}" stroke-width="1.4"{dashes}/>'
+    middle = (start + end) / 2
+    return line + _head(end, base, side, color) + _text(middle, level + (-4 if side < 0 else 12), label, 11, color)
+
+
+def _head(x: float, y: float, side: int, color: str) -> str:
+    return f'<path d="M{x:.1f},{y:.1f} l-3.5,{7 * side} h7 z" fill="{color}"/>'
+
+
+def _text(x: float, y: float, text: str, size: int, color: str) -> str:
+    start = f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="middle"'
+    end = f">{escape(printable(text))}</text>"
+    # A white edge behind it lets a relation be read where an arc crosses it.
+    edge = f'{start} stroke="#fff" stroke-width="4" stroke-linejoin="round"{end}' if size == 11 else ""
+    return f'{edge}{start} fill="{color}"{end}'

@@ -1,0 +1,219 @@
+"""What became of each gold word, for tables of errors: accuracy by relation, length, distance, depth and projectivity,
+confusion of relations, and intervals and tests over sentences.
+
+Counts are those of scores.py: a group's recall is over the gold words of the group, its precision over the system's, where the
+system's own tree says which group a word of it is in; so the groups of ``by`` sum up to the LAS of evaluate_files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from parser.conllu.checks import ConlluError
+from parser.evaluation.alignment import align
+from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text
+from parser.evaluation.scores import Score, text_difference
+
+SAMPLES = 2000  # of the bootstrap, and swaps of the test
+NOT_ALIGNED = -2  # in place of the number of an aligned word
+_NOTHING = "(none)"  # in place of the relation of a word that the system's file does not have
+_MAX_BIN = 7  # distances and depths from here on are one group
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A system's file against the gold one. Words are numbered over the whole file, arrays have an entry for each gold word.
+
+    Attributes:
+        gold, system: the files.
+        aligned: int64[gold words], the word of the system's file, or NOT_ALIGNED.
+        attached: bool[gold words], whether that word's head is the right one.
+        labelled: bool[gold words], whether its relation is right, too, subtypes included.
+        sentences: int64[gold words], the number of the gold word's sentence, from 0.
+        system_sentences: int64[system words], the same of the gold sentence in which a word of the system's file begins.
+    """
+
+    gold: EvaluatedText
+    system: EvaluatedText
+    aligned: np.ndarray
+    attached: np.ndarray
+    labelled: np.ndarray
+    sentences: np.ndarray
+    system_sentences: np.ndarray
+
+    def las_counts(self) -> np.ndarray:
+        """int64[sentences, 3]: of each gold sentence the right words, the gold words and the system's words."""
+        n = len(self.gold.sentences)
+        right = np.bincount(self.sentences[self.labelled], minlength=n)
+        return np.stack([right, self.sentence_sizes(), np.bincount(self.system_sentences, minlength=n)], axis=1)
+
+    def uas_counts(self) -> np.ndarray:
+        """The same with the words whose head is right."""
+        counts = self.las_counts()
+        counts[:, 0] = np.bincount(self.sentences[self.attached], minlength=len(counts))
+        return counts
+
+    def by(self, what: str) -> dict[str, Score]:
+        """LAS by group of words; the groups in their natural order, relations with the most frequent first.
+
+        Args:
+            what: one of GROUPINGS.
+
+        Raises:
+            ValueError: no such grouping; the message lists them.
+        """
+        if what not in GROUPINGS:
+            raise ValueError(f"words are not grouped by {what!r}, but by {', '.join(GROUPINGS)}")
+        gold, system = GROUPINGS[what](self.gold), GROUPINGS[what](self.system)
+        of_gold, of_system = Counter(gold), Counter(system)
+        right = Counter(group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right)
+        is_aligned = Counter(group for group, word in zip(gold, self.aligned.tolist(), strict=True) if word >= 0)
+        groups = sorted(of_gold.keys() | of_system.keys())
+        if what == "relation":
+            groups.sort(key=lambda group: -of_gold[group])
+        return {
+            str(group[-1] if isinstance(group, tuple) else group): Score(
+                right[group], of_gold[group], of_system[group], is_aligned[group]
+            )
+            for group in groups
+        }
+
+    def confusion(self) -> Counter[tuple[str, str]]:
+        """How often a gold relation met a relation of the system, whether or not the head is right."""
+        found: Counter[tuple[str, str]] = Counter()
+        for g, s in enumerate(self.aligned.tolist()):
+            found[self.gold.relations[g], self.system.relations[s] if s >= 0 else _NOTHING] += 1
+        return found
+
+    def sentence_sizes(self) -> np.ndarray:
+        """int64[sentences]: the words of each gold sentence."""
+        return np.bincount(self.sentences, minlength=len(self.gold.sentences))
+
+    def worst(self, most: int) -> list[int]:
+        """The numbers, from 0, of the gold sentences with the most wrong words, the worst first; those with none left out."""
+        counts = self.las_counts()
+        wrong = counts[:, 1] - counts[:, 0]
+        order = np.argsort(-wrong, kind="stable")[:most]
+        return [int(s) for s in order if wrong[s]]
+
+
+def compare(gold: str | Path, system: str | Path) -> Comparison:
+    """Compares a file of trees with the gold ones; errors as of evaluate_files."""
+    texts = read_text(gold), read_text(system)
+    if texts[0].characters != texts[1].characters:
+        raise ConlluError(text_difference(*texts))
+    return _compared(*texts)
+
+
+def _compared(gold: EvaluatedText, system: EvaluatedText) -> Comparison:
+    pairs = align(gold.spans, system.spans)
+    gold_of = {s: g for g, s in pairs} | {ROOT: ROOT}
+    n = len(gold.spans)
+    aligned = np.full(n, NOT_ALIGNED, np.int64)
+    attached, labelled = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    for g, s in pairs:
+        aligned[g] = s
+        attached[g] = gold_of.get(system.parents[s], NOT_ALIGNED) == gold.parents[g]
+        labelled[g] = attached[g] and gold.relations[g] == system.relations[s]
+    starts = [start for start, _ in gold.sentences]
+
+    def sentences(text: EvaluatedText) -> np.ndarray:
+        return np.searchsorted(starts, text.spans.starts, side="right") - 1
+
+    return Comparison(gold, system, aligned, attached, labelled, sentences(gold), sentences(system))
+
+
+def f1(counts: np.ndarray) -> np.ndarray:
+    """float64[...]: the percentage of sums of las_counts() (int64[..., 3])."""
+    return 200.0 * counts[..., 0] / np.maximum(1, counts[..., 1] + counts[..., 2])
+
+
+def interval(counts: np.ndarray, seed: int = 0) -> tuple[float, float]:
+    """The middle 95% of the F1 of samples of the sentences, drawn with replacement (percentile bootstrap, Efron 1979)."""
+    n = len(counts)
+    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=SAMPLES)
+    low, high = np.percentile(f1(draws @ counts), (2.5, 97.5))
+    return float(low), float(high)
+
+
+def randomization_test(one: np.ndarray, other: np.ndarray, seed: int = 0) -> float:
+    """The two-sided p of paired approximate randomization (Noreen 1989; Yeh 2000).
+
+    It is the share of the swaps, in which the systems exchange their outputs of random sentences, after which their F1 differ
+    at least as much as before; the swap of nothing counts, too.
+
+    Args:
+        one, other: las_counts() or uas_counts() of two systems against the same gold file.
+        seed: of the swaps.
+    """
+    observed = abs(f1(one.sum(axis=0)) - f1(other.sum(axis=0)))
+    swap = np.random.default_rng(seed).integers(0, 2, size=(SAMPLES, len(one)))
+    moved = swap @ (other - one)
+    differences = np.abs(f1(one.sum(axis=0) + moved) - f1(other.sum(axis=0) - moved))
+    return float((1 + (differences >= observed - 1e-12).sum()) / (1 + SAMPLES))
+
+
+def _lengths(text: EvaluatedText) -> list[Hashable]:
+    """Of a word, the length of its sentence in words, ten to a group."""
+    bounds = np.searchsorted(text.spans.starts, [start for start, _ in text.sentences])
+    sizes = np.diff([*bounds, len(text.spans)])
+    groups: list[Hashable] = []
+    for size in sizes.tolist():
+        first = 10 * min((size - 1) // 10, 5) + 1
+        groups += [(first, f"{first}-{first + 9}" if first < 51 else f"{first} or more")] * size
+    return groups
+
+
+def _distances(text: EvaluatedText) -> list[Hashable]:
+    """How far a word's head is."""
+    return [(0, "root") if head == ROOT else _binned(abs(head - word)) for word, head in enumerate(text.parents)]
+
+
+def _depths(text: EvaluatedText) -> list[Hashable]:
+    """How many arcs a word is below the artificial root."""
+    depths: list[int] = [0] * len(text.parents)
+    for word in range(len(depths)):
+        path = []
+        at = word
+        while at != ROOT and not depths[at]:
+            path.append(at)
+            at = text.parents[at]
+        base = depths[at] if at != ROOT else 0
+        for step, node in enumerate(reversed(path), 1):
+            depths[node] = base + step
+    return [_binned(depth) for depth in depths]
+
+
+def _projectivities(text: EvaluatedText) -> list[Hashable]:
+    """Whether an arc is projective: all words between its ends are below its head. O(words times their distance)."""
+    groups: list[Hashable] = []
+    for word, head in enumerate(text.parents):
+        low, high = (min(word, head), max(word, head)) if head != ROOT else (word, word)
+        inside = range(low + 1, high)
+        groups.append("projective" if all(_is_below(text.parents, node, head) for node in inside) else "not projective")
+    return groups
+
+
+def _is_below(parents: Sequence[int], node: int, head: int) -> bool:
+    while node not in (head, ROOT):
+        node = parents[node]
+    return node == head
+
+
+def _binned(number: int) -> tuple[int, str]:
+    return (number, str(number)) if number < _MAX_BIN else (_MAX_BIN, f"{_MAX_BIN} or more")
+
+
+# By name, the group of each word of a file, which may be a tuple (order, name).
+GROUPINGS: dict[str, Callable[[EvaluatedText], Sequence[Hashable]]] = {
+    "relation": lambda text: text.relations,
+    "length": _lengths,
+    "distance": _distances,
+    "depth": _depths,
+    "projectivity": _projectivities,
+}

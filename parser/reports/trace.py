@@ -1,0 +1,224 @@
+"""A computation of one sentence step by step: what can be done, what the oracle and the classifier say of it, what is done.
+
+With a model, the computation is the one that it makes; without one, it is a gold computation: of the optimal moves the first in
+the system's eager order. The oracle's score of a move is how many gold arcs can still be made if it is taken, its own included
+(Nederhof 2019, Section 4); a move loses the difference to the best one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
+from parser.data.parses import NO_NODE
+from parser.data.vocabulary import Columns
+from parser.model import Model
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
+from parser.transitions.system import Moves, TransitionSystem
+
+_ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
+_WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
+
+
+@dataclass(frozen=True)
+class Move:
+    """A move that a configuration allows.
+
+    Attributes:
+        name: what it is called.
+        head, child: the arc that it makes; None if it makes none.
+        relation: the relation of the arc: with a model the one that it would choose, else the gold one of the child.
+        gold_arcs: how many gold arcs can still be made after it, its own included; None without gold tree.
+        probability: of all its relations together, by the classifier; None without one.
+    """
+
+    name: str
+    head: int | None
+    child: int | None
+    relation: str | None
+    gold_arcs: int | None
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A configuration and what is done there.
+
+    Attributes:
+        stack: a_0..a_k, the top last.
+        buffer: its tokens, the first one first.
+        moves: the applicable moves.
+        taken: the index of the one that is taken.
+        lost: the gold arcs that it loses; None without gold tree.
+    """
+
+    stack: list[int]
+    buffer: list[int]
+    moves: list[Move]
+    taken: int
+    lost: int | None
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The steps of a computation and the tree that it makes: heads [h_1, ..., h_n] and relations."""
+
+    steps: list[Step]
+    heads: list[int]
+    deprels: list[str]
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A gold tree: heads [h_1, ..., h_n], 0 = the artificial root, and relations."""
+
+    heads: Sequence[int]
+    deprels: Sequence[str]
+
+
+def gold_trace(gold: Gold, relations: Sequence[str], system: TransitionSystem, oracle: Oracle) -> Trace:
+    """A gold computation.
+
+    Args:
+        gold: the tree.
+        relations: those of the system, by number; the gold ones are among them.
+        system: the transition system.
+        oracle: of that system.
+
+    Raises:
+        NonProjectiveGoldError, ValueError: the oracle does not take the tree.
+    """
+    bound = oracle.bind(Trees.from_heads([gold.heads]))
+    now, at = system.initial(np.array([len(gold.heads)])), np.zeros(1, np.int64)
+    steps = []
+    while len(system.unfinished(now)):
+        moves = system.moves(now, at)
+        scores = _edges(bound, system, now)
+        order = system.eager_order(len(scores))
+        column = int(next(c for c in order if scores[c] == scores.max()))
+        steps.append(_step(now, moves, oracle, scores, column, gold=gold))
+        child = int(moves.children[0, column])
+        relation = relations.index(gold.deprels[child - 1]) if child != NO_NODE else NO_NODE
+        system.apply(now, at, moves, np.array([column], np.int32), np.array([relation], np.int32))
+    return _trace(steps, now, relations)
+
+
+def model_trace(
+    model: Model, words: Columns, n: int, oracle: Oracle, gold: Gold | None = None, *, single_root: bool = True
+) -> Trace:
+    """The computation that a model makes.
+
+    Args:
+        model: the parser.
+        words: the columns of the sentence.
+        n: its words.
+        oracle: of the model's system; it scores the moves if there is a gold tree.
+        gold: the gold tree, if there is one.
+        single_root: as in parsing.
+
+    Raises:
+        NonProjectiveGoldError, ValueError: the oracle does not take the tree.
+    """
+    system, relations = model.system, model.relations.symbols
+    sentences = model.vocabularies.encode([words])
+    scorer = model.scorer(sentences)
+    bound = None if gold is None else oracle.bind(Trees.from_heads([gold.heads]))
+    now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
+    steps = []
+    while len(system.unfinished(now)):
+        moves = system.moves(now, at, single_root)
+        outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), moves))
+        columns, chosen = best(system, outputs, moves, single_root)
+        edges = None if bound is None else _edges(bound, system, now)
+        judged = _judged(system, moves, outputs, relations)
+        steps.append(_step(now, moves, oracle, edges, int(columns[0]), judged=judged, relation=_name(relations, chosen[0])))
+        system.apply(now, at, moves, columns, chosen)
+    return _trace(steps, now, relations)
+
+
+def _edges(bound: BoundOracle, system: TransitionSystem, now: Configurations) -> np.ndarray:
+    """int[moves]: the gold arcs that can be made after each move; NOT_APPLICABLE as in the oracle's scores."""
+    scores = bound.score_batch(
+        np.zeros(1, np.int32),
+        now.stacks,
+        now.stack_sizes,
+        now.buffer_fronts,
+        now.children if bound.needs_children else None,
+        now.buffers if system.reorders_buffer else None,
+    )[0]
+    return np.where(scores == NOT_APPLICABLE, scores, scores // bound.gold_weight)
+
+
+def _judged(
+    system: TransitionSystem, moves: Moves, outputs: np.ndarray, relations: Sequence[str]
+) -> dict[int, tuple[float, str | None]]:
+    """By column of an applicable move its probability, and the most probable of its relations."""
+    blocks = {}
+    for column in np.flatnonzero(moves.rows[0] != NO_NODE).tolist():
+        block = moves.blocks[0, column]
+        start = system.block_starts[block]
+        blocks[column] = outputs[moves.rows[0, column], start : start + system.block_sizes[block]].astype(np.float64)
+    highest = max(block.max() for block in blocks.values())
+    total = sum(np.exp(block - highest).sum() for block in blocks.values())
+    return {
+        column: (
+            float(np.exp(block - highest).sum() / total),
+            relations[int(block.argmax())] if moves.children[0, column] != NO_NODE else None,
+        )
+        for column, block in blocks.items()
+    }
+
+
+def _step(
+    now: Configurations,
+    moves: Moves,
+    oracle: Oracle,
+    edges: np.ndarray | None,
+    column: int,
+    *,
+    gold: Gold | None = None,
+    judged: dict[int, tuple[float, str | None]] | None = None,
+    relation: str | None = None,
+) -> Step:
+    """What there is to say of a configuration in which the move of that column is taken, by a model with that relation."""
+    names = oracle.move_names if len(oracle.move_names) == moves.rows.shape[1] else ()
+    if oracle.system == "arc_standard":
+        names = _ARC_STANDARD
+    applicable = np.flatnonzero(moves.rows[0] != NO_NODE).tolist()
+    found = []
+    for c in applicable:
+        head, child = int(moves.heads[0, c]), int(moves.children[0, c])
+        has_arc = child != NO_NODE
+        name = names[c] if names else "arc" if has_arc else "shift"
+        probability, likely = judged[c] if judged is not None else (None, None)
+        if has_arc and gold is not None:
+            likely = gold.deprels[child - 1]
+        found.append(
+            Move(
+                _WITHOUT_ARC.get(name, name),
+                head if has_arc else None,
+                child if has_arc else None,
+                relation if c == column and relation is not None else likely,
+                None if edges is None else int(edges[c]),
+                probability,
+            )
+        )
+    size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
+    taken = applicable.index(column)
+    reachable = [move.gold_arcs for move in found if move.gold_arcs is not None]
+    taken_arcs = found[taken].gold_arcs
+    lost = None if taken_arcs is None else max(reachable) - taken_arcs
+    return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
+
+
+def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> Trace:
+    n = int(now.lengths[0])
+    return Trace(steps, now.heads[0, 1 : n + 1].tolist(), [relations[r] for r in now.relations[0, 1 : n + 1].tolist()])
+
+
+def _name(relations: Sequence[str], number: int) -> str | None:
+    return None if number == NO_NODE else relations[int(number)]

@@ -1,0 +1,10 @@
+"""Writes a page about a run, or two runs compared: python scripts/report.py RUN [RUN2] [--part test] [-o report.html]."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.report import command
+
+    command()

@@ -1,0 +1,10 @@
+"""Shows a computation step by step: python scripts/trace.py FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html]."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.trace import command
+
+    command()

@@ -1,0 +1,122 @@
+"""Trees as text, SVG and HTML: every arc is there, at a height of its own; nothing a file holds breaks a picture."""
+
+from __future__ import annotations
+
+import random
+from xml.etree import ElementTree
+
+import pytest
+
+from parser.drawing import Arc, DrawnTree
+from parser.drawing.drawn_tree import display_width, levels
+from parser.drawing.html import drawing, page
+from parser.drawing.svg import as_svg
+from parser.drawing.text import as_text
+from tests.random_trees import random_tree
+
+PAPER = DrawnTree(
+    ["A", "hearing", "is", "scheduled", "on", "the", "issue", "today"],
+    ["DET", "NOUN", "AUX", "VERB", "ADP", "DET", "NOUN", "NOUN"],
+    [2, 4, 4, 0, 7, 7, 2, 4],
+    ["det", "nsubj", "aux", "root", "case", "det", "nmod", "obl"],
+)
+
+
+def tree(heads: list[int], **gold) -> DrawnTree:
+    n = len(heads)
+    return DrawnTree([f"w{i}" for i in range(1, n + 1)], ["X"] * n, heads, ["root" if h == 0 else "dep" for h in heads], **gold)
+
+
+def arcs_of(text: str, n: int) -> set[tuple[int, int]]:
+    """Reads a drawing of a projective tree back: from each arrow along its line to the word without one at the other end."""
+    rows = text.splitlines()
+    width = rows[0].index(" 1 ") if n < 10 else rows[9].index(" 10 ")
+    grid = [row[:width] for row in rows]
+    down, up = set("╷│┐┤┌├┬┼"), set("╵│┘┤└├┴┼")
+    found = set()
+    for row, line in enumerate(grid):
+        for column, cell in enumerate(line):
+            if cell in "┌├┬┼" and cell in down:
+                end = row + 1
+                while grid[end][column] in "│├┤┼" and grid[end][column] not in "├┼":
+                    end += 1
+                found.add((row + 1, end + 1))
+                assert grid[end][column] in up
+    return found
+
+
+def test_the_papers_example_in_the_terminal():
+    assert as_text(PAPER).splitlines() == [
+        "      ┌─> 1 det    DET   A",
+        "┌───┬─┴─> 2 nsubj  NOUN  hearing",
+        "│   │ ┌─> 3 aux    AUX   is",
+        "│ ┌─┴─┴── 4 root   VERB  scheduled",
+        "│ │ ┌───> 5 case   ADP   on",
+        "│ │ │ ┌─> 6 det    DET   the",
+        "└─┼─┴─┴─> 7 nmod   NOUN  issue",
+        "  └─────> 8 obl    NOUN  today",
+    ]
+
+
+def test_chains_are_read_back():
+    assert arcs_of(as_text(tree([0, 1, 2, 3])), 4) == {(1, 2), (2, 3), (3, 4)}
+    assert arcs_of(as_text(tree([5, 5, 5, 5, 0])), 5) == {(1, 5), (2, 5), (3, 5), (4, 5)}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_arcs_over_the_same_words_have_different_heights(seed):
+    rng = random.Random(seed)
+    arcs = [arc for arc in tree(random_tree(rng, rng.randrange(1, 15))).arcs() if arc.head]
+    heights = levels(arcs)
+    for one, at in zip(arcs, heights, strict=True):
+        for other, there in zip(arcs, heights, strict=True):
+            overlap = min(one.span[1], other.span[1]) - max(one.span[0], other.span[0])
+            if one != other and overlap > 0:
+                assert at != there
+                inside = one.span[0] >= other.span[0] and one.span[1] <= other.span[1]
+                assert not inside or at < there
+        assert at == 1 or any(there == at - 1 for there in heights)
+
+
+def test_gold_against_predicted():
+    drawn = tree([2, 0, 2], gold_heads=[2, 0, 1], gold_deprels=["dep", "root", "dep"])
+    assert [arc.kind for arc in drawn.arcs()] == ["right", "right", "wrong"]
+    assert drawn.missed() == [Arc(1, 3, "dep", "missed")]
+    first, second, third = as_text(drawn).splitlines()
+    assert third.endswith("w3   <- gold: dep of 1 w1")
+    assert "gold" not in first + second
+    assert as_text(drawn, color=True).splitlines()[2].startswith("\x1b[31m")
+    assert as_svg(drawn).count("stroke-dasharray") == 1
+    label = tree([0, 1], gold_heads=[0, 1], gold_deprels=["root", "obj"])
+    assert [arc.deprel for arc in label.missed()] == ["obj"]
+
+
+def test_every_word_and_relation_is_in_a_picture_that_is_xml():
+    odd = DrawnTree(["<&\"'", "\x00\ud800", "私", "كتاب"], ["_"] * 4, [0, 1, 1, 3], ["root", "a<b", "dep", "dep"])
+    texts = [element.text for element in ElementTree.fromstring(as_svg(odd)).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"<&\"'", "\ufffd\ufffd", "私", "كتاب", "root", "a<b", "dep"} <= set(texts)
+    made = page("a < b", [drawing(odd, "<b>")])
+    assert "&lt;b&gt;" in made
+    assert "http" not in made.replace('xmlns="http://www.w3.org/2000/svg"', "")  # nothing from the network
+
+
+def test_scripts_from_right_to_left_are_drawn_so():
+    def first_x(forms: list[str]) -> float:
+        made = as_svg(DrawnTree(forms, ["_"] * 3, [0, 1, 2], ["root", "a", "b"]))
+        places = {e.text: float(e.get("x", "0")) for e in ElementTree.fromstring(made).iter("{http://www.w3.org/2000/svg}text")}
+        return places[forms[0]] - places[forms[2]]
+
+    assert first_x(["هذا", "كتاب", "جديد"]) > 0
+    assert first_x(["this", "is", "new"]) < 0
+
+
+def test_wide_and_combining_letters():
+    assert display_width("私は") == 4
+    assert display_width("e\u0301") == 1
+    lines = as_text(DrawnTree(["x", "y"], ["名詞", "N"], [0, 1], ["root", "dep"])).splitlines()
+    assert [display_width(line[: line.rindex(form)]) for line, form in zip(lines, "xy", strict=True)] == [18, 18]
+
+
+def test_columns_of_other_lengths_are_refused():
+    with pytest.raises(ValueError, match="there are 1 words"):
+        DrawnTree(["a"], ["X"], [0, 1], ["root"])

@@ -1,0 +1,88 @@
+"""Parts with a share of non-projective trees: how they are drawn and written, and the page of their differences."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import nonprojectivity
+from experiments.command import settings_of
+from experiments.counts import Counts
+from experiments.figures import read_csv
+from experiments.nonprojectivity import COLUMNS, Nonprojectivity, draw, parts_of, write, write_part
+from experiments.trainings import Row
+from parser.data.treebank import read_treebank
+from tests import brute_force
+from tests.random_trees import random_mildly_nonprojective_tree
+from tests.toy import sentence, write_conllu
+
+
+def trees(seed: int, count: int) -> list[list[int]]:
+    rng = random.Random(seed)
+    made = (random_mildly_nonprojective_tree(rng, rng.randint(4, 12)) for _ in range(10 * count))
+    return [tree for tree in made if tree.count(0) == 1][:count]
+
+
+@pytest.fixture
+def wanted(tmp_path, monkeypatch) -> Nonprojectivity:
+    """A treebank with all its parts, and one whose train part is missing; 10 sentences are drawn, 5 held out."""
+    monkeypatch.setattr(nonprojectivity, "SENTENCES", 10)
+    monkeypatch.setattr(nonprojectivity, "HELD_OUT", 5)
+    for folder, stem, parts in (
+        ("UD_Gothic-PROIEL", "got_proiel-ud", ("train", "dev", "test")),
+        ("UD_Basque-BDT", "eu_bdt-ud", ("dev", "test")),
+    ):
+        (tmp_path / folder).mkdir()
+        for seed, part in enumerate(parts):
+            write_conllu(tmp_path / folder / f"{stem}-{part}.conllu", [sentence(tree) for tree in trees(seed, 80)])
+    overrides = [f"paths.treebanks={tmp_path}", f"runs={tmp_path / 'runs'}", "languages=[got,eu]", "whole=[eu]"]
+    return settings_of(Nonprojectivity, "nonprojectivity", overrides)
+
+
+def heads_of(path: Path) -> list[list[int]]:
+    return [list(sentence.heads) for sentence in read_treebank(path).sentences]
+
+
+def test_parts_have_the_share_and_the_size(wanted, tmp_path):
+    for treebank, share in parts_of(wanted):
+        write_part(wanted, treebank, share)
+        folder = tmp_path / "runs" / "parts" / f"{treebank}-{share}"
+        found = heads_of(folder / "train.conllu")
+        if share == "all":
+            assert found == heads_of(tmp_path / "UD_Basque-BDT" / "eu_bdt-ud-dev.conllu")
+        else:
+            assert len(found) == 10
+            assert sum(not brute_force.is_projective(tree) for tree in found) == int(share) / 10
+        if treebank == "eu":
+            test = heads_of(tmp_path / "UD_Basque-BDT" / "eu_bdt-ud-test.conllu")
+            assert heads_of(folder / "dev.conllu") == test[:5]
+            assert heads_of(folder / "test.conllu") == test[5:]
+
+
+def test_too_few_trees_of_a_kind_are_refused(wanted, monkeypatch):
+    with pytest.raises(ValueError, match="0 non-projective trees, 4 wanted"):
+        draw(np.ones(8, bool), 50, 8)
+    monkeypatch.setattr(nonprojectivity, "SENTENCES", 1000)
+    with pytest.raises(ValueError, match=r"got_proiel-ud-train.conllu: \d+ non-projective trees, 500 wanted; give shares="):
+        write_part(wanted, "got", "50")
+
+
+def test_the_page_has_the_differences_with_their_intervals(wanted, tmp_path):
+    words = np.full(50, 10)
+    rng = np.random.default_rng(1)
+    counts, rows = {}, {}
+    for seed in (1, 2):
+        for column in COLUMNS:
+            right = rng.integers(5, 9, 50) + (column == 6)
+            counts["got-50", column, seed] = Counts("c", words, right, right)
+            row = Row("got-50", wanted.recipe, str(column), str(seed), f"{right.sum() / 5:.4f}", "0", "0", "0", "0", "c", "")
+            rows[row.key] = row
+    write(tmp_path, wanted, rows, counts)
+    (five, six, _) = read_csv(tmp_path / f"{wanted.recipe}.csv")
+    assert (five["part"], five["better"], five["worse"]) == ("got-50", "5", "4")
+    assert float(six["low"]) > 0
+    assert "| 50%, all together |" in (tmp_path / f"{wanted.recipe}.md").read_text()
+    assert (tmp_path / f"{wanted.recipe}.svg").exists()

@@ -1,0 +1,70 @@
+"""The page about runs: every part is there, the numbers are those of the scorer, nothing comes from the network."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+from parser.classifier.shape import ClassifierShape
+from parser.commands.report import main
+from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.drawing.matrix import confusion_svg
+from parser.model import Model
+from parser.reports.run_report import ReportError, gold_file
+from parser.transitions.features import slots_of
+from tests.random_trees import random_projective_tree
+from tests.toy import sentence, write_conllu
+
+
+def run_folder(folder: Path, gold: Path, seed: int) -> Path:
+    torch.manual_seed(seed)
+    tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
+    relations = Vocabulary(["det", "nsubj", "obj", "punct", "root"])
+    slots = slots_of({"upos": ["s0", "s1", "b0"]})
+    Model.new(tags, relations, slots, ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {})).save(folder / "model")
+    (folder / "metrics.json").write_text(json.dumps({"treebank": "toy", "seed": seed}))
+    (folder / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": str(gold), "dev": None}}, "files": {}}))
+    return folder
+
+
+@pytest.fixture
+def runs(tmp_path) -> tuple[Path, Path, Path]:
+    rng = random.Random(2)
+    trees = [random_projective_tree(rng, 9) for _ in range(30)]
+    one_root = [heads for heads in trees if heads.count(0) == 1]
+    gold = write_conllu(tmp_path / "gold.conllu", [sentence(heads, rng) for heads in one_root])
+    return run_folder(tmp_path / "one", gold, 1), run_folder(tmp_path / "two", gold, 2), gold
+
+
+def test_a_page_about_one_run_and_about_two(runs, tmp_path):
+    one, two, _ = runs
+    main([str(one), "-o", str(tmp_path / "one.html")])
+    main([str(one), str(two), "-o", str(tmp_path / "two.html")])
+    for name in ("one", "two"):
+        made = (tmp_path / f"{name}.html").read_text()
+        for heading in ("Scores", "LAS by relation", "LAS by projectivity", "Relations taken for others", "most errors"):
+            assert heading in made, heading
+        assert "http" not in made.replace("http://www.w3.org/2000/svg", "")
+        assert "95% interval" in made
+        assert ("<th>p</th>" in made) == (name == "two")
+    assert (tmp_path / "one.html").read_text().count("<h3>sentence ") == 10
+    assert (tmp_path / "two.html").read_text().count("<h3>sentence ") == 20
+
+
+def test_what_there_is_no_report_about(runs, tmp_path):
+    with pytest.raises(ReportError, match="had no dev part"):
+        gold_file(runs[0], "dev")
+    with pytest.raises(ReportError, match="not the folder of a finished run; name one, or give --gold FILE"):
+        gold_file(tmp_path, "test")
+
+
+def test_a_matrix_with_others():
+    counts = {("a", "a"): 5, ("a", "b"): 2, ("b", "b"): 3, ("c", "c"): 1, ("c", "a"): 1}
+    made = confusion_svg(counts, most=2)
+    assert made.count(">(others)<") == 2
+    assert [made.count(f">{n}</text>") for n in (5, 2, 3)] == [1, 1, 1]
+    assert made.count(">1</text>") == 2

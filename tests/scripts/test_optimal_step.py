@@ -1,0 +1,95 @@
+"""The command optimal-step, what an installed package holds, and how commands are found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from setuptools import find_namespace_packages
+
+import oracles
+import parser
+from parser.commands import command_line
+from parser.commands.__main__ import COMMANDS
+from tests.toy import ROOT, settings
+
+SAMPLE = ROOT / "data" / "sample" / "sample-ud-test.conllu"
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def optimal_step(*arguments: str | Path, **options) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "parser.commands", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_it_lists_its_commands():
+    done = optimal_step("--help")
+    assert done.returncode == 0
+    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+    unknown = optimal_step("prase")
+    assert (unknown.returncode, unknown.stderr) == (
+        1,
+        f"error: there is no command 'prase'; there are {', '.join(COMMANDS)}\n",
+    )
+
+
+def test_every_command_has_a_script_and_a_module():
+    for name in COMMANDS:
+        assert (ROOT / "scripts" / f"{name}.py").is_file()
+        assert (ROOT / "parser" / "commands" / f"{name}.py").is_file()
+
+
+def test_it_runs_them():
+    done = optimal_step("evaluate", SAMPLE, SAMPLE)
+    assert done.returncode == 0, done.stderr
+    assert "100.00" in done.stdout
+
+
+def test_an_installed_package_holds_settings_and_sample_and_no_scripts():
+    find = PYPROJECT["tool"]["setuptools"]["packages"]["find"]
+    found = find_namespace_packages(str(ROOT), include=find["include"])
+    assert {name.partition(".")[0] for name in found} == {"parser", "oracles"}
+    assert {"parser.commands", "parser.commands.benchmarks"} <= set(found)
+    package = Path(parser.__file__).parent
+    shipped = {
+        path.relative_to(package)
+        for pattern in PYPROJECT["tool"]["setuptools"]["package-data"]["parser"]
+        for path in package.glob(pattern)
+    }
+    assert {Path("configs") / path.relative_to(ROOT / "configs") for path in (ROOT / "configs").rglob("*.yaml")} <= shipped
+    assert {Path("data/sample") / path.name for path in (ROOT / "data" / "sample").glob("*.conllu")} <= shipped
+    module, _, function = PYPROJECT["project"]["scripts"]["optimal-step"].partition(":")
+    assert (module, function) == ("parser.commands.__main__", "main")
+
+
+def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):
+    for name in ("scripts", "parser", "oracles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "scripts").unlink()
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "evaluate.py").write_bytes((ROOT / "scripts" / "evaluate.py").read_bytes())
+    (tmp_path / "scripts" / "parser.py").write_text("raise SystemExit('the wrong one')\n")
+    command = [sys.executable, str(tmp_path / "scripts" / "evaluate.py"), str(SAMPLE), str(SAMPLE)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("/bin/optimal-step train", ["/bin/optimal-step", "train"]),
+        ("/site/parser/commands/__main__.py train", [sys.executable, "-m", "parser.commands", "train"]),
+        ("scripts/train.py", [sys.executable, "scripts/train.py"]),
+    ],
+)
+def test_how_a_command_is_started_again(monkeypatch, program, words):
+    monkeypatch.setattr(sys, "argv", [program, "column=1"])
+    assert command_line.invocation() == words
+
+
+@pytest.mark.parametrize("name", oracles.all_names())
+def test_oracles_are_a_group(name):
+    assert settings(f"oracle={name}", "column=1").oracle == name
