@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
     random_text_model().save(folder / "model")
     (folder / "train.conllu").write_text(conllu())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokenizer, "OPTIONS", tokenizer.OPTIONS | {"epochs": 2, "dimension": 16})
+        patch.setattr(tokenizer, "OPTIONS", tokenizer.OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20})
         train_tokenizer(folder / "train.conllu", None, folder / "model" / TOKENIZER)
     return folder / "model"
 
@@ -80,10 +80,10 @@ def test_the_library_parses_text_too(folder):
     assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
 
 
-@pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 100_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
+@pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 2_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
 def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsysbinary, text):
     (tmp_path / "odd.txt").write_text(text, newline="")
-    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "odd.txt"), "--text")
+    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "odd.txt"), "--text", "--allow-missing-columns")
     (tmp_path / "parsed.conllu").write_text(found, newline="")
     if text.strip("\0\r\n "):
         assert read_treebank(tmp_path / "parsed.conllu").n_words
