@@ -25,6 +25,11 @@ NEUTRAL: dict[str, Any] = {
     "vocabulary_from": "all",
     "beam": {"name": "none", "size": 1, "merge": "configuration"},
     "online": None,
+    "tokenizer": "none",
+    "vectors.limit": None,
+    "vectors.restrict": False,
+    "encoder.characters": None,
+    "encoder.tagger": None,
 }
 
 _MISSING = object()

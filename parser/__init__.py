@@ -1,7 +1,25 @@
-"""Greedy neural dependency parsing: treebanks, transition system, classifier, training in two passes, decoding, evaluation."""
+"""Greedy neural dependency parsing: treebanks, transition system, classifier, training in two passes, decoding, evaluation.
+
+As a library: ``from parser import Parser`` (api.py).
+"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from oracles.kernel_cache import forget_stale_kernels
 
+if TYPE_CHECKING:
+    from parser.api import ParsedSentence, Parser
+
+__all__ = ["ParsedSentence", "Parser"]
+
 forget_stale_kernels(Path(__file__).parent)
+
+
+def __getattr__(name: str) -> Any:
+    """What __all__ names is loaded when it is asked for: it loads the kernels."""
+    if name in __all__:
+        from parser import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,9 @@
 """A trained parser, and the folder that holds it.
 
 The folder: ``settings.json`` (the format's number, the features, the classifier's shape, versions), ``vocabularies.json``
-(the values of every attribute, the relations) and ``classifier.safetensors`` (weights and word vectors). That is all that
-parsing needs: no training data, no gensim, and nothing that is unpickled or that names code to run.
+(the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors``
+(weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
+names code to run.
 
 Torch is imported with the first classifier that needs it: to train, or because an encoder reads the sentences. Parsing with a
 static token representation takes the weights as numpy arrays (classifier/weights.py), so that it begins at once.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,7 @@ from safetensors.numpy import save
 from parser import transitions
 from parser.atomic import replacing_folder, write_json
 from parser.beam_settings import Beam
+from parser.classifier.calibration import Calibration
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape
 from parser.classifier.weights import ClassifierWeights, StaticLayout
@@ -60,6 +62,7 @@ class Model:
         shape: how the classifier is built.
         system: the transition system over these relations.
         beam: the beam that parse.py searches with if it is told no other; None: it parses greedily.
+        calibration: of the probabilities of its arcs.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -70,6 +73,7 @@ class Model:
     shape: ClassifierShape
     system: TransitionSystem
     beam: Beam | None = None
+    calibration: Calibration = field(default_factory=Calibration)
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
@@ -164,10 +168,14 @@ class Model:
             "slots": [str(slot) for slot in self.slots],
             "classifier": asdict(self.shape),
         }
-        vocabularies = {
+        vocabularies: dict[str, Any] = {
             "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
             "relations": self.relations.symbols,
         }
+        if self.vocabularies.characters is not None:
+            vocabularies["characters"] = self.vocabularies.characters.symbols
+        if self.vocabularies.tags:
+            vocabularies["tags"] = {column: known.symbols for column, known in self.vocabularies.tags.items()}
         return settings, vocabularies
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
@@ -183,7 +191,8 @@ class Model:
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
             beam = {} if self.beam is None else {"beam": asdict(self.beam)}
-            write_json(temporary / SETTINGS, settings | beam | {"versions": versions()})
+            further = {"calibration": asdict(self.calibration), "versions": versions()}
+            write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
             state = self.classifier.state_dict()
             tensors = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in state.items()}
@@ -216,10 +225,13 @@ class Model:
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = Beam(**settings["beam"]) if "beam" in settings else None
-        vocabularies, relations = read_vocabularies(folder)
+            calibration = Calibration(**settings.get("calibration", {}))
+        characters = shape.encoder and shape.encoder.characters
+        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
         with told(folder / SETTINGS):
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
+            model.calibration = calibration
             expected = model._tensor_shapes()
         with told(folder / TENSORS):
             check_tensors(header, expected)

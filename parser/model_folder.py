@@ -20,7 +20,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
-from parser.data.set_vocabulary import vocabulary_for
+from parser.data.characters import Characters
+from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabularies, Vocabulary
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
@@ -29,6 +30,8 @@ SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classif
 _MODEL = "model"
 # Of what an error quotes, the characters that it shows.
 _QUOTED = 300
+# Of a form, the most characters that an encoder may read: each takes a row of memory for every token.
+LONGEST_FORM = 256
 # The type of all tensors, as safetensors calls it.
 _FLOAT32 = "F32"
 
@@ -141,6 +144,15 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
         _check_count(encoder["hidden"], "hidden of the encoder", held)
         for key in ("dropout", "attribute_dropout"):
             _check_share(encoder[key], key)
+        if (characters := encoder.get("characters")) is not None:
+            for key in ("embedding", "hidden"):
+                _check_count(characters[key], f"{key} of the characters", held)
+            _check_count(characters["longest"], "the longest form", LONGEST_FORM)
+        if (tagger := encoder.get("tagger")) is not None:
+            _check_count(tagger["layer"], "the layer of the tagger", encoder["layers"] - 1)
+            if tagger["size"] != 0:  # the tags are not read
+                _check_count(tagger["size"], "the size of a tag's vector", held)
+            _check_share(tagger["dropout"], "dropout of the tagger")
     _check(settings["slots"], list, "slots")
     check_system(settings)
 
@@ -152,14 +164,22 @@ def check_system(settings: dict[str, Any]) -> None:
         TypeError: something cannot be.
     """
     _check(settings.get("transition_system", ""), str, "transition_system")
+    calibration = settings.get("calibration", {})
+    _check(calibration, dict, "calibration")
+    for key, value in calibration.items():
+        _check(value, float, f"{key} of the calibration")
     options = settings.get("transition_options", {})
     _check(options, dict, "transition_options")
     for key, value in options.items():
         _check(value, int, f"the option {key}")
 
 
-def read_vocabularies(folder: Path) -> tuple[Vocabularies, Vocabulary]:
-    """The vocabularies of the attributes, and the relations.
+def read_vocabularies(folder: Path, longest_form: int | None = None) -> tuple[Vocabularies, Vocabulary]:
+    """The vocabularies, and the relations.
+
+    Args:
+        folder: of a model.
+        longest_form: characters of a form that the model reads; None: it reads no characters.
 
     Raises:
         ModelError: the part is missing or damaged.
@@ -168,7 +188,9 @@ def read_vocabularies(folder: Path) -> tuple[Vocabularies, Vocabulary]:
     with told(folder / VOCABULARIES):
         _check_vocabularies(vocabularies)
         attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
-        return Vocabularies(attributes), Vocabulary(vocabularies["relations"])
+        characters = None if longest_form is None else Characters(vocabularies["characters"], longest_form)
+        tags = {column: tag_vocabulary(column, symbols) for column, symbols in vocabularies.get("tags", {}).items()}
+        return Vocabularies(attributes, characters, tags), Vocabulary(vocabularies["relations"])
 
 
 def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
@@ -177,15 +199,20 @@ def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
     Raises:
         KeyError, TypeError, ValueError: something is missing, or cannot be.
     """
-    _check(vocabularies["attributes"], dict, "attributes")
-    for name, values in {**vocabularies["attributes"], "relations": vocabularies["relations"]}.items():
+    tags = vocabularies.get("tags", {})
+    lists = {"relations": vocabularies["relations"], "characters": vocabularies.get("characters", [])}
+    for group, columns in {"attributes": vocabularies["attributes"], "tags": tags}.items():
+        _check(columns, dict, group)
+        lists |= {f"{group}.{name}": values for name, values in columns.items()}
+    for name, values in lists.items():
         _check(values, list, name)
         for value in values:
             _check(value, str, f"a value of {name}")
-    for relation in vocabularies["relations"]:
-        if "\t" in relation or "\n" in relation:
-            raise ValueError(f"the relation {relation!r} would break the lines of the output")
-        relation.encode("utf-8")  # UnicodeEncodeError is a ValueError
+    for kind, written in {"relation": vocabularies["relations"], **{f"value of {name}": tags[name] for name in tags}}.items():
+        for value in written:
+            if "\t" in value or "\n" in value:
+                raise ValueError(f"the {kind} {value!r} would break the lines of the output")
+            value.encode("utf-8")  # UnicodeEncodeError is a ValueError
 
 
 @contextmanager
@@ -225,7 +252,7 @@ def _check(value: object, kind: type, what: str) -> None:
 def _check_count(value: Any, what: str, most: int) -> None:
     _check(value, int, what)
     if not 1 <= value <= most:
-        raise ValueError(f"{what} is outside 1 to {most:,}, which is as much as the tensors hold")
+        raise ValueError(f"{what} is outside 1 to {most:,}, which is as much as there can be")
 
 
 def _check_share(value: Any, what: str) -> None:

@@ -87,6 +87,8 @@ class VectorSettings:
     """How word vectors are trained, or where they are read; see word_vectors.py."""
 
     file: str | None = None
+    limit: int | None = None
+    restrict: bool = False
     dimensions: int = MISSING
     window: int = MISSING
     epochs: int = MISSING
@@ -109,6 +111,25 @@ class ClassifierSettings:
 
 
 @dataclass
+class CharacterSettings:
+    """How the encoder reads the characters of forms; see classifier/character_encoder.py."""
+
+    embedding: int = MISSING
+    hidden: int = MISSING
+    longest: int = MISSING
+
+
+@dataclass
+class TaggerSettings:
+    """How the encoder predicts tags; see classifier/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
+
+    layer: int = MISSING
+    size: int = MISSING
+    dropout: float = MISSING
+    weights: dict[str, float] = MISSING
+
+
+@dataclass
 class EncoderSettings:
     """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
 
@@ -118,6 +139,8 @@ class EncoderSettings:
     attribute_dropout: float = MISSING
     max_grad_norm: float = MISSING
     slots: dict[str, list[str]] = MISSING
+    characters: CharacterSettings | None = None
+    tagger: TaggerSettings | None = None
 
 
 @dataclass
@@ -218,6 +241,7 @@ class Settings:
     single_root: bool = MISSING
     keep: str = MISSING
     resume: bool = MISSING
+    tokenizer: str = "none"
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING

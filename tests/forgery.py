@@ -10,17 +10,20 @@ from typing import Any
 import torch
 
 from parser.classifier.bilstm import BiLSTMShape
+from parser.classifier.character_encoder import CharacterShape
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.data.set_vocabulary import vocabulary_for
+from parser.classifier.tagger import TaggerShape
+from parser.data.characters import Characters
+from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.model import Model
 from parser.transitions.features import slots_of
 
-KINDS = ("static", "contextual", "attardi")
+KINDS = ("static", "contextual", "attardi", "text")
 
 
-def small_model(kind: str) -> Model:
-    """One of KINDS: a classifier of embeddings, one of a BiLSTM, one of Attardi's system with sets of features."""
+def small_model(kind: str, tag_size: int = 2) -> Model:
+    """One of KINDS: a classifier of embeddings, one of a BiLSTM, one of Attardi's system, a BiLSTM with characters and tags."""
     torch.manual_seed(0)
     vocabularies = Vocabularies(
         {name: vocabulary_for(name, symbols) for name, symbols in {"form": ["a", "b"], "feats_pairs": ["_", "A=b|C=d"]}.items()}
@@ -29,6 +32,13 @@ def small_model(kind: str) -> Model:
     embeddings = {"form": Embedding(3, False), "feats_pairs": Embedding(2, True)}
     if kind == "contextual":
         shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMShape(2, 3, 0.1, 0.1))
+        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
+    if kind == "text":
+        vocabularies.characters = Characters(["a", "b", "é"], 4)
+        values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
+        vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
+        encoder = BiLSTMShape(2, 3, 0.1, 0.1, CharacterShape(2, 3, 4), TaggerShape(1, tag_size, 0.1))
+        shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
     shape = ClassifierShape(5, "relu", 0.0, 0.0, 0.0, embeddings)
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})

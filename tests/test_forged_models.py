@@ -92,6 +92,51 @@ VOCABULARY_EDITS = {
 }
 
 
+TEXT_EDITS = {
+    "characters that are longer": set_at("classifier", "encoder", "characters", "longest", 10**9),
+    "no characters": set_at("classifier", "encoder", "characters", None),
+    "huge vectors of characters": set_at("classifier", "encoder", "characters", "embedding", 10**12),
+    "an unknown field of characters": set_at("classifier", "encoder", "characters", "more", 1),
+    "a tagger above all layers": set_at("classifier", "encoder", "tagger", "layer", 2),
+    "a tagger below all layers": set_at("classifier", "encoder", "tagger", "layer", 0),
+    "no tagger": set_at("classifier", "encoder", "tagger", None),
+    "a tagger of text": set_at("classifier", "encoder", "tagger", "tags"),
+    "a calibration of text": set_at("calibration", {"slope": "1"}),
+    "a calibration that turns around": set_at("calibration", {"slope": -1.0, "intercept": 0.0}),
+}
+TEXT_VOCABULARY_EDITS = {
+    "no characters": lambda value: value.pop("characters"),
+    "more characters": set_at("characters", ["a", "b", "é", "c"]),
+    "a character of two": set_at("characters", ["a", "b", "cd"]),
+    "a character twice": set_at("characters", ["a", "b", "a"]),
+    "no tags": lambda value: value.pop("tags"),
+    "tags of an unknown column": set_at("tags", {"misc": ["_"]}),
+    "a tag with a tab": set_at("tags", "upos", ["X", "Y\t"]),
+    "a tag that is half a character": set_at("tags", "upos", ["X", "\ud800"]),
+    "more tags": set_at("tags", "upos", ["X", "Y", "Z"]),
+    "another set": set_at("tags", "feats", ["_", "A=b", "A=b|C=d|E=f"]),
+    "tags that are a list": set_at("tags", ["X"]),
+}
+
+
+@pytest.fixture
+def forged_text(tmp_path) -> Path:
+    small_model("text").save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("edit", TEXT_EDITS)
+def test_settings_of_characters_and_tags_that_cannot_be(forged_text, edit):
+    change(forged_text / SETTINGS, TEXT_EDITS[edit])
+    refused(forged_text, "")
+
+
+@pytest.mark.parametrize("edit", TEXT_VOCABULARY_EDITS)
+def test_characters_and_tags_that_cannot_be(forged_text, edit):
+    change(forged_text / VOCABULARIES, TEXT_VOCABULARY_EDITS[edit])
+    refused(forged_text, "")
+
+
 def refused(folder: Path, part: str) -> str:
     with pytest.raises(ModelError) as raised:
         Model.load(folder)

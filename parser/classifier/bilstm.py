@@ -1,8 +1,9 @@
 """A bidirectional LSTM over the words of a sentence (Kiperwasser and Goldberg 2016, Section 3): a vector for each token.
 
-A token goes in as the vectors of its attributes, side by side; the artificial root is the first token of its sentence. Each
-layer reads the outputs of the one below, in both directions. In training, whole attributes of tokens are dropped, and of what
-goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
+A token goes in as the vectors of its attributes and of its characters, side by side; the artificial root is the first token of
+its sentence. Each layer reads the outputs of the one below, in both directions. A tagger may read the outputs of one of the
+layers; the next one reads the expected tags beside them (tagger.py). In training, whole attributes of tokens are dropped,
+and of what goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
 
 Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
 LSTM meets padding before it has read the sentence, and each is a plain one, for which torch has fast kernels; packed sequences
@@ -12,15 +13,21 @@ same, but the library that computes them may add up in another order.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.classifier.character_encoder import CharacterEncoder, CharacterShape
 from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.embeddings import Embeddings
-from parser.classifier.representation import ContextualRepresentation
+from parser.classifier.padding import Grid
+from parser.classifier.representation import ContextualRepresentation, Encoded
+from parser.classifier.tagger import Tagger, TaggerShape
+from parser.data.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -32,12 +39,26 @@ class BiLSTMShape:
         hidden: units of each layer and direction; a token's vector has twice as many numbers.
         dropout: the share of numbers dropped between layers in training.
         attribute_dropout: the share of a token's attributes dropped in training.
+        characters: how characters are read; None if they are not.
+        tagger: how tags are predicted; None if they are not.
     """
 
     layers: int
     hidden: int
     dropout: float
     attribute_dropout: float
+    characters: CharacterShape | None = None
+    tagger: TaggerShape | None = None
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any]) -> BiLSTMShape:
+        """From plain values, as dataclasses.asdict gives them; KeyError or TypeError if some are missing or too many."""
+        characters, tagger = fields.get("characters"), fields.get("tagger")
+        parts = {
+            "characters": None if characters is None else CharacterShape(**characters),
+            "tagger": None if tagger is None else TaggerShape(**tagger),
+        }
+        return cls(**(dict(fields) | parts))
 
 
 class BiLSTM(ContextualRepresentation):
@@ -47,14 +68,30 @@ class BiLSTM(ContextualRepresentation):
         inputs: the embeddings of the attributes, in the order of ``Sentences.values``.
         embeddings: those of relations, if they are embedded.
         shape: layers and dropout.
+        n_characters: characters that have a vector, where ``shape.characters`` says how they are read.
+        tags: by task of the tagger, its values.
     """
 
-    def __init__(self, inputs: Embeddings, embeddings: Embeddings, shape: BiLSTMShape) -> None:
+    def __init__(
+        self,
+        inputs: Embeddings,
+        embeddings: Embeddings,
+        shape: BiLSTMShape,
+        n_characters: int = 0,
+        tags: Mapping[str, Vocabulary] | None = None,
+    ) -> None:
         super().__init__(embeddings, 2 * shape.hidden)
         self.shape = shape
         self.inputs = inputs
         self.inputs.initialize(self.inputs.sizes)
         widths = [sum(inputs.sizes.values()), *[2 * shape.hidden] * (shape.layers - 1)]
+        self.characters = None if shape.characters is None else CharacterEncoder(shape.characters, n_characters)
+        if self.characters is not None:
+            widths[0] += self.characters.size
+        self.tagger = None
+        if shape.tagger is not None and tags:
+            self.tagger = Tagger(shape.tagger, 2 * shape.hidden, tags)
+            widths[shape.tagger.layer] += self.tagger.size
         self.forwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
         self.backwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
 
@@ -62,54 +99,49 @@ class BiLSTM(ContextualRepresentation):
         """See TokenRepresentation."""
         self.inputs.set_vectors(attribute, matrix)
 
-    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
+    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         """See ContextualRepresentation."""
-        grid = _Grid.of(lengths, values.device)
-        read = self._embed(values, dropping)[grid.tokens]
-        for number, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards, strict=True)):
-            if number and dropping and self.shape.dropout:
+        grid = Grid.of(lengths, values.device)
+        read = self._embed(values, dropping)[grid.elements]
+        tag_scores: dict[str, Tensor] = {}
+        for layer in range(self.shape.layers):
+            if layer and dropping and self.shape.dropout:
                 read = read * bernoulli_mask(read[:1], self.shape.dropout)
-            from_end = backwards(grid.reverse(read))[0]
-            read = torch.cat([forwards(read)[0], grid.reverse(from_end)], dim=2)
-        return read.flatten(0, 1)[grid.cells]
+            read = self._read(layer, read, grid)
+            if self.tagger is not None and layer + 1 == self.tagger.shape.layer:
+                tag_scores = self._tag(self.tagger, read, dropping)
+                if self.tagger.size:
+                    read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
+        by_token = {task: scores.flatten(0, 1)[grid.cells] for task, scores in tag_scores.items()}
+        return Encoded(read.flatten(0, 1)[grid.cells], by_token)
+
+    def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:
+        """See ContextualRepresentation; the layers above the tagger are not computed."""
+        if self.tagger is None:
+            return {}
+        grid = Grid.of(lengths, values.device)
+        read = self._embed(values, dropping=False)[grid.elements]
+        for layer in range(self.tagger.shape.layer):
+            read = self._read(layer, read, grid)
+        return self.tagger.scores(read.flatten(0, 1)[grid.cells])
+
+    def _read(self, layer: int, read: Tensor, grid: Grid) -> Tensor:
+        """float32[longest, sentences, 2 * hidden]: what a layer makes of float32[longest, sentences, width]."""
+        from_end = self.backwards[layer](grid.reverse(read))[0]
+        return torch.cat([self.forwards[layer](read)[0], grid.reverse(from_end)], dim=2)
+
+    def _tag(self, tagger: Tagger, read: Tensor, dropping: bool) -> dict[str, Tensor]:
+        """By task, float32[longest, sentences, values]."""
+        if dropping and tagger.shape.dropout:
+            read = read * bernoulli_mask(read[:1], tagger.shape.dropout)
+        return tagger.scores(read)
 
     def _embed(self, values: Tensor, dropping: bool) -> Tensor:
-        """float32[tokens, width]: the vectors of the attributes, side by side."""
-        parts = []
-        for column, matrix in enumerate(self.inputs.matrices().values()):
-            found = nn.functional.embedding(values[:, column], matrix)
-            if dropping and self.shape.attribute_dropout:
-                found = found * bernoulli_mask(found.new_empty(len(found), 1), self.shape.attribute_dropout)
-            parts.append(found)
+        """float32[tokens, width]: the vectors of the attributes and of the characters, side by side."""
+        matrices = self.inputs.matrices().values()
+        parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices)]
+        if self.characters is not None:
+            parts.append(self.characters(values[:, len(parts) :]))
+        if dropping and self.shape.attribute_dropout:
+            parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.shape.attribute_dropout) for part in parts]
         return torch.cat(parts, dim=1)
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """Where the tokens of a batch lie when every sentence is a column, padded at its end.
-
-    Attributes:
-        tokens: int64[longest, sentences], the token in each cell; of padding, any one.
-        reversed: int64[longest, sentences], the row to read instead of each, to reverse the sentences.
-        cells: int64[tokens], the cell of each token.
-    """
-
-    tokens: Tensor
-    reversed: Tensor
-    cells: Tensor
-
-    @classmethod
-    def of(cls, lengths: np.ndarray, device: torch.device) -> _Grid:
-        lengths = lengths.astype(np.int64)
-        rows, columns = np.arange(lengths.max())[:, None], np.arange(len(lengths))
-        inside = rows < lengths
-        starts = np.cumsum(lengths) - lengths
-        tokens = np.where(inside, starts + rows, 0)
-        from_end = np.where(inside, lengths - 1 - rows, rows)
-        cells = np.empty(lengths.sum(), np.int64)
-        cells[tokens[inside]] = (rows * len(lengths) + columns)[inside]
-        return cls(*(torch.from_numpy(array).to(device) for array in (tokens, from_end, cells)))
-
-    def reverse(self, read: Tensor) -> Tensor:
-        """float32[longest, sentences, width] with every sentence reversed, the padding left at its end."""
-        return read[self.reversed, torch.arange(self.reversed.shape[1], device=read.device)]

@@ -38,7 +38,8 @@ def _representation(shape: ClassifierShape, vocabularies: Vocabularies, n_values
         return AttributeEmbeddings(vocabularies.attributes, Embeddings(shape.embeddings, n_values, elements))
     inputs = Embeddings({name: shape.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
     of_relations = {name: embedding for name, embedding in shape.embeddings.items() if name == RELATION}
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder)
+    n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
+    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder, n_characters, vocabularies.tags)
 
 
 def tensor_shapes(

@@ -9,7 +9,8 @@ whole sentence (bilstm.py). The relations that the parser gives to nodes are emb
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +23,19 @@ from parser.transitions.features import TOKEN
 
 # Tokens that are encoded at a time: enough to fill the matrix products, and few enough for sentences of like length.
 _TOGETHER = 1000
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder makes of the tokens of some sentences.
+
+    Attributes:
+        tokens: float32[tokens, size], their vectors.
+        tag_scores: by column that is predicted, float32[tokens, values], scores (logits) of its values.
+    """
+
+    tokens: Tensor
+    tag_scores: dict[str, Tensor]
 
 
 class TokenRepresentation(nn.Module, ABC):
@@ -59,6 +73,13 @@ class TokenRepresentation(nn.Module, ABC):
     def fixed_vectors(self) -> dict[str, Tensor]:
         """By attribute in ``sizes``, the first of the same vectors: those that do not depend on sentences."""
         return self.embeddings.matrices()
+
+    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+        """By column that is predicted, int32[total]: the number of each token's most probable value, of roots too.
+
+        The value with number i is ``symbols[i]`` of its vocabulary.
+        """
+        return {}
 
     @abstractmethod
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
@@ -103,14 +124,18 @@ class ContextualRepresentation(TokenRepresentation):
         super().initialize()
 
     @abstractmethod
-    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Tensor:
-        """float32[tokens, size]: the vectors of the tokens.
+    def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
+        """The vectors of the tokens, and the scores of their tags where they are predicted.
 
         Args:
-            values: int32[tokens, attributes], the tokens of all sentences, one sentence behind the other.
+            values: int32[tokens, rows], the tokens of all sentences, one sentence behind the other; as ``Sentences.values``.
             lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
+
+    def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:
+        """The scores of tags alone, as of encode() without dropout."""
+        return self.encode(values, lengths).tag_scores
 
     def fixed_vectors(self) -> dict[str, Tensor]:
         """See TokenRepresentation; of tokens, those of the reserved values."""
@@ -129,13 +154,28 @@ class ContextualRepresentation(TokenRepresentation):
         """
         if sentences is None:
             raise ValueError("the vectors of a contextual representation depend on the sentences; say which ones")
-        device = self.reserved.device
         encoded = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
+        for places, values, lengths in self._batches(sentences):
+            encoded[places] = self.encode(values, lengths).tokens
+        return self.with_tokens(encoded)
+
+    @torch.no_grad()
+    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+        """See TokenRepresentation."""
+        found: dict[str, np.ndarray] = {}
+        for places, values, lengths in self._batches(sentences):
+            for column, scores in self.tag_scores(values, lengths).items():
+                of_all = found.setdefault(column, np.empty(int(sentences.offsets[-1]), np.int32))
+                of_all[places.numpy(force=True)] = scores.argmax(1).numpy(force=True)
+        return found
+
+    def _batches(self, sentences: Sentences) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
+        """Sentences of like lengths together: the places of their tokens, and what encode() takes."""
+        device = self.reserved.device
         lengths = np.diff(sentences.offsets)
         order = np.argsort(lengths, kind="stable")
         batches = (np.cumsum(lengths[order]) - 1) // _TOGETHER
         for numbers in np.split(order, np.flatnonzero(np.diff(batches)) + 1) if len(order) else []:
             places = sentences.places(numbers)
             values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)
-            encoded[torch.from_numpy(places).to(device)] = self.encode(values, lengths[numbers])
-        return self.with_tokens(encoded)
+            yield torch.from_numpy(places).to(device), values, lengths[numbers]

@@ -42,5 +42,5 @@ class ClassifierShape:
         if encoder is not None:
             from parser.classifier.bilstm import BiLSTMShape  # which needs torch, as a static representation does not
 
-            encoder = BiLSTMShape(**encoder)
+            encoder = BiLSTMShape.of_fields(encoder)
         return cls(**(fields | {"embeddings": embeddings, "encoder": encoder}))

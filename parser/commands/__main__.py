@@ -11,7 +11,8 @@ from parser.commands import command_line
 # By name, what it does; the module of that name is imported when it is asked for.
 COMMANDS = {
     "train": "train a parser, or with -m a sweep of parsers",
-    "parse": "parse CoNLL-U",
+    "parse": "parse CoNLL-U, or text",
+    "parse_many": "parse many files by many processes",
     "evaluate": "compare a file of trees with the gold ones",
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
     "report": "write a page about a run, or two runs compared",

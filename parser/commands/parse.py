@@ -1,7 +1,10 @@
 """Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT].
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
-rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte.
+rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
+recipe=text reads forms alone; --tags=fill or overwrite writes the tags that it predicts.
+
+With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
 
 A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
 just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
@@ -27,9 +30,11 @@ from parser.beam_settings import Beam, Merge
 from parser.commands.command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file, warm_up
+from parser.decoding.tag_writing import TagUse
 from parser.model import Model
 from parser.models import AnyModel
 from parser.numba_start import start_numba_without_scipy
+from parser.text.tokenizer import as_stream, model_tokenizer
 
 
 def main() -> int:
@@ -54,6 +59,24 @@ def main() -> int:
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing, but compile what parsing with the model needs"
     )
+    arguments.add_argument(
+        "--tags",
+        choices=[*TagUse],
+        default=TagUse.KEEP,
+        type=TagUse,
+        help="of UPOS, XPOS, FEATS, where the model predicts them: keep (default), fill those that are _ throughout a "
+        "sentence, or overwrite",
+    )
+    arguments.add_argument(
+        "--text",
+        action="store_true",
+        help="INPUT is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
+    )
+    arguments.add_argument(
+        "--tokenizer",
+        type=Path,
+        help="of --text: a file of UDPipe 1; without, the model's own (scripts/train.py tokenizer=udpipe)",
+    )
     given = arguments.parse_args()
     start_numba_without_scipy()
     model = models.load(given.model)
@@ -65,8 +88,10 @@ def main() -> int:
     if given.warm_up:
         warm_up(model, beam)
         return 0
+    tokenizer = model_tokenizer(given.model, given.tokenizer) if given.text else None
     start = time.perf_counter()
-    with open_input(given.input) as source, open_binary_output(given.output) as target:
+    with open_input(given.input) as read, open_binary_output(given.output) as target:
+        source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input))
         parsed = parse_file(
             model,
             source,
@@ -79,6 +104,7 @@ def main() -> int:
             allow_missing_columns=given.allow_missing_columns,
             beam=beam,
             k_best=given.k_best,
+            tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags,
         )
     seconds = time.perf_counter() - start
     rate = f"{parsed.words / seconds:,.0f} words a second"

@@ -7,7 +7,7 @@ missing last newline, blank lines between sentences and after the last one, byte
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conllu.parser import parse_comment_line
@@ -159,7 +159,11 @@ def _split(lines: list[str], path: str, first_line: int, number: int, strict: bo
 
 
 def rewrite(
-    sentence: RawSentence, heads: Sequence[int], deprels: Sequence[str], comments: Sequence[tuple[str, str]] = ()
+    sentence: RawSentence,
+    heads: Sequence[int],
+    deprels: Sequence[str],
+    comments: Sequence[tuple[str, str]] = (),
+    others: Mapping[int, Sequence[str]] | None = None,
 ) -> str:
     """The text of the sentence with the given tree in HEAD and DEPREL of the words.
 
@@ -171,14 +175,17 @@ def rewrite(
         heads: [h_1, ..., h_n], 0 = the root.
         deprels: the relations of the words 1..n.
         comments: keys and values of further comments, which go behind those that are there.
+        others: by number of another column that is rewritten, but for MISC, its values in the words 1..n.
 
     Raises:
         ValueError: not n heads and n relations.
     """
     lines = sentence.lines.copy()
-    for place, head, deprel in zip(sentence.word_lines, heads, deprels, strict=True):
+    for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):
         columns = lines[place].split("\t")
         columns[HEAD : DEPS + 1] = str(head), deprel, "_"
+        for column, values in (others or {}).items():
+            columns[column] = values[word]
         lines[place] = "\t".join(columns)
     if comments:
         first = next(place for place, line in enumerate(sentence.lines) if line[:1] != "#" and not is_blank(line))

@@ -12,7 +12,7 @@ from itertools import chain
 
 import numpy as np
 
-from parser.data.vocabulary import ATTRIBUTES, ELEMENTS, N_RESERVED, Vocabulary
+from parser.data.vocabulary import ATTRIBUTES, ELEMENTS, N_RESERVED, TAGS, Vocabulary
 
 # Bytes of the unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
 _REMEMBERED_BYTES = 8 * 2**20
@@ -99,3 +99,14 @@ def vocabulary_for(attribute: str, symbols: Iterable[str]) -> Vocabulary:
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
     return SetVocabulary(symbols, ELEMENTS[attribute]) if attribute in ELEMENTS else Vocabulary(symbols)
+
+
+def tag_vocabulary(column: str, symbols: Iterable[str]) -> Vocabulary:
+    """The vocabulary of a column that a tagger predicts; of feats, a SetVocabulary.
+
+    Raises:
+        ValueError: no column that is predicted, a value that is there twice, or no value.
+    """
+    if column not in TAGS:
+        raise ValueError(f"unknown column of tags {column!r}; known: {', '.join(TAGS)}")
+    return vocabulary_for(TAGS[column], symbols)

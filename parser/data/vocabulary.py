@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from parser.data.characters import Characters
 
 # Every vocabulary begins with these: no node at the address, the artificial root, a value that training never saw.
 ABSENT, ROOT, UNKNOWN = range(3)
@@ -42,6 +45,10 @@ class Vocabulary:
 
     def encode(self, values: Iterable[str]) -> list[int]:
         """The numbers of the values, UNKNOWN for those that the vocabulary lacks."""
+        return self.encode_exactly(values)
+
+    def encode_exactly(self, values: Iterable[str]) -> list[int]:
+        """The same where encode() would take one value for another."""
         get = self._numbers.get
         return [get(value, UNKNOWN) for value in values]
 
@@ -81,6 +88,9 @@ ATTRIBUTES = {
 # vector for each element, so that values which differ in one element are alike.
 ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 
+# The columns that a tagger can predict, and the attribute whose values are theirs.
+TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
+
 
 def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[str]]:
     """The values of an attribute, a list per sentence. ValueError for an attribute that is not in ATTRIBUTES."""
@@ -95,7 +105,7 @@ class Sentences:
     """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at ``offsets[s] + i``.
 
     Attributes:
-        values: int32[attributes, total], total = sum of (n + 1).
+        values: int32[attributes, total], total = sum of (n + 1); characters have rows behind the attributes (characters.py).
         offsets: int64[sentences + 1].
     """
 
@@ -130,31 +140,64 @@ class Sentences:
 
 
 class Vocabularies:
-    """The vocabularies of all attributes, ``by_attribute`` in a fixed order."""
+    """The vocabularies of all attributes, ``by_attribute`` in a fixed order.
 
-    def __init__(self, by_attribute: dict[str, Vocabulary]) -> None:
+    Args:
+        by_attribute: what is read of a word.
+        characters: those of forms, where they are read.
+        tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
+    """
+
+    def __init__(
+        self,
+        by_attribute: dict[str, Vocabulary],
+        characters: Characters | None = None,
+        tags: dict[str, Vocabulary] | None = None,
+    ) -> None:
         self.by_attribute = by_attribute
+        self.characters = characters
+        self.tags = tags or {}
 
     @property
     def attributes(self) -> list[str]:
         """The names of the attributes, in the order of ``Sentences.values``."""
         return list(self.by_attribute)
 
+    @property
+    def n_rows(self) -> int:
+        """Rows of ``Sentences.values``: the attributes, and the places of characters."""
+        return len(self.by_attribute) + (0 if self.characters is None else self.characters.longest)
+
     def encode(self, sentences: Sequence[Columns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
-        lengths = [len(sentence.forms) for sentence in sentences]
-        offsets = np.zeros(len(sentences) + 1, np.int64)
-        np.cumsum(np.array(lengths, np.int64) + 1, out=offsets[1:])
-        values = np.empty((len(self.by_attribute), offsets[-1]), np.int32)
-        for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=True):
+        offsets = _offsets(sentences)
+        values = np.empty((self.n_rows, offsets[-1]), np.int32)
+        for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=False):
             numbers: list[int] = []
             for column in attribute_values(sentences, attribute):
                 numbers.append(ROOT)
                 numbers += vocabulary.encode(column)
             row[:] = numbers
+        if self.characters is not None:
+            values[len(self.by_attribute) :] = self.characters.encode([sentence.forms for sentence in sentences])
         return Sentences(values, offsets)
+
+    def encode_tags(self, sentences: Sequence[Columns]) -> np.ndarray:
+        """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
+        numbers = [
+            [number for sentence in sentences for number in (ROOT, *known.encode_exactly(getattr(sentence, column)))]
+            for column, known in self.tags.items()
+        ]
+        return np.array(numbers, np.int32).reshape(len(self.tags), _offsets(sentences)[-1])
 
     def unknown_counts(self, sentences: Sentences) -> dict[str, int]:
         """By attribute: how many tokens have a value that training never saw."""
-        unknown = (sentences.values == UNKNOWN).sum(axis=1)
+        unknown = (sentences.values[: len(self.by_attribute)] == UNKNOWN).sum(axis=1)
         return {name: int(count) for name, count in zip(self.by_attribute, unknown, strict=True)}
+
+
+def _offsets(sentences: Sequence[Columns]) -> np.ndarray:
+    """int64[sentences + 1]: where the sentences begin, each with its root."""
+    offsets = np.zeros(len(sentences) + 1, np.int64)
+    np.cumsum(np.array([len(sentence.forms) + 1 for sentence in sentences], np.int64), out=offsets[1:])
+    return offsets

@@ -1,4 +1,4 @@
-"""Word vectors: trained on the training forms with gensim's Word2Vec, or read from a file in a word2vec format.
+"""Word vectors: trained on the training forms with gensim's Word2Vec, or read from a file of word2vec or fastText.
 
 Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector gets the mean vector of the rarest forms
 (those seen least often): an unknown form is a rare one, and what the classifier learned of rare ones applies.
@@ -7,10 +7,13 @@ Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector 
 from __future__ import annotations
 
 import logging
+import struct
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +25,9 @@ log = logging.getLogger(__name__)
 # Rarest forms whose mean stands for unknown ones, when the file does not say how often a form was seen (files are sorted by
 # frequency, so the last ones are the rarest).
 _RAREST = 1000
+
+# How binary files of fastText begin: its magic number, 793712314, in the order of bytes of all machines of today.
+_FASTTEXT = (793712314).to_bytes(4, "little")
 
 
 @dataclass(frozen=True)
@@ -90,28 +96,57 @@ class WordVectors:
         return cls.from_forms(forms, model.wv.vectors, counts == counts.min())
 
     @classmethod
-    def read(cls, path: Path) -> WordVectors:
-        """Reads a word2vec file, text or binary (.bin), .gz too.
+    def read(cls, path: Path, limit: int | None = None, wanted: Collection[str] | None = None) -> WordVectors:
+        """Reads a file of word2vec or fastText: text, as fastText's .vec, or binary if named .bin; .gz too, but for fastText's.
+
+        Memory is that of the vectors that are read, 4 bytes a number, once more while the result is made of them; of a binary
+        file of fastText, that of its n-grams on top.
+
+        Args:
+            path: the file.
+            limit: how many vectors are read, the first ones; None for all.
+            wanted: the values that vectors are for; None for all. A binary file of fastText has vectors for all of them, made
+                of their characters where it knows none.
 
         Raises:
-            ValueError: the file is missing or is in no word2vec format.
+            ValueError: the file is missing or is in none of these formats, or has no vector that is wanted.
         """
-        from gensim.models import KeyedVectors
-
         if not path.is_file():
             raise ValueError(f"{path}: no such file of word vectors; see vectors.file")
         binary = ".bin" in path.suffixes
         try:
-            keyed = KeyedVectors.load_word2vec_format(str(path), binary=binary)
-        except (ValueError, UnicodeDecodeError, EOFError) as error:
+            keyed, from_characters = _keyed_vectors(path, binary, limit)
+        except (ValueError, UnicodeDecodeError, EOFError, NotImplementedError, AssertionError, struct.error) as error:
             kind = "binary" if binary else "text"
             raise ValueError(
-                f"{path} is not a word2vec {kind} file ({error}); text files begin with a line 'COUNT DIMENSIONS', "
-                "binary ones must be named .bin"
+                f"{path} is not a word2vec {kind} file ({error}), nor one of fastText; text files begin with a line "
+                "'COUNT DIMENSIONS', binary ones must be named .bin"
             ) from error
-        forms = list(keyed.index_to_key)
+        forms = list(keyed.index_to_key)[:limit]
         rare = np.arange(len(forms)) >= len(forms) - _RAREST
-        return cls.from_forms(forms, keyed.vectors, rare)
+        if wanted is None:
+            return cls.from_forms(forms, keyed.vectors[: len(forms)], rare)
+        kept = [i for i, form in enumerate(forms) if form in wanted]
+        more = sorted(set(wanted) - {forms[i] for i in kept}) if from_characters else []
+        if not kept and not more:
+            raise ValueError(f"{path}: none of its forms is in the training part; is it of this language (vectors.restrict)?")
+        vectors = np.concatenate([keyed.vectors[kept], *(keyed.get_vector(form)[None] for form in more)])
+        unknown = keyed.vectors[: len(forms)][rare].mean(axis=0)
+        found = cls.from_forms([*(forms[i] for i in kept), *more], vectors, np.zeros(len(vectors), bool))
+        found.matrix[UNKNOWN] = unknown
+        return found
+
+
+def _keyed_vectors(path: Path, binary: bool, limit: int | None) -> tuple[Any, bool]:
+    """Gensim's vectors of a file, and whether they make vectors of characters, too."""
+    from gensim.models import KeyedVectors
+    from gensim.models.fasttext import load_facebook_vectors
+
+    if binary:
+        with path.open("rb") as file:
+            if file.read(len(_FASTTEXT)) == _FASTTEXT:
+                return load_facebook_vectors(str(path)), True
+    return KeyedVectors.load_word2vec_format(str(path), binary=binary, limit=limit), False
 
 
 def train_vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:

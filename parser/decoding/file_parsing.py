@@ -26,6 +26,7 @@ from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
+from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.word_cache import WordCache
 from parser.models import AnyModel
 
@@ -112,9 +113,12 @@ def parse_file(
     allow_missing_columns: bool = False,
     beam: Beam | None = None,
     k_best: int | None = None,
+    tags: TagUse = TagUse.KEEP,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Parsed:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
+
+    With another ``tags`` than KEEP, tags that the model predicts are written, too.
 
     Args:
         model: the parser.
@@ -129,16 +133,18 @@ def parse_file(
         beam: how to search; None: greedily.
         k_best: write so many trees of each sentence, or as many as the beam has found, the best first, one behind the other:
             each a copy of the sentence with its rank and its score in comments.
+        tags: what becomes of UPOS, XPOS and FEATS.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:
+        NoTagsError: tags are asked for of a model that predicts none.
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
         BeamError: the beam cannot find so many trees.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
-    parser = ChunkParser(model, single_root, on_error, report, beam, k_best)
+    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
     # With an encoder, the last digits of scores depend on the chunks, which must not depend on the threads.
     small = threads > 1 and not model.contextual
     chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if small else None)
@@ -164,7 +170,7 @@ class ChunkParser:
     Args:
         model: the parser.
         single_root: make valid UD trees with exactly one child of the root.
-        on_error, report, beam, k_best: see parse_file().
+        on_error, report, beam, k_best, tags: see parse_file().
     """
 
     def __init__(
@@ -175,7 +181,10 @@ class ChunkParser:
         report: Callable[[ConlluError], None] = lambda error: None,
         beam: Beam | None = None,
         k_best: int | None = None,
+        tags: TagUse = TagUse.KEEP,
     ) -> None:
+        self._tag_use = tags
+        self._predict_tags = None if tags is TagUse.KEEP else TagPredictor(model)
         self._model = model
         self._single_root = single_root
         self._on_error = on_error
@@ -190,6 +199,8 @@ class ChunkParser:
         words = None if self._k_best is not None else find_words(chunk)
         if words is None:
             return None
+        if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
+            return self.parse_slowly(chunk, "-", Parsed(int(not chunk.first), 0, 0, {}))
         encoded = self._word_cache.encode(words)
         parses = self._parser.parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
@@ -215,10 +226,11 @@ class ChunkParser:
         for error in errors:
             self._report(error)
         encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
+        tags = [*self._written_tags(sentences, encoded)]
         texts = (
-            self._best_texts(sentences, encoded)
+            self._best_texts(sentences, encoded, tags)
             if self._k_best is None
-            else self._k_best_texts(sentences, encoded, *self._k_best)
+            else self._k_best_texts(sentences, encoded, tags, *self._k_best)
         )
         text = "".join(
             _blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text
@@ -233,18 +245,32 @@ class ChunkParser:
         )
         return text.encode("utf-8", "surrogateescape"), part
 
-    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[str]:
+    def _written_tags(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[dict[int, list[str]]]:
+        """By column that is written, the tags of the words of each sentence."""
+        predicted = {} if self._predict_tags is None else self._predict_tags(encoded)
+        for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
+            of_sentence = {column: values[start + 1 : end] for column, values in predicted.items()}
+            yield tags_to_write(sentence, of_sentence, self._tag_use)
+
+    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]]) -> Iterator[str]:
         """The text of each sentence with its tree."""
         parses = self._parser.parse(encoded, single_root=self._single_root)
         heads = parses.heads.tolist()
         deprels = self._deprels(parses.relations)
-        for sentence, (start, end) in zip(sentences, pairwise(parses.offsets.tolist()), strict=True):
-            yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end])
+        for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):
+            yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], others=written)
 
-    def _k_best_texts(self, sentences: list[RawSentence], encoded: Sentences, parser: KBestParser, k: int) -> Iterator[str]:
+    def _k_best_texts(
+        self,
+        sentences: list[RawSentence],
+        encoded: Sentences,
+        tags: list[dict[int, list[str]]],
+        parser: KBestParser,
+        k: int,
+    ) -> Iterator[str]:
         """The text of each sentence with each of its best trees, one behind the other; without words it comes once."""
         found = parser.k_best(encoded, k, single_root=self._single_root)
-        for sentence, trees in zip(sentences, found, strict=True):
+        for sentence, trees, written in zip(sentences, found, tags, strict=True):
             if len(sentence) == 0:
                 yield "".join(sentence.lines)
                 continue
@@ -254,6 +280,7 @@ class ChunkParser:
                     tree.heads.tolist(),
                     self._deprels(tree.relations),
                     [("beam_rank", str(rank)), ("beam_score", f"{tree.score:.6f}")],
+                    written,
                 )
                 for rank, tree in enumerate(trees, 1)
             )

@@ -6,6 +6,8 @@ and Attardi's system, spine.py for LR-spine.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from parser.classifier.precomputed_scorer import precomputed_scorer
@@ -13,7 +15,7 @@ from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
-from parser.transitions.decisions import best
+from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable
 from parser.transitions.system import TransitionSystem
 
@@ -25,8 +27,32 @@ _SHARE = 4_000
 LOCKSTEP = 1024
 
 
+@dataclass
+class StepProbabilities:
+    """How sure a parser was of its steps, each probability by a softmax over the moves that it could choose from.
+
+    Attributes:
+        arcs: float64[total], natural logarithms, in the layout of ``Sentences``: the step that gave a word its head; roots: 0.
+        trees: float64[sentences], natural logarithms: all steps of a sentence together.
+    """
+
+    arcs: np.ndarray
+    trees: np.ndarray
+
+    @classmethod
+    def room_for(cls, sentences: Sentences) -> StepProbabilities:
+        """For these sentences, none of whose steps has been taken."""
+        return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
+
+
 def parse_in_lockstep(
-    sentences: Sentences, system: TransitionSystem, features: Features, scorer: Scorer, *, single_root: bool = True
+    sentences: Sentences,
+    system: TransitionSystem,
+    features: Features,
+    scorer: Scorer,
+    *,
+    single_root: bool = True,
+    probabilities: StepProbabilities | None = None,
 ) -> Parses:
     """Parses sentences greedily.
 
@@ -36,6 +62,7 @@ def parse_in_lockstep(
         features: what reads the features.
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
+        probabilities: filled in, if given.
     """
     heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
     relations = heads.copy()
@@ -46,10 +73,17 @@ def parse_in_lockstep(
         while len(rows := system.unfinished(now)):
             moves = system.moves(now, rows, single_root)
             scores = scorer(features.extract(now, rows, sentences, numbers, moves))
-            system.apply(now, rows, moves, *best(system, scores, moves, single_root))
-        columns = np.arange(now.heads.shape[1])
-        inside = (columns >= 1) & (columns <= now.lengths[:, None])
-        places = (sentences.offsets[numbers][:, None] + columns)[inside]
+            columns, relations_of_arcs = best(system, scores, moves, single_root)
+            if probabilities is not None:
+                of_steps = log_probabilities(system, scores, moves, columns, relations_of_arcs, single_root)
+                probabilities.trees[numbers[rows]] += of_steps
+                children = moves.children[np.arange(len(rows)), columns]
+                made = children != NO_NODE
+                probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = of_steps[made]
+            system.apply(now, rows, moves, columns, relations_of_arcs)
+        tokens = np.arange(now.heads.shape[1])
+        inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
+        places = (sentences.offsets[numbers][:, None] + tokens)[inside]
         heads[places] = now.heads[inside]
         relations[places] = now.relations[inside]
     return Parses(heads, relations, sentences.offsets)
@@ -69,14 +103,19 @@ class LockstepParser:
         self._system = system
         self._table = table
 
-    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+    def parse(
+        self, sentences: Sentences, *, single_root: bool = True, probabilities: StepProbabilities | None = None
+    ) -> Parses:
         """Parses sentences greedily; see parse_in_lockstep."""
         heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
         relations = heads.copy()
         for first, last in sentences.spans(_SHARE if self._weights.contextual else len(heads)):
             part = sentences.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
-            parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root)
+            of_part = None if probabilities is None else StepProbabilities.room_for(part)
+            parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part)
             inside = slice(sentences.offsets[first], sentences.offsets[last])
+            if probabilities is not None and of_part is not None:
+                probabilities.arcs[inside], probabilities.trees[first:last] = of_part.arcs, of_part.trees
             heads[inside], relations[inside] = parses.heads, parses.relations
         return Parses(heads, relations, sentences.offsets)

@@ -5,7 +5,7 @@ A parser that learned from tags makes poor trees without them (13 LAS where it h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
 from parser.conllu.checks import FEATS, FORM, ID, UPOS, XPOS, ConlluError
@@ -39,10 +39,7 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
     Raises:
         MissingColumnsError: a column that the model reads is missing.
     """
-    empty = {_COLUMNS[ATTRIBUTES[attribute].column] for attribute in vocabularies}
-    never_empty = {
-        _COLUMNS[ATTRIBUTES[attribute].column] for attribute, vocabulary in vocabularies.items() if _EMPTY not in vocabulary
-    } - {FORM}
+    empty = read_columns(vocabularies)
     begun = []
     n_words = 0
     for chunk in chunks:
@@ -56,11 +53,37 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
                 break
         if not empty or n_words == _LOOKED_AT:
             break
-    missing = [_NAMES[column] for column in sorted(empty) if n_words >= _BY_CHANCE or (n_words and column in never_empty)]
+    check_columns(empty, n_words, vocabularies, name)
+    return chain(begun, chunks)
+
+
+def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[str, Vocabulary], name: str) -> None:
+    """Refuses input without a column that a model reads.
+
+    Args:
+        empty: the columns that are ``_`` in all the words that were looked at.
+        n_words: how many these were.
+        vocabularies: by attribute that the model reads.
+        name: what errors call the input.
+
+    Raises:
+        MissingColumnsError: see refuse_missing_columns().
+    """
+    missing = []
+    for column in sorted(read_columns(vocabularies) & set(empty)):
+        of_column = [known for attribute, known in vocabularies.items() if _COLUMNS[ATTRIBUTES[attribute].column] == column]
+        never_empty = column != FORM and any(_EMPTY not in known for known in of_column)
+        if n_words >= _BY_CHANCE or (n_words and never_empty):
+            missing.append(_NAMES[column])
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         raise MissingColumnsError(
-            f"{name}: {described} in all of the first {n_words:,} words, and "
-            "this model reads it; tag the input first, or parse it all the same, but far worse, with --allow-missing-columns"
+            f"{name}: {described} in all of the first {n_words:,} words, and this model reads it; tag the input first, "
+            "parse with a model that needs no tags (recipe=text), or parse it all the same, but far worse, with "
+            "--allow-missing-columns"
         )
-    return chain(begun, chunks)
+
+
+def read_columns(vocabularies: Mapping[str, Vocabulary]) -> set[int]:
+    """The columns that attributes (the keys) are read off."""
+    return {_COLUMNS[ATTRIBUTES[attribute].column] for attribute in vocabularies}

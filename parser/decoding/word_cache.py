@@ -50,7 +50,7 @@ class WordCache:
     _keys: np.ndarray  # uint8, with room for more
     _starts: np.ndarray  # int64[entries + 1], likewise: where the keys begin
     _hashes: np.ndarray  # uint64[entries], likewise
-    _values: np.ndarray  # int32[attributes, entries], likewise
+    _values: np.ndarray  # int32[rows, entries], likewise
     _slots: np.ndarray  # int32, a power of two of them: the entries where their hashes put them
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
@@ -90,7 +90,7 @@ class WordCache:
         self._keys = np.empty(0, np.uint8)
         self._starts = np.zeros(1, np.int64)
         self._hashes = np.empty(0, np.uint64)
-        self._values = np.empty((len(self._vocabularies.attributes), 0), np.int32)
+        self._values = np.empty((self._vocabularies.n_rows, 0), np.int32)
         self._slots = np.full(1, _FREE, np.int32)
 
     def _make_room(self, words: Words) -> None:

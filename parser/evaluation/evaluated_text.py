@@ -119,7 +119,7 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
     file.lemmas.extend(sentence.column(LEMMA))
     file.upos.extend(sentence.column(UPOS))
     file.xpos.extend(sentence.column(XPOS))
-    file.feats.extend(map(_universal_features, sentence.column(FEATS)))
+    file.feats.extend(map(universal_features, sentence.column(FEATS)))
     file.relations.extend(relations)
     file.universal.extend(map(universal, relations))
     file.function_words.extend([] for _ in relations)
@@ -130,6 +130,6 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
 
 
 @lru_cache(maxsize=100_000)
-def _universal_features(feats: str) -> str:
+def universal_features(feats: str) -> str:
     """The column FEATS without the features of single languages, sorted."""
     return "|".join(sorted(feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES))

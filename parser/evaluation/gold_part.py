@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,6 +12,30 @@ from parser.data.parses import Parses
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import N_RESERVED, Sentences, Vocabularies, Vocabulary
 from parser.evaluation import attachment_scores, universal
+from parser.evaluation.evaluated_text import universal_features
+
+# What of the values of a column is compared, where not all is: of features the universal ones, as in the official evaluation.
+_COMPARED: dict[str, Callable[[str], str]] = {"feats": universal_features}
+
+
+@dataclass(frozen=True)
+class GoldTags:
+    """The gold values of a column.
+
+    Attributes:
+        words: int64[words], numbers of what is compared.
+        values: int64[values], these numbers of the values that a tagger predicts.
+    """
+
+    words: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, gold: list[str], values: list[str], compared: Callable[[str], str] | None = None) -> GoldTags:
+        """Those of words with these gold values, for a tagger that predicts ``values``."""
+        strings = [value if compared is None else compared(value) for value in [*gold, *values]]
+        _, numbers = np.unique(strings, return_inverse=True)
+        return cls(numbers[: len(gold)], numbers[len(gold) :])
 
 
 @dataclass(frozen=True)
@@ -24,6 +49,7 @@ class GoldPart:
         universal: int64[relations], the number of the universal relation of each.
         punctuation: bool[words].
         source: the sentences as they were read.
+        tags: by column that a tagger predicts.
     """
 
     sentences: Sentences
@@ -32,6 +58,7 @@ class GoldPart:
     universal: np.ndarray
     punctuation: np.ndarray
     source: list[Sentence]
+    tags: dict[str, GoldTags]
 
     @classmethod
     def of(cls, sentences: list[Sentence], vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart:
@@ -47,12 +74,28 @@ class GoldPart:
             universal=universal_numbers,
             punctuation=np.array([tag == "PUNCT" for sentence in sentences for tag in sentence.upos]),
             source=sentences,
+            tags={
+                column: GoldTags.of(_column(sentences, column), known.symbols, _COMPARED.get(column))
+                for column, known in vocabularies.tags.items()
+            },
         )
 
     def scores(self, parses: Parses) -> dict[str, float]:
         """Compares parses of the sentences; percentages under the keys of metrics.json (see attachment_scores)."""
         heads, relations = self._of_words(parses)
         return attachment_scores(self.heads, self.relations, heads, relations, self.punctuation, self.universal)
+
+    def tag_scores(self, predicted: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.
+
+        Args:
+            predicted: by column, int32[total]: numbers of values, as of TokenRepresentation.tags_of.
+        """
+        words = np.ones(int(self.sentences.offsets[-1]), np.bool_)
+        words[self.sentences.offsets[:-1]] = False
+        gold = self.tags
+        right = {column: gold[column].values[found[words]] == gold[column].words for column, found in predicted.items()}
+        return {column: 100 * float(of_column.mean()) for column, of_column in right.items()}
 
     def correct(self, parses: Parses) -> tuple[np.ndarray, np.ndarray]:
         """int64[words], 1 where the head of a parse is right, and 1 where head and relation are."""
@@ -65,3 +108,8 @@ class GoldPart:
         words = np.ones(len(parses.heads), np.bool_)
         words[parses.offsets[:-1]] = False
         return parses.heads[words], parses.relations[words]
+
+
+def _column(sentences: list[Sentence], name: str) -> list[str]:
+    """A column of all sentences, one behind the other."""
+    return [value for sentence in sentences for value in getattr(sentence, name)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.data.vocabulary import Sentences
 from parser.model import Model
 from parser.settings import Settings, system_options
 from parser.training.corpus import Corpus
 from parser.training.example_fitter import ExampleFitter
+from parser.training.examples import TrainingSentences
 from parser.training.fitter import Fitter, Span
 from parser.training.representation_settings import MODELS
 from parser.training.sentence_fitter import SentenceFitter
@@ -34,13 +34,15 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     return model
 
 
-def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int, sentences: Sentences) -> Fitter:
+def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int, data: TrainingSentences) -> Fitter:
     """What fits the model's classifier in a pass (0 or 1) to examples of these sentences."""
     classifier, optimizer, span = model.classifier, settings.optimizer, _span(settings, pass_number)
     if classifier.tokens.contextual:
         assert settings.encoder is not None
+        tagger = settings.encoder.tagger
+        weights = {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
         word_dropout = _word_dropout(model, settings, corpus, corpus.vocabularies.attributes)
-        return SentenceFitter(classifier, sentences, optimizer, span, settings.encoder.max_grad_norm, word_dropout)
+        return SentenceFitter(classifier, data, optimizer, span, settings.encoder.max_grad_norm, word_dropout, weights)
     word_dropout = _word_dropout(model, settings, corpus, [slot.attribute for slot in model.slots])
     return ExampleFitter(classifier, optimizer, span, word_dropout)
 

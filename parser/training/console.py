@@ -7,7 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from parser.training.observer import EpochEnd, Observer, PassStart
+from parser.data.vocabulary import TAGS
+from parser.training.observer import EpochEnd, Metrics, Observer, PassStart
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class EpochLog(Observer):
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Logs the line."""
-        dev = "" if epoch.dev is None else f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}"
+        dev = "" if epoch.dev is None else f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}{tag_scores(epoch.dev)}"
         log.info(
             "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words a second",
             epoch.pass_name.replace("_", " "),
@@ -57,6 +58,11 @@ class EpochLog(Observer):
             epoch.fit_seconds,
             f"{epoch.words / max(epoch.fit_seconds, 1e-9):,.0f}",
         )
+
+
+def tag_scores(metrics: Metrics) -> str:
+    """The scores of the columns that are predicted, each with a space before its name; empty if none is."""
+    return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in TAGS if column in metrics)
 
 
 def final_table(metrics: dict[str, Any]) -> str:
@@ -77,4 +83,6 @@ def final_table(metrics: dict[str, Any]) -> str:
             if parts[part]:
                 label = f"{part} {stage}"
                 lines.append(f"{label:<26}"[:26] + "".join(f"{parts[part][key]:>15.2f}" for key in keys)[4:])
+    tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
+    lines += [f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores]
     return "\n".join(lines)

@@ -14,8 +14,9 @@ import oracles
 from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.data.background_vectors import BackgroundVectors
+from parser.data.characters import Characters
 from parser.data.parses import NO_NODE
-from parser.data.set_vocabulary import vocabulary_for
+from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
@@ -75,14 +76,15 @@ class Corpus:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
-        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations)
+        tags = self.vocabularies.encode_tags(sentences)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """By attribute, int64[values]: how often the known sentences have each value."""
         values = self.vocabularies.encode(self.known).values
         return {
             name: np.bincount(of_attribute, minlength=len(known))
-            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=True)
+            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
         }
 
     def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
@@ -129,7 +131,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
             by_attribute[attribute] = vectors.vocabulary
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
-    vocabularies = Vocabularies(by_attribute)
+    vocabularies = Vocabularies(by_attribute, _characters(settings, known), _tags(settings, known))
     wanted = kind.templates(settings)
     templates = anchored(wanted, transitions.system_class(settings.system))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
@@ -140,6 +142,22 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         relations = Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization)
+
+
+def _characters(settings: Settings, known: list[Sentence]) -> Characters | None:
+    """The characters of the known forms, if the encoder reads any."""
+    if settings.encoder is None or settings.encoder.characters is None:
+        return None
+    return Characters.of(chain.from_iterable(s.forms for s in known), settings.encoder.characters.longest)
+
+
+def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
+    """The values of the columns that the encoder predicts, but for those in which all words are alike."""
+    if settings.encoder is None or settings.encoder.tagger is None:
+        return {}
+    values = {column: [value for s in known for value in getattr(s, column)] for column in settings.encoder.tagger.weights}
+    symbols = {column: Vocabulary.of(of_column).symbols for column, of_column in values.items()}
+    return {column: tag_vocabulary(column, of_column) for column, of_column in symbols.items() if len(of_column) > 1}
 
 
 def _projective_subset(train: Treebank) -> list[Sentence]:
@@ -172,7 +190,8 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
 
 def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
     if settings.file is not None:
-        return WordVectors.read(Path(settings.file))
+        wanted = set(chain.from_iterable(values)) if settings.restrict else None
+        return WordVectors.read(Path(settings.file), settings.limit, wanted)
     return train_vectors(settings, values, seed) if background is None else background.result()
 
 

@@ -41,11 +41,13 @@ class TrainingSentences:
         sentences: the attributes of the tokens.
         trees: the trees, sentence by sentence the same ones.
         relations: int32[total], gold relations at the places of ``trees.heads``.
+        tags: int32[tags, total], the columns that a tagger predicts, as Vocabularies.encode_tags; None for none.
     """
 
     sentences: Sentences
     trees: Trees
     relations: np.ndarray
+    tags: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.trees)

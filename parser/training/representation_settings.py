@@ -7,8 +7,20 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from parser.classifier.bilstm import BiLSTMShape
+from parser.classifier.character_encoder import CharacterShape
+from parser.classifier.tagger import TaggerShape
+from parser.data.vocabulary import TAGS
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
-from parser.settings import EncoderSettings, ExampleUse, Mode, OnlineSentences, Settings, SettingsError, TrainingTrees
+from parser.settings import (
+    EncoderSettings,
+    ExampleUse,
+    Mode,
+    OnlineSentences,
+    Settings,
+    SettingsError,
+    TaggerSettings,
+    TrainingTrees,
+)
 from parser.transitions.features import RELATION, TOKEN
 
 
@@ -73,6 +85,8 @@ class _BiLSTM(ModelKind):
                     f"features.{attribute}: model={settings.model} reads embedded attributes; choose recipe=accurate, which "
                     f"embeds them all, or give embeddings.{attribute}=SIZE"
                 )
+        if encoder.tagger is not None:
+            self._check_tagger(encoder.tagger, encoder.layers)
         joined = settings.second_pass.examples == ExampleUse.JOIN
         if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
             raise SettingsError(
@@ -84,7 +98,27 @@ class _BiLSTM(ModelKind):
 
     def encoder(self, settings: Settings) -> BiLSTMShape:
         encoder = self._settings(settings)
-        return BiLSTMShape(encoder.layers, encoder.hidden, encoder.dropout, encoder.attribute_dropout)
+        characters, tagger = encoder.characters, encoder.tagger
+        return BiLSTMShape(
+            encoder.layers,
+            encoder.hidden,
+            encoder.dropout,
+            encoder.attribute_dropout,
+            None if characters is None else CharacterShape(characters.embedding, characters.hidden, characters.longest),
+            None if tagger is None else TaggerShape(tagger.layer, tagger.size, tagger.dropout),
+        )
+
+    def _check_tagger(self, tagger: TaggerSettings, layers: int) -> None:
+        if tagger.layer >= layers:
+            raise SettingsError(
+                f"encoder.tagger.layer={tagger.layer}: the tags are read by the layer above, and encoder.layers={layers}; "
+                f"choose a layer below {layers}, or encoder.tagger=null"
+            )
+        if not tagger.weights:
+            raise SettingsError("encoder.tagger.weights is empty: nothing would be predicted; or choose encoder.tagger=null")
+        for column in tagger.weights:
+            if column not in TAGS:
+                raise SettingsError(f"encoder.tagger.weights.{column}: there is no such column; known: {', '.join(TAGS)}")
 
     def _settings(self, settings: Settings) -> EncoderSettings:
         if settings.encoder is None:

@@ -124,6 +124,13 @@ class Run(ABC):
     def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Puts back what _weights() gave."""
 
+    def _tag_scores(self, gold: GoldPart) -> Metrics:
+        """Of the tags that the model predicts, by column."""
+        return {}
+
+    def finish(self) -> None:  # noqa: B027, most kinds have nothing to add
+        """What becomes of the model after training, before it is saved."""
+
     def train(self) -> None:
         """Trains through the passes, or through what an interrupted process left of them."""
         given = self.first_pass_is_given and self.progress.pass_number == 0
@@ -181,7 +188,8 @@ class Run(ABC):
             if gold is None:
                 return None
             parser = parser_with_beam(self.model, beam)
-            return gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
+            scores = gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
+            return scores | self._tag_scores(gold)
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""

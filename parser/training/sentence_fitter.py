@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.representation import ContextualRepresentation
-from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.data.vocabulary import N_RESERVED
 from parser.settings import OptimizerSettings
-from parser.training.examples import Examples
+from parser.training.examples import Examples, TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.loss import Groups, set_loss
 from parser.training.updates import TorchOptimizer
@@ -38,24 +38,29 @@ class SentenceFitter:
 
     Args:
         classifier: what is fitted, in place.
-        sentences: those of the examples to come.
+        data: the sentences of the examples to come, with their tags if there are any to predict.
         settings: optimizer, learning rate and its schedule; a batch holds whole sentences with about ``batch_size`` examples.
         span: the epochs that the schedule spans.
         max_grad_norm: gradient clipping: the norm that longer gradients are scaled down to.
         word_dropout: of the sentences' attributes; None for none.
+        tag_weights: by column that is predicted, in the order of ``data.tags``, the weight of its loss, the mean over words,
+            beside that of the parser, the mean over examples.
     """
 
     def __init__(
         self,
         classifier: Classifier,
-        sentences: Sentences,
+        data: TrainingSentences,
         settings: OptimizerSettings,
         span: Span,
         max_grad_norm: float,
         word_dropout: WordDropout | None = None,
+        tag_weights: Mapping[str, float] | None = None,
     ) -> None:
         self.classifier = classifier
-        self.sentences = sentences
+        self.sentences = data.sentences
+        self.tags = data.tags
+        self.tag_weights = tag_weights or {}
         self.settings = settings
         self.span = span
         self.max_grad_norm = max_grad_norm
@@ -72,9 +77,9 @@ class SentenceFitter:
         rates = learning_rates(self.settings, self.span, epoch, len(batches))
         total = 0.0
         for batch, rate in zip(batches, rates, strict=True):
-            loss = self._loss(batch, examples)
+            loss, of_tags = self._losses(batch, examples)
             self.classifier.zero_grad()
-            loss.backward()
+            (loss + of_tags).backward()
             nn.utils.clip_grad_norm_(self._parameters, self.max_grad_norm)
             self._optimizer.step(rate)
             total += (value := loss.item()) * len(batch.examples)
@@ -89,19 +94,31 @@ class SentenceFitter:
         """See Fitter."""
         self._optimizer.restore(tensors)
 
-    def _loss(self, batch: _Batch, examples: Examples, dropping: bool = True) -> Tensor:
-        """The mean loss of the batch's examples."""
+    def _losses(self, batch: _Batch, examples: Examples, dropping: bool = True) -> tuple[Tensor, Tensor]:
+        """The mean loss of the batch's examples, and the weighted sum of the tagger's losses."""
         places = self.sentences.places(batch.sentences)
         lengths = np.diff(self.sentences.offsets)[batch.sentences]
         values = torch.from_numpy(self.sentences.values[:, places].T.copy()).to(self._device)
         if dropping and self.word_dropout is not None:
             values = self.word_dropout(values)
-        vectors = self._tokens.with_tokens(self._tokens.encode(values, lengths, dropping))
+        encoded = self._tokens.encode(values, lengths, dropping)
+        vectors = self._tokens.with_tokens(encoded.tokens)
         taken = examples.take(batch.examples)
         features = torch.from_numpy(self._features(batch, lengths, taken)).to(self._device)
         targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
         scores = self.classifier.forward_by_contributions(features, vectors, dropping=dropping)
-        return set_loss(scores, targets, Groups.of(taken, self._device))
+        return set_loss(scores, targets, Groups.of(taken, self._device)), self._tag_loss(encoded.tag_scores, places)
+
+    def _tag_loss(self, scores: Mapping[str, Tensor], places: np.ndarray) -> Tensor:
+        """The weighted sum of the mean losses of the columns that are predicted, for the tokens at these places."""
+        total = self.classifier.output.bias.new_zeros(())
+        if self.tags is None:
+            return total
+        for (column, weight), numbers in zip(self.tag_weights.items(), self.tags[:, places], strict=True):
+            gold = torch.from_numpy(numbers).to(self._device, torch.int64) - N_RESERVED  # negative where nothing is to learn
+            if (known := gold >= 0).any():
+                total = total + weight * nn.functional.cross_entropy(scores[column][known], gold[known])
+        return total
 
     def _features(self, batch: _Batch, lengths: np.ndarray, taken: Examples) -> np.ndarray:
         """int32[m, slots]: the features of the batch's examples, with the places that their tokens have in the batch."""

@@ -23,6 +23,7 @@ from parser.settings import (
     training_files,
     vocabulary_is_of_subset,
 )
+from parser.text.udpipe import package
 from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
@@ -36,6 +37,7 @@ SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
 BEAMS = ("none", "local")
+TOKENIZERS = ("none", "udpipe")
 
 
 def check(settings: Settings) -> None:
@@ -53,6 +55,7 @@ def check(settings: Settings) -> None:
         ("projectivization", settings.projectivization, oracles.PROJECTIVIZATIONS),
         ("vocabulary_from", settings.vocabulary_from, list(VocabularySource)),
         ("keep", settings.keep, KEEP),
+        ("tokenizer", settings.tokenizer, TOKENIZERS),
         ("model", settings.model, list(MODELS)),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),
@@ -85,6 +88,8 @@ def check(settings: Settings) -> None:
             "sentences that the first one leaves out; choose vocabulary_from=all"
         )
     check_device(settings.device)
+    if settings.tokenizer == "udpipe":
+        package()  # says how to install it
     oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.beam_settings import MAX_SIZE
+from parser.model_folder import LONGEST_FORM
 from parser.settings import Settings, SettingsError
 
 
@@ -50,6 +51,7 @@ RANGES = (
     Range("threads", 1, 1024, "the number of threads"),
     Range("degree", 1, 9, "the degree of a transition system"),
     Range("treebank.held_out", 0, 0.5, "a share of sentences"),
+    Range("vectors.limit", 1, 1e9, "the number of vectors"),
     Range("vectors.dimensions", 1, 10_000, "the length of a vector"),
     Range("vectors.window", 1, 1000, "the number of words to either side"),
     Range("vectors.epochs", 1, _EPOCHS, "the number of epochs"),
@@ -64,6 +66,15 @@ RANGES = (
     Range("encoder.hidden", 1, _WIDTH, "the number of units of a layer"),
     Range("encoder.dropout", 0, 1, "a share of numbers", below=True),
     Range("encoder.attribute_dropout", 0, 1, "a share of attributes", below=True),
+    Range("encoder.characters.embedding", 1, 10_000, "the length of a vector"),
+    Range("encoder.characters.hidden", 1, _WIDTH, "the number of units of a layer"),
+    Range("encoder.characters.longest", 1, LONGEST_FORM, "the number of characters"),
+    Range("encoder.tagger.layer", 1, 100, "the number of a layer"),
+    Range("encoder.tagger.size", 0, 10_000, "the length of a vector"),
+    Range("encoder.tagger.dropout", 0, 1, "a share of numbers", below=True),
+    Range("encoder.tagger.weights.upos", 0, 1e6, "the weight of a loss", above=True),
+    Range("encoder.tagger.weights.xpos", 0, 1e6, "the weight of a loss", above=True),
+    Range("encoder.tagger.weights.feats", 0, 1e6, "the weight of a loss", above=True),
     Range("encoder.max_grad_norm", 0, 1e9, "the norm of a gradient", above=True),
     Range("online.iterations", 1, _EPOCHS, "the number of iterations"),
     Range("online.explore_after", 0, _EPOCHS, "the number of iterations without exploration"),

@@ -24,6 +24,26 @@ def best(
     return best_moves(scores, moves.rows, moves.blocks, moves.heads, system.block_starts, system.block_sizes, root_relation)
 
 
+def log_probabilities(
+    system: TransitionSystem,
+    scores: np.ndarray,
+    moves: Moves,
+    columns: np.ndarray,
+    relations: np.ndarray,
+    single_root: bool = False,
+) -> np.ndarray:
+    """float64[m], in nats: how probable moves are among those that best() chooses from, by a softmax over their scores.
+
+    Args:
+        system, scores, moves, single_root: as of best().
+        columns: int32[m], the moves.
+        relations: int32[m], their relations; NO_NODE where a move makes no arc.
+    """
+    root_relation = system.root_relation if single_root and system.root_relation is not None else NO_NODE
+    blocks = moves.blocks, moves.heads, system.block_starts, system.block_sizes
+    return _log_probabilities(scores, moves.rows, *blocks, root_relation, columns, relations)
+
+
 def outputs_of(system: TransitionSystem, moves: Moves, columns: np.ndarray, relations: np.ndarray) -> np.ndarray:
     """int32[m]: the outputs of moves (int32[m] columns) with relations (int32[m]; NO_NODE where the move makes no arc)."""
     starts = system.block_starts[moves.blocks[np.arange(len(columns)), columns]]
@@ -72,3 +92,23 @@ def best_moves(scores, rows, blocks, heads, block_starts, block_sizes, root_rela
                     columns[m] = c
                     relations[m] = r if has_arc else NO_NODE
     return columns, relations
+
+
+@njit(cache=True, nogil=True)
+def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, root_relation, columns, relations):
+    found = np.empty(len(rows), np.float64)
+    for m in range(len(rows)):
+        own = rows[m, columns[m]], block_starts[blocks[m, columns[m]]] + max(relations[m], 0)
+        total = 0.0  # of exponentials relative to the move's own
+        for c in range(rows.shape[1]):
+            row = rows[m, c]
+            if row == NO_NODE:
+                continue
+            start = block_starts[blocks[m, c]]
+            has_arc = heads[m, c] != NO_NODE
+            for r in range(block_sizes[blocks[m, c]]):
+                if has_arc and root_relation >= 0 and (heads[m, c] == 0) != (r == root_relation):
+                    continue
+                total += np.exp(np.float64(scores[row, start + r]) - np.float64(scores[own[0], own[1]]))
+        found[m] = -np.log(total)
+    return found

@@ -83,4 +83,4 @@ print(*{name.partition(".")[0] for name in sys.modules})
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "model.conllu").exists()
     slow = {"torch", "gensim", "tensorboard", "hydra", "omegaconf"} & set(done.stdout.split())
-    assert slow == ({"torch"} if kind == "contextual" else set())
+    assert slow == ({"torch"} if kind in ("contextual", "text") else set())

@@ -7,7 +7,8 @@ import sys
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
+from gensim.models import FastText, KeyedVectors
+from gensim.models.fasttext import save_facebook_model
 
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
 from parser.data.word_vectors import WordVectors
@@ -62,6 +63,30 @@ def test_files_in_word2vec_formats(tmp_path, binary):
     assert vectors.vocabulary.symbols == ["un", "deux"]
     np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], keyed.vectors)
     np.testing.assert_array_equal(vectors.matrix[UNKNOWN], [2.5, 3.5, 4.5])
+
+
+def test_a_part_of_a_file(tmp_path):
+    keyed = KeyedVectors(vector_size=2)
+    keyed.add_vectors(["un", "deux", "trois"], np.array([[1, 2], [3, 4], [5, 9]], np.float32))
+    path = tmp_path / "v.vec"
+    keyed.save_word2vec_format(str(path))
+    assert WordVectors.read(path, limit=2).vocabulary.symbols == ["un", "deux"]
+    wanted = WordVectors.read(path, wanted={"trois", "un", "quatre"})
+    assert wanted.vocabulary.symbols == ["un", "trois"]
+    np.testing.assert_array_equal(wanted.matrix[N_RESERVED:], [[1, 2], [5, 9]])
+    np.testing.assert_array_equal(wanted.matrix[UNKNOWN], [3, 5])  # that of all rare ones, wanted or not
+    with pytest.raises(ValueError, match="none of its forms"):
+        WordVectors.read(path, wanted={"quatre"})
+
+
+def test_binary_files_of_fasttext_make_vectors_of_characters(tmp_path):
+    model = FastText(SENTENCES, vector_size=4, min_count=2, epochs=1, bucket=50, seed=1, workers=1)
+    path = tmp_path / "v.bin"
+    save_facebook_model(model, str(path))
+    found = WordVectors.read(path, wanted={"cat", "catalogue"})
+    assert found.vocabulary.symbols == ["cat", "catalogue"]
+    np.testing.assert_allclose(found.matrix[N_RESERVED:], [model.wv["cat"], model.wv["catalogue"]], rtol=1e-5)
+    assert WordVectors.read(path).vocabulary.symbols == list(model.wv.index_to_key)
 
 
 def test_what_is_no_file_of_vectors_is_refused(tmp_path):

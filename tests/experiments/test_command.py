@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from experiments import accurate, choices, command, figure8, growth, jobs, noisy_tags, table7
+from experiments import accurate, choices, command, figure8, growth, jobs, noisy_tags, table7, text
 from experiments.command import quoted, settings_of
 from tests.toy import ROOT
 
@@ -20,6 +20,7 @@ COMMANDS = {
     "unseen": (accurate.main, accurate.Accurate),
     "choices": (choices.main, choices.Choices),
     "noisy_tags": (noisy_tags.main, noisy_tags.NoisyTags),
+    "text": (text.main, text.Text),
     "figure8": (figure8.main, figure8.Figure8),
     "growth": (growth.main, growth.Growth),
 }
@@ -54,6 +55,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
         ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is about something else than Table7"),
         ("accurate", ["systems=[foo]"], "systems has 'foo'; known are 'accurate', 'accurate, 5 epochs', 'accurate, bilstm', "),
+        ("text", ["systems=[foo]"], "systems has 'foo'; known are 'text', 'suffixes alone', 'characters', "),
         ("accurate", ["train_on=test"], "train_on has 'test'; known are 'train', 'dev'"),
         ("unseen", ["paths.treebanks=/nodir"], "treebank 'grc' has no dev part: /nodir/UD_Ancient_Greek-PROIEL"),
         ("noisy_tags", ["paths.treebanks=/nodir"], "treebank 'hu' has no train part: /nodir/UD_Hungarian-Szeged"),

@@ -56,7 +56,8 @@ def training_data():
 
 def fitter_of(model, encoded, batch_size: int, learning_rate: float = 0.0) -> SentenceFitter:
     wanted = OptimizerSettings("adam", learning_rate, "constant", "pass", 0.0, 0.0, batch_size)
-    return SentenceFitter(model.classifier, encoded, wanted, Span(0, 1), 5.0)
+    data = TrainingSentences(encoded, oracles.Trees.from_heads([]), np.zeros(0, np.int32))
+    return SentenceFitter(model.classifier, data, wanted, Span(0, 1), 5.0)
 
 
 @pytest.mark.parametrize("batch_size", [1, 40, 10_000])
@@ -86,11 +87,11 @@ def test_gradients_are_those_of_the_classifier_over_all_sentences(training_data)
     fitter = fitter_of(model, encoded, 10_000)
     model.classifier.zero_grad()
     (batch,) = fitter._batches(examples, torch.Generator().manual_seed(1))
-    fitter._loss(batch, examples).backward()
+    fitter._losses(batch, examples)[0].backward()
     found = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
     model.classifier.zero_grad()
     tokens = model.classifier.tokens
-    vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(encoded.values.T.copy()), encoded.lengths + 1))
+    vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(encoded.values.T.copy()), encoded.lengths + 1).tokens)
     scores = model.classifier(torch.from_numpy(examples.features), vectors)
     set_loss(scores, torch.from_numpy(examples.targets).long()).backward()
     for name, parameter in model.classifier.named_parameters():

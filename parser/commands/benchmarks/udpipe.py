@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from parser.text import udpipe
+from parser.text.udpipe import Options
 
 # As in its manual's examples for UD: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_parser
 PARSER = {
@@ -42,10 +43,8 @@ class Udpipe:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._udpipe = _package()
-        self._model = self._udpipe.Model.load(str(path))
-        if self._model is None:
-            raise ValueError(f"{path}: UDPipe cannot load this as a model; name one of UDPipe 1, or train one (--udpipe-train)")
+        self._udpipe = udpipe.package()
+        self._model = udpipe.load(Path(path))
 
     def parse(self, text: str, beam: int = 1) -> str:
         """CoNLL-U with the trees that the parser makes of the tags that are there; greedily with beam 1."""
@@ -61,9 +60,6 @@ class Udpipe:
         if error.occurred():
             raise ValueError(f"UDPipe: {error.message}")
         return processed
-
-
-Options = Mapping[str, object]
 
 
 def train(text: str, name: str, target: Path, *, tagger: Options | None = None, parser: Options | None = None) -> float:
@@ -82,39 +78,15 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
     Raises:
         ValueError: the package is not installed, or cannot train on the text.
     """
-    udpipe = _package()
-    error = udpipe.ProcessingError()
+    package = udpipe.package()
     print(f"training UDPipe on {name}", file=sys.stderr)
-    sentences = _read(udpipe, text, name)
-    options = [";".join(f"{key}={value}" for key, value in given.items()) if given else "none" for given in (tagger, parser)]
+    sentences = udpipe.read_sentences(text, name)
     begun = time.process_time()
-    model = udpipe.Trainer.train("morphodita_parsito", sentences, udpipe.Sentences(), "none", *options, error)
+    model = udpipe.train(sentences, package.Sentences(), name, tagger=tagger, parser=parser)
     seconds = time.process_time() - begun
-    if error.occurred():
-        raise ValueError(f"{name}: UDPipe cannot train on this ({error.message})")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(model)
     return seconds
-
-
-def _read(udpipe: Any, text: str, name: str) -> Any:
-    reader = udpipe.InputFormat.newConlluInputFormat()
-    reader.setText(text)
-    sentences, sentence, error = udpipe.Sentences(), udpipe.Sentence(), udpipe.ProcessingError()
-    while reader.nextSentence(sentence, error):
-        sentences.append(sentence)
-        sentence = udpipe.Sentence()
-    if error.occurred():
-        raise ValueError(f"{name}: UDPipe cannot read this ({error.message})")
-    return sentences
-
-
-def _package() -> Any:
-    try:
-        from ufal import udpipe
-    except ImportError as error:
-        raise ValueError("UDPipe is not installed; pip install 'optimal-step[compare]', or compare with nothing") from error
-    return udpipe
 
 
 if __name__ == "__main__":

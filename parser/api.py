@@ -1,0 +1,200 @@
+"""The parser as a library:
+
+    from parser import Parser
+
+    parser = Parser.load("RUN_FOLDER/model")
+    [sentence] = parser.parse([["A", "kutya", "ugat", "."]])
+    print(sentence.heads, sentence.deprels, sentence.probabilities)
+
+A Parser may be shared by threads. It does what scripts/parse.py does, and says besides how sure it is of each arc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
+from parser.decoding.lockstep import LockstepParser, StepProbabilities
+from parser.decoding.missing_columns import check_columns
+from parser.model import Model
+from parser.text.tokenizer import Token, Tokenizer, TokenizerError, model_tokenizer
+
+_EMPTY = "_"
+_NUMBERS = {"forms": FORM, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+
+Word = str | Sequence[str] | Mapping[str, Any]
+"""A form; a tuple (form, upos, xpos, feats), of which only the form must be there; or a token of the library ``conllu``."""
+
+
+class InputError(ValueError):
+    """What was given to a Parser is no sentence; the message names the sentence and the word, counted from 1."""
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """A sentence with its tree. Word i is at index i - 1 of each list.
+
+    Attributes:
+        forms: the words.
+        heads: the numbers of their heads, 0 for the root of the sentence.
+        deprels: their relations.
+        probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the step
+            that made the arc, calibrated on the dev part of the model's training.
+        probability: 0 to 1, that of all steps together, as the model sees it.
+        tags: by column that the model predicts (upos, xpos, feats), the values of the words.
+        tokens: the sentence as it was written, where it was text; see Token.
+    """
+
+    forms: list[str]
+    heads: list[int]
+    deprels: list[str]
+    probabilities: list[float]
+    probability: float
+    tags: dict[str, list[str]] = field(default_factory=dict)
+    tokens: list[Token] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+
+@dataclass
+class _Columns:
+    """What is read of a sentence."""
+
+    forms: list[str]
+    upos: list[str]
+    xpos: list[str]
+    feats: list[str]
+
+
+class Parser:
+    """A trained parser.
+
+    Args:
+        model: the model; its weights must stay as they are.
+        tokenizer: for parse_text().
+        folder: where parse_text() finds its tokenizer if none is given.
+    """
+
+    def __init__(self, model: Model, tokenizer: Tokenizer | None = None, folder: Path | None = None) -> None:
+        self.model = model
+        self._tokenizer = tokenizer
+        self._folder = folder
+        self._parser = LockstepParser(model.weights(), model.system, model.table)
+        self._encoding = Lock()  # vocabularies remember what they have looked up
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "cpu", tokenizer: str | Path | None = None) -> Parser:
+        """Reads a model's folder, or that within a run's folder.
+
+        Args:
+            folder: the folder.
+            device: ``cpu`` or ``cuda``.
+            tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
+
+        Raises:
+            ModelError: the folder holds no model that this version can load.
+            TokenizerError: the tokenizer that is named cannot be loaded.
+        """
+        model = Model.load(Path(folder), device)
+        return cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder))
+
+    def parse(self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True) -> list[ParsedSentence]:
+        """Parses sentences greedily.
+
+        Args:
+            sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which the form alone must be there;
+                or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
+            single_root: make valid UD trees, with exactly one root.
+
+        Raises:
+            InputError: something is no word.
+            MissingColumnsError: the model reads a column that the words do not have.
+        """
+        read = [_read(sentence, number) for number, sentence in enumerate(sentences, 1)]
+        self._check_columns(read)
+        with self._encoding:
+            encoded = self.model.vocabularies.encode(read)
+        probabilities = StepProbabilities.room_for(encoded)
+        parses = self._parser.parse(encoded, single_root=single_root, probabilities=probabilities)
+        of_arcs = self.model.calibration(probabilities.arcs)
+        symbols, relations = self.model.vocabularies.tags, self.model.relations.symbols
+        tags = self.model.classifier.tokens.tags_of(encoded) if symbols else {}  # only taggers need torch
+        found = []
+        for s, (start, end) in enumerate(pairwise(parses.offsets.tolist())):
+            words = slice(start + 1, end)
+            found.append(
+                ParsedSentence(
+                    forms=read[s].forms,
+                    heads=parses.heads[words].tolist(),
+                    deprels=[relations[relation] for relation in parses.relations[words].tolist()],
+                    probabilities=of_arcs[words].tolist(),
+                    probability=float(np.exp(probabilities.trees[s])),
+                    tags={
+                        column: [symbols[column].symbols[value] for value in values[words].tolist()]
+                        for column, values in tags.items()
+                    },
+                )
+            )
+        return found
+
+    def parse_text(self, text: str, *, single_root: bool = True) -> list[ParsedSentence]:
+        """Splits text into sentences and words, and parses them.
+
+        Args:
+            text: any text; a blank line ends a sentence.
+            single_root: make valid UD trees, with exactly one root.
+
+        Raises:
+            TokenizerError: there is no tokenizer.
+            MissingColumnsError: the model reads tags, which text does not have.
+        """
+        if self._tokenizer is None:
+            if self._folder is None:
+                raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
+            self._tokenizer = model_tokenizer(self._folder)
+        tokenized = self._tokenizer.tokenize(text)
+        parsed = self.parse(
+            ([word for token in tokens for word in token.words] for tokens in tokenized), single_root=single_root
+        )
+        for sentence, tokens in zip(parsed, tokenized, strict=True):
+            sentence.tokens.extend(tokens)
+        return parsed
+
+    def _check_columns(self, sentences: list[_Columns]) -> None:
+        empty = [
+            number
+            for column, number in _NUMBERS.items()
+            if all(value == _EMPTY for sentence in sentences for value in getattr(sentence, column))
+        ]
+        n_words = sum(len(sentence.forms) for sentence in sentences)
+        check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences")
+
+
+def _read(sentence: Iterable[Word], number: int) -> _Columns:
+    """The columns of a sentence; ``number`` is the sentence's, for errors."""
+    columns = _Columns([], [], [], [])
+    if isinstance(sentence, str):
+        raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
+    for place, word in enumerate(sentence, 1):
+        if isinstance(word, Mapping):
+            if not isinstance(word.get("id", place), int):
+                continue  # a multiword token or an empty node
+            feats = word.get("feats")
+            written = "|".join(f"{key}={value}" for key, value in feats.items()) if isinstance(feats, Mapping) else feats
+            values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), written)
+        else:
+            values = tuple(word) if isinstance(word, list | tuple) else (word,)
+        if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
+            raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
+        columns.forms.append(values[0])
+        for column, value in zip((columns.upos, columns.xpos, columns.feats), [*values[1:], None, None, None], strict=False):
+            column.append(value or _EMPTY)
+    return columns

@@ -1,0 +1,69 @@
+"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N].
+
+Each file goes to the same place below out/, with the bytes that scripts/parse.py writes. Files that are there already are done:
+the same command, started again, parses the others. A file that fails is named, the others are parsed, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from parser.commands.command_line import number_of_threads, run
+from parser.text.bulk import Options, claim, parse_shards, shards_of, undone
+
+
+def main() -> int:
+    """Parses as the command line says; the exit status."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
+    arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
+    arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder of the results")
+    arguments.add_argument("--workers", type=number_of_threads, default=os.cpu_count() or 1, help="processes (all cores)")
+    arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
+    arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], default="keep", help="as of scripts/parse.py")
+    arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as of scripts/parse.py")
+    arguments.add_argument("--allow-missing-columns", action="store_true", help="as of scripts/parse.py")
+    arguments.add_argument("--text", action="store_true", help="the files are text, as of scripts/parse.py")
+    arguments.add_argument("--tokenizer", help="of --text: a file of UDPipe 1; without, the model's own")
+    given = arguments.parse_args()
+
+    from parser.model import Model
+    from parser.model_folder import find_model
+
+    folder = find_model(given.model)
+    model = Model.load(folder)  # says what is wrong with it before processes begin
+    options = Options(
+        single_root=not given.several_roots,
+        tags="overwrite" if given.text and model.vocabularies.tags else given.tags,
+        on_error=given.on_error,
+        allow_missing_columns=given.allow_missing_columns,
+        text=given.text,
+        tokenizer=given.tokenizer,
+    )
+    shards = shards_of(given.input, given.output, given.text)
+    claim(given.output, folder, options)
+    left = undone(shards)
+    failed = words = 0
+    with tqdm(total=len(shards), initial=len(shards) - len(left), unit="file", disable=None) as bar:
+        for outcome in parse_shards(folder, left, options, given.workers):
+            for warning in outcome.warnings:
+                bar.write(f"warning: {warning}", file=sys.stderr)
+            if outcome.error is not None:
+                failed += 1
+                bar.write(f"error: {outcome.error}", file=sys.stderr)
+            words += outcome.words
+            bar.update()
+    done = f"{len(left) - failed:,} files parsed, {words:,} words; {len(shards) - len(left):,} were there; {failed:,} failed"
+    print(done, file=sys.stderr)
+    return int(failed > 0)
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,250 @@
+"""Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
+
+The tokenizer of a model lies in its folder. A blank line always ends a sentence, so that paragraphs are tokenized one by one,
+and memory is that of some of them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from parser.atomic import replacing
+from parser.conllu.files import open_input
+from parser.text import udpipe
+from parser.text.udpipe import UdpipeError
+
+TOKENIZER = "tokenizer.udpipe"
+
+# As its authors train on treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
+OPTIONS = {
+    "tokenize_url": 1,
+    "dimension": 24,
+    "epochs": 100,
+    "initialization_range": 0.5,
+    "batch_size": 50,
+    "learning_rate": 0.005,
+    "dropout": 0.1,
+    "early_stopping": 1,
+}
+
+# Bytes of text that are tokenized at a time, more where a paragraph has more.
+_BLOCK_BYTES = 2**16
+
+# CoNLL-U's own marks of spaces, and no others.
+_MARKS = "normalized_spaces"
+
+
+class TokenizerError(ValueError):
+    """Text cannot be tokenized; the message says why, and the fix."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """A stretch of text without spaces in most languages: one word, or a multiword token.
+
+    Attributes:
+        form: as it was written.
+        words: its words; of most tokens the form alone.
+        space_after: whether something that separates follows in the text.
+    """
+
+    form: str
+    words: tuple[str, ...]
+    space_after: bool
+
+
+class Tokenizer:
+    """A tokenizer of UDPipe 1's. Threads may use one side by side.
+
+    Args:
+        path: a file of UDPipe's.
+
+    Raises:
+        TokenizerError: the file is no model with a tokenizer, or UDPipe is not installed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._udpipe = udpipe.package()
+            self._model = udpipe.load(path)
+        except UdpipeError as error:
+            raise TokenizerError(str(error)) from error
+        self._path = path
+        self._new()
+
+    def tokenize(self, text: str) -> list[list[Token]]:
+        """Sentences as lists of tokens."""
+        return [_tokens(sentence) for sentence in self._sentences(text)]
+
+    def conllu(self, source: BinaryIO, name: str = "-") -> Iterator[bytes]:
+        """CoNLL-U of a text, in pieces of whole sentences.
+
+        There are ids, forms, multiword tokens, SpaceAfter=No, and the comments newdoc, newpar, sent_id and text.
+
+        Args:
+            source: the text in UTF-8.
+            name: what errors call it.
+
+        Raises:
+            TokenizerError: it is not UTF-8.
+        """
+        number = 0
+        for block in _blocks(source, name):
+            written = []
+            for sentence in self._sentences(block):
+                number += 1
+                written += [
+                    *(["# newdoc"] if number == 1 else []),
+                    *(["# newpar"] if sentence.getNewPar() else []),
+                    f"# sent_id = {number}",
+                    f"# text = {sentence.getText()}",
+                    *_lines(_tokens(sentence)),
+                    "",
+                ]
+            yield "".join(f"{line}\n" for line in written).encode()
+
+    def _sentences(self, text: str) -> Iterator[Any]:
+        tokenizer, error = self._new(), self._udpipe.ProcessingError()
+        # UDPipe would end the text at a NUL; what is no character of a text separates words, as a space does.
+        tokenizer.setText(text.replace("\0", " "))
+        sentence = self._udpipe.Sentence()
+        while tokenizer.nextSentence(sentence, error):
+            yield sentence
+            sentence = self._udpipe.Sentence()
+        if error.occurred():
+            raise TokenizerError(f"{self._path}: UDPipe cannot tokenize this ({error.message})")
+
+    def _new(self) -> Any:
+        tokenizer = self._model.newTokenizer(_MARKS)
+        if tokenizer is None:
+            raise TokenizerError(f"{self._path}: this model has no tokenizer; train one with scripts/train.py tokenizer=udpipe")
+        return tokenizer
+
+
+def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
+    """The tokenizer of a model.
+
+    Args:
+        folder: the model's folder, or that of a run.
+        path: another file to take instead.
+
+    Raises:
+        TokenizerError: there is none, or it cannot be loaded.
+    """
+    places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise TokenizerError(
+            f"{places[0]}: there is no tokenizer; train one into the model's folder (scripts/train.py tokenizer=udpipe), or "
+            "name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+        )
+    return Tokenizer(found)
+
+
+class _Stream(io.RawIOBase):
+    """Pieces of bytes as a stream to read from."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._held:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._held = piece
+        taken = self._held[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._held = self._held[len(taken) :]
+        return len(taken)
+
+
+def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
+    """Pieces, each made when it is read, as a stream."""
+    return io.BufferedReader(_Stream(pieces))
+
+
+def train_tokenizer(train: Sequence[str | Path], dev: str | Path | None, target: Path) -> None:
+    """Trains a tokenizer.
+
+    Args:
+        train: files of CoNLL-U to learn from; its text is that of the forms and of SpaceAfter=No.
+        dev: CoNLL-U to choose the epoch on, if there is any.
+        target: the file that it is written to, whole or not at all.
+
+    Raises:
+        UdpipeError: UDPipe is not installed, or cannot train on this.
+    """
+    package = udpipe.package()
+    name = ", ".join(map(str, train))
+    learned = udpipe.read_sentences("".join(map(_text, train)), name)
+    held_out = package.Sentences() if dev is None else udpipe.read_sentences(_text(dev), str(dev))
+    options = OPTIONS | {"early_stopping": int(dev is not None)}
+    model = udpipe.train(learned, held_out, name, tokenizer=options)
+    with replacing(target) as temporary:
+        temporary.write_bytes(model)
+
+
+def _text(path: str | Path) -> str:
+    with open_input(path) as stream:
+        return stream.read().decode("utf-8").removeprefix("\ufeff")
+
+
+def _tokens(sentence: Any) -> list[Token]:
+    ranges = {token.idFirst: token for token in sentence.multiwordTokens}
+    words = list(sentence.words)[1:]
+    tokens = []
+    number = 1
+    while number <= len(words):
+        token = ranges.get(number)
+        last = number if token is None else token.idLast
+        written = words[number - 1] if token is None else token
+        forms = tuple(word.form for word in words[number - 1 : last])
+        tokens.append(Token(written.form, forms, written.getSpaceAfter()))
+        number = last + 1
+    return tokens
+
+
+def _lines(tokens: list[Token]) -> Iterator[str]:
+    """The lines of a sentence in CoNLL-U, without comments."""
+    word = 0
+    for token in tokens:
+        misc = "_" if token.space_after else "SpaceAfter=No"
+        if len(token.words) > 1 or token.words != (token.form,):
+            yield "\t".join([f"{word + 1}-{word + len(token.words)}", token.form, *"_" * 7, misc])
+            misc = "_"
+        for form in token.words:
+            word += 1
+            yield "\t".join([str(word), form, *"_" * 7, misc])
+
+
+def _blocks(source: BinaryIO, name: str) -> Iterator[str]:
+    """The text cut after blank lines."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    held, read = "", 0
+    while True:
+        piece = source.read(_BLOCK_BYTES)
+        try:
+            held += decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            place = max(0, read - len(decoder.getstate()[0])) + error.start
+            raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
+        read += len(piece)
+        if not piece:
+            break
+        held = held.replace("\r\n", "\n")
+        end = held.rfind("\n\n")
+        if end >= 0:
+            yield held[: end + 2]
+            held = held[end + 2 :]
+    if held.strip():
+        yield held

@@ -1,0 +1,10 @@
+"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.parse_many import command
+
+    command()

@@ -1,0 +1,58 @@
+"""Characters of forms as rows of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser.data.characters import Characters
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
+from tests.toy import sentence
+
+FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)
+
+
+def one_by_one(characters: Characters, form: str) -> list[int]:
+    """The numbers of a form, padded."""
+    if len(form) > characters.longest:
+        first = characters.longest // 2
+        form = form[:first] + form[-(characters.longest - first) :]
+    numbers = [N_RESERVED + characters.symbols.index(c) if c in characters.symbols else UNKNOWN for c in form] or [UNKNOWN]
+    return numbers + [ABSENT] * (characters.longest - len(numbers))
+
+
+@given(st.lists(FORMS, max_size=4), st.integers(1, 7))
+def test_forms_are_encoded_one_by_one(sentences, longest):
+    characters = Characters(["b", "a", "é"], longest)
+    found = characters.encode(sentences).T.tolist()
+    root = [ROOT] + [ABSENT] * (longest - 1)
+    assert found == [row for forms in sentences for row in [root, *(one_by_one(characters, form) for form in forms)]]
+
+
+def test_characters_seen_once_are_unknown():
+    assert Characters.of(["ab", "ba", "bc"], 3).symbols == ["b", "a"]
+
+
+def test_the_ends_of_long_forms_are_read():
+    assert Characters([], 5)._ends("abcdefgh") == "abfgh"
+
+
+@pytest.mark.parametrize("symbols", [["a", "a"], ["ab"], [""]])
+def test_what_is_no_alphabet(symbols):
+    with pytest.raises(ValueError, match=r"twice|not one character"):
+        Characters(symbols, 3)
+
+
+def test_vocabularies_put_them_behind_the_attributes():
+    read = sentence([0, 1])
+    read.forms = ["aa", "b"]
+    without = Vocabularies({"form": Vocabulary(["b"])})
+    vocabularies = Vocabularies({"form": Vocabulary(["b"])}, Characters(["a"], 3), {"upos": Vocabulary([read.upos[0]])})
+    encoded = vocabularies.encode([read])
+    assert vocabularies.n_rows == len(encoded.values) == 4
+    np.testing.assert_array_equal(encoded.values[:1], without.encode([read]).values)
+    assert encoded.values[1:].T.tolist() == [[1, 0, 0], [3, 3, 0], [2, 0, 0]]
+    assert vocabularies.unknown_counts(encoded) == {"form": 1}
+    assert vocabularies.encode_tags([read])[0, :2].tolist() == [ROOT, N_RESERVED]

@@ -1,0 +1,86 @@
+"""Probabilities of steps and of arcs: against a softmax written out, and their calibration."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parser.classifier.calibration import Calibration, expected_calibration_error
+from parser.data.parses import NO_NODE
+from parser.decoding.lockstep import LockstepParser, StepProbabilities, parse_in_lockstep
+from parser.transitions.decisions import best
+from tests.forgery import KINDS, small_model
+from tests.toy import sentence
+
+
+def probabilities_step_by_step(model, encoded, single_root):
+    """By sentence, {child: logarithm of the probability of its step}, and the sum over all steps; in plain Python."""
+    scorer, system = model.scorer(encoded), model.system
+    found = []
+    for number in range(len(encoded)):
+        now = system.initial(encoded.lengths[[number]])
+        of_arcs, total = {}, 0.0
+        while len(rows := system.unfinished(now)):
+            moves = system.moves(now, rows, single_root)
+            scores = scorer(model.table.extract(now, rows, encoded, np.array([number]), moves))
+            columns, relations = best(system, scores, moves, single_root)
+            possible = {}
+            for column in range(moves.rows.shape[1]):
+                if moves.rows[0, column] == NO_NODE:
+                    continue
+                block, head = moves.blocks[0, column], moves.heads[0, column]
+                for relation in range(system.block_sizes[block]):
+                    if head != NO_NODE and single_root and (head == 0) != (relation == system.root_relation):
+                        continue
+                    score = scores[moves.rows[0, column], system.block_starts[block] + relation]
+                    possible[column, relation] = np.exp(np.float64(score))
+            chosen = possible[columns[0], max(relations[0], 0)] / sum(possible.values())
+            total += np.log(chosen)
+            if (child := moves.children[0, columns[0]]) != NO_NODE:
+                of_arcs[int(child)] = np.log(chosen)
+            system.apply(now, rows, moves, columns, relations)
+        found.append((of_arcs, total))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("single_root", [True, False])
+def test_they_are_those_of_a_softmax(kind, single_root):
+    rng = random.Random(1)
+    model = small_model(kind)
+    encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 5, 3)])
+    probabilities = StepProbabilities.room_for(encoded)
+    parser = LockstepParser(model.weights(), model.system, model.table)
+    parses = parser.parse(encoded, single_root=single_root, probabilities=probabilities)
+    plain = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
+    np.testing.assert_array_equal(parses.heads, plain.heads)
+    for number, (of_arcs, total) in enumerate(probabilities_step_by_step(model, encoded, single_root)):
+        start = encoded.offsets[number]
+        assert probabilities.trees[number] == pytest.approx(total, rel=1e-4)
+        assert set(of_arcs) == set(range(1, encoded.lengths[number] + 1))
+        for child, expected in of_arcs.items():
+            assert probabilities.arcs[start + child] == pytest.approx(expected, rel=1e-4)
+
+
+def test_calibration_finds_the_odds_that_made_the_data():
+    rng = np.random.default_rng(0)
+    log_odds = rng.normal(3, 2, 20_000)
+    right = rng.random(20_000) < 1 / (1 + np.exp(-(0.5 * log_odds - 0.3)))
+    logs = -np.log1p(np.exp(-log_odds))
+    found = Calibration.fit(logs, right)
+    assert (found.slope, found.intercept) == (pytest.approx(0.5, abs=0.05), pytest.approx(-0.3, abs=0.1))
+    assert expected_calibration_error(found(logs), right) < 1.5 < expected_calibration_error(Calibration()(logs), right)
+
+
+@pytest.mark.parametrize("right", [np.ones(5, bool), np.zeros(5, bool), np.zeros(0, bool)])
+def test_calibration_of_little_is_finite(right):
+    logs = np.log(np.array([1.0, 0.9, 0.5, 1e-300, 0.2]))[: len(right)]
+    found = Calibration.fit(logs, right)(logs)
+    assert ((found > 0) & (found < 1)).all()
+
+
+def test_the_error_of_calibration_is_a_mean_over_bins():
+    assert expected_calibration_error(np.array([0.1, 0.1, 0.9, 1.0]), np.array([0, 1, 1, 1], bool), 2) == pytest.approx(22.5)
+    assert expected_calibration_error(np.zeros(0), np.zeros(0, bool)) == 0

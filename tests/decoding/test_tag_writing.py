@@ -1,0 +1,72 @@
+"""Which tags are written, through parse_file()."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+
+from parser.decoding.file_parsing import OnError, parse_file
+from parser.decoding.tag_writing import NoTagsError, TagUse
+from tests.classifier.test_text_model import random_text_model
+from tests.forgery import small_model
+
+
+def word(number: int, form: str, upos: str, feats: str) -> str:
+    return "\t".join([str(number), form, "l", upos, "x", feats, "_", "_", "_", "SpaceAfter=No"])
+
+
+SENTENCES = [
+    ["# tagged", word(1, "aé", "A", "_"), word(2, "b", "B", "F=1"), ""],
+    ["1-2\tab\t_\tM\t_\t_\t_\t_\t_\t_", word(1, "a", "_", "_"), word(2, "b", "_", "_"), "2.1\t_\t_\tE\t_\t_\t_\t_\t_\t_", ""],
+    [word(1, "a", "_", "_"), word(2, "é", "B", "_"), ""],
+]
+TEXT = "".join(f"{line}\n" for lines in SENTENCES for line in lines).encode()
+
+
+def parsed(use: TagUse, content: bytes = TEXT, **options) -> list[list[str]]:
+    target = BytesIO()
+    parse_file(random_text_model(), BytesIO(content), target, tags=use, allow_missing_columns=True, **options)
+    return [line.split("\t") for line in target.getvalue().decode().splitlines()]
+
+
+def columns(lines: list[list[str]], place: int) -> list[str]:
+    return [line[place] for line in lines if len(line) == 10 and line[0].isdigit()]
+
+
+def test_keep_writes_trees_alone():
+    found = parsed(TagUse.KEEP)
+    assert columns(found, 3) == ["A", "B", "_", "_", "_", "B"]
+    assert columns(found, 5) == ["_", "F=1", "_", "_", "_", "_"]
+
+
+def test_fill_writes_columns_that_are_empty_throughout_a_sentence():
+    kept, filled, written = (parsed(use) for use in TagUse)
+    assert columns(filled, 3) == ["A", "B", *columns(written, 3)[2:4], "_", "B"]
+    assert columns(filled, 5) == ["_", "F=1", *columns(written, 5)[2:]]
+    for lines in (filled, written):
+        assert [line[:3] + line[4:5] + line[6:] for line in lines] == [line[:3] + line[4:5] + line[6:] for line in kept]
+        assert [line for line in lines if not line[0].isdigit()] == [line for line in kept if not line[0].isdigit()]
+
+
+def test_overwrite_writes_what_the_model_predicts():
+    model = random_text_model()
+    written = parsed(TagUse.OVERWRITE)
+    assert set(columns(written, 3)) <= {*model.vocabularies.tags["upos"].symbols}
+    assert set(columns(written, 5)) <= {*model.vocabularies.tags["feats"].symbols}
+    assert columns(written, 4) == ["x"] * 6  # it does not predict XPOS
+
+
+@pytest.mark.parametrize("options", [{"chunk_bytes": 40}, {"threads": 3, "chunk_bytes": 200}])
+def test_any_chunks_and_threads_give_the_same(options):
+    content = b"\xef\xbb\xbf" + TEXT * 5
+    assert parsed(TagUse.FILL, content, **options) == parsed(TagUse.FILL, content)
+
+
+def test_a_sentence_that_cannot_be_read_is_skipped():
+    assert parsed(TagUse.OVERWRITE, b"1\tx\n\n" + TEXT, on_error=OnError.SKIP) == parsed(TagUse.OVERWRITE)
+
+
+def test_a_model_without_tags_says_so():
+    with pytest.raises(NoTagsError, match="recipe=text"):
+        parse_file(small_model("static"), BytesIO(TEXT), BytesIO(), tags=TagUse.FILL)

@@ -1,0 +1,100 @@
+"""The parser as a library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import conllu
+import pytest
+
+from parser import Parser
+from parser.api import InputError
+from parser.conllu.checks import check_tree
+from parser.decoding.missing_columns import MissingColumnsError
+from parser.decoding.parsers import parse
+from parser.text.tokenizer import TokenizerError
+from tests.classifier.test_text_model import random_text_model
+from tests.forgery import small_model
+from tests.toy import sentence
+
+FORMS = [["a", "b", "éa"], ["b"], []]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api") / "model"
+    random_text_model().save(folder)
+    return folder
+
+
+def test_importing_the_package_loads_no_torch():
+    code = "import sys, parser; assert 'torch' not in sys.modules; from parser import Parser; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_lists_of_forms_are_parsed(folder):
+    parser = Parser.load(folder)
+    found = parser.parse(FORMS)
+    assert [one.forms for one in found] == FORMS
+    for one in found[:2]:
+        check_tree(one.heads)
+        assert len(one) == len(one.deprels) == len(one.probabilities) == len(one.tags["upos"])
+        assert all(0 < probability < 1 for probability in one.probabilities)
+        assert 0 < one.probability <= 1
+    assert (found[2].heads, found[2].probability) == ([], 1.0)
+
+
+def test_it_gives_the_trees_of_the_commands(folder):
+    read = [sentence([0] + [1] * n) for n in range(6)]
+    found = Parser.load(folder).parse([one.forms for one in read])
+    for one in read:
+        one.feats = ["_"] * len(one)
+    assert [head for one in found for head in (-1, *one.heads)] == parse(random_text_model(), read).heads.tolist()
+
+
+def test_tuples_and_token_lists_are_the_same(folder):
+    lines = ["# text = ab", "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_"]
+    lines += [f"{i}\t{form}\t_\tX\t_\tA=b|C=d\t_\t_\t_\t_" for i, form in enumerate("ab", 1)]
+    [tokens] = conllu.parse("\n".join(lines) + "\n\n")
+    parser = Parser.load(folder)
+    assert parser.parse([tokens]) == parser.parse([[("a", "X", "_", "A=b|C=d"), ("b", "X", None, "A=b|C=d")]])
+
+
+def test_threads_share_a_parser(folder):
+    parser = Parser.load(folder)
+    many = [[form * (i % 3 + 1) for form in ("a", "b", "é")] for i in range(30)]
+    expected = [one.heads for one in parser.parse(many)]
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(parser.parse, [many] * 8):
+            assert [one.heads for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        (["a b"], "sentence 1 is a str"),
+        ([["a"], ["b", 3]], "sentence 2, word 2"),
+        ([[()]], "sentence 1, word 1"),
+        ([[(None, "X")]], "sentence 1, word 1"),
+        ([[("a", "b", "c", "d", "e")]], "sentence 1, word 1"),
+    ],
+)
+def test_what_is_no_sentence(folder, sentences, message):
+    with pytest.raises(InputError, match=message):
+        Parser.load(folder).parse(sentences)
+
+
+def test_a_column_that_the_model_reads_must_be_there():
+    model = small_model("static")
+    model.vocabularies.by_attribute["upos"] = model.vocabularies.by_attribute.pop("form")
+    with pytest.raises(MissingColumnsError, match="UPOS is _ in all of the first 2 words"):
+        Parser(model).parse([["a", "b"]])
+
+
+def test_text_needs_a_tokenizer(folder):
+    with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
+        Parser.load(folder).parse_text("a b")
+    with pytest.raises(TokenizerError, match="give one"):
+        Parser(random_text_model()).parse_text("a b")

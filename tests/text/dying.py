@@ -1,0 +1,22 @@
+"""What worker processes do in the tests of bulk.py; it loads nothing slow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from parser.text.bulk import Options, Outcome, Shard
+
+
+def begin_nothing(folder: Path, options: Options) -> None:
+    """In place of loading a model."""
+
+
+def die_at_times(shard: Shard) -> Outcome:
+    """A process that dies at the file "once" when it meets it first, and always at the file "always"."""
+    name, met = Path(shard.source).name, Path(shard.source + ".met")
+    if name == "always" or (name == "once" and not met.exists()):
+        met.touch()
+        os._exit(9)
+    Path(shard.target).touch()
+    return Outcome(shard, 1)

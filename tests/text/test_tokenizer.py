@@ -1,0 +1,141 @@
+"""Text to sentences and words: what needs UDPipe skips without it."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from parser import Parser
+from parser.commands import parse
+from parser.data.treebank import read_treebank
+from parser.model import Model
+from parser.text import tokenizer
+from parser.text.tokenizer import (
+    TOKENIZER,
+    Token,
+    Tokenizer,
+    TokenizerError,
+    _blocks,
+    as_stream,
+    model_tokenizer,
+    train_tokenizer,
+)
+from tests.classifier.test_text_model import random_text_model
+
+TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
+SENTENCES = [["A", "kutya", "ugat", "."], ["Jön", "a", "lány", "!"], ["Ma", "is", "jön", "."]]
+
+
+def conllu() -> str:
+    """Sentences in which words are separated by spaces, and the full stops are not."""
+    lines = []
+    for i in range(60):
+        words = SENTENCES[i % 3]
+        for number, form in enumerate(words, 1):
+            misc = "SpaceAfter=No" if number == len(words) - 1 else "_"
+            lines.append("\t".join([str(number), form, "_", "X", "_", "_", str(min(number - 1, 1)), "dep", "_", misc]))
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model with a tokenizer that has learned a few sentences by heart."""
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+    folder = tmp_path_factory.mktemp("text")
+    random_text_model().save(folder / "model")
+    (folder / "train.conllu").write_text(conllu())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenizer, "OPTIONS", tokenizer.OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20})
+        train_tokenizer([folder / "train.conllu"], None, folder / "model" / TOKENIZER)
+    return folder / "model"
+
+
+def run_parse(monkeypatch, capsysbinary, *arguments: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["parse.py", *arguments])
+    assert parse.main() == 0
+    return capsysbinary.readouterr().out.decode()
+
+
+def test_text_is_split_and_parsed(folder, tmp_path, monkeypatch, capsysbinary):
+    (tmp_path / "text.txt").write_text(TEXT)
+    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
+    (tmp_path / "parsed.conllu").write_text(found)
+    treebank = read_treebank(tmp_path / "parsed.conllu")
+    assert [sentence.forms for sentence in treebank] == SENTENCES
+    assert {tag for sentence in treebank for tag in sentence.upos} <= {"X", "Y"}
+    comments = [line for line in found.splitlines() if line.startswith("#")]
+    assert comments[:4] == ["# newdoc", "# newpar", "# sent_id = 1", "# text = A kutya ugat."]
+    assert comments.count("# newpar") == 2
+    assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
+
+
+def test_the_library_parses_text_too(folder):
+    parser = Parser.load(folder)
+    found = parser.parse_text(TEXT)
+    assert [one.forms for one in found] == SENTENCES
+    assert found[0].tokens[-2:] == [Token("ugat", ("ugat",), False), Token(".", (".",), True)]
+    assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
+
+
+@pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 2_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
+def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsysbinary, text):
+    (tmp_path / "odd.txt").write_text(text, newline="")
+    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "odd.txt"), "--text", "--allow-missing-columns")
+    (tmp_path / "parsed.conllu").write_text(found, newline="")
+    if text.strip("\0\r\n "):
+        assert read_treebank(tmp_path / "parsed.conllu").n_words
+    else:
+        assert found == ""
+
+
+def test_multiword_tokens_have_lines_of_their_own():
+    tokens = [Token("du", ("de", "le"), True), Token("pain", ("pain",), False)]
+    lines = [line.split("\t") for line in tokenizer._lines(tokens)]
+    assert [(line[0], line[1], line[9]) for line in lines] == [
+        ("1-2", "du", "_"),
+        ("1", "de", "_"),
+        ("2", "le", "_"),
+        ("3", "pain", "SpaceAfter=No"),
+    ]
+    assert {len(line) for line in lines} == {10}
+
+
+@pytest.mark.parametrize("size", [1, 7, 2**16])
+def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
+    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    text = "é a\nb\n\nc\r\n\r\n\n\nd"
+    blocks = list(_blocks(io.BytesIO(text.encode("utf-8-sig")), "text"))
+    assert "".join(blocks) == text.replace("\r\n", "\n")
+    assert all(block.endswith("\n\n") for block in blocks[:-1])
+
+
+@pytest.mark.parametrize(("content", "place"), [(b"ab\xffc", 2), (b"a\n\n" * 30 + b"\xc3", 90), (b"\xe9", 0)])
+@pytest.mark.parametrize("size", [4, 2**16])
+def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, place, size):
+    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {place}"):
+        list(_blocks(io.BytesIO(content), "text"))
+
+
+def test_pieces_are_a_stream():
+    stream = as_stream(iter([b"", b"abc", b"", b"defg"]))
+    assert stream.read(2) + stream.read(4) + stream.read() == b"abcdefg"
+
+
+def test_without_a_tokenizer_the_error_says_what_to_do(tmp_path):
+    with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
+        model_tokenizer(tmp_path)
+
+
+def test_what_is_no_tokenizer_is_refused(tmp_path):
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+    (tmp_path / TOKENIZER).write_text("no model")
+    with pytest.raises(TokenizerError, match="cannot load this"):
+        Tokenizer(tmp_path / TOKENIZER)
+
+
+def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):
+    assert Model.load(folder).is_like(random_text_model())
