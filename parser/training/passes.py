@@ -23,14 +23,15 @@ from parser.model import Model
 from parser.settings import Settings, SettingsError, training_files
 from parser.text.tokenizer import TOKENIZER, train_tokenizer
 from parser.training import run_folder
-from parser.training.build import new_model
+from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
+from parser.training.divergence import check_losses
 from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations
 from parser.training.fitter import Fitter
 from parser.training.observer import Metrics, Observer, Observers, Update
 from parser.training.online import OnlineRun
-from parser.training.run import Pass, Run, Saved
+from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
 from parser.training.tensorboard import TensorBoard
@@ -111,6 +112,33 @@ class _TwoPasses(Run):
     @property
     def passes(self) -> Sequence[Pass]:
         return self._passes
+
+    @property
+    def first_pass_is_given(self) -> bool:
+        return self.settings.first_pass.model is not None
+
+    def _begin_pass(self, number: int) -> None:
+        source, done = self._sources[number], self.progress.epochs_done
+        if number == 1 and not self.settings.second_pass.start_from_first_pass and not done:
+            self._put_weights(trained_weights(new_model(self.settings, self.corpus).classifier))
+        self._fitter = fitter_of(self._model, self.corpus, self.settings, number, source.data)
+        if saved := self.saved:
+            source.restore(saved.get("source", {}), done)
+            self._put_weights(saved["weights"])
+            self._fitter.restore(saved.get("optimizer", {}))
+            self.order.set_state(saved["generators"]["order"])
+            torch.set_rng_state(saved["generators"]["global"])
+
+    def _fit(self, number: int, epoch: int) -> Fitted:
+        name, source = PASSES[number], self._sources[number]
+        examples = source.examples(epoch)
+        updates = _Updates(name, epoch, self.observers)
+        with self.stopwatch(f"{name}_fit"):
+            loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
+        seconds = self.stopwatch.last
+        where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
+        check_losses(self.settings, self._model.system.n_outputs, where, loss, updates.losses)
+        return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
 
     def finish(self) -> None:
         """The model remembers its beam, and its calibration is fitted to the dev part, if there is one."""
