@@ -17,7 +17,7 @@ from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.data.vocabulary import ABSENT, Vocabularies, Vocabulary
-from parser.decoding import greedy, lockstep
+from parser.decoding import compiled, lockstep
 from parser.decoding.lockstep import LockstepParser, parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.model import Model
@@ -124,7 +124,7 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
     model = random_model(sentences)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
-    monkeypatch.setattr(greedy, "_SHARE", together)
+    monkeypatch.setattr(compiled, "SHARE", together)
     monkeypatch.setattr(lockstep, "_SHARE", together)
     found = parser_of(model, threads).parse(encoded)
     for parses in (found, LockstepParser(model.weights(), model.system, model.table).parse(encoded)):

@@ -15,7 +15,7 @@ from parser.classifier.tagger import Tagger, TaggerShape
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding import greedy
+from parser.decoding import compiled
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.model import Model
@@ -107,7 +107,7 @@ def test_a_saved_text_model_parses_and_tags_the_same(sentences, tmp_path, monkey
     model.save(tmp_path / "model")
     loaded = Model.load(tmp_path / "model")
     assert loaded.is_like(model)
-    monkeypatch.setattr(greedy, "_SHARE", 15)
+    monkeypatch.setattr(compiled, "SHARE", 15)
     for parses in (parse(model, sentences), parse(loaded, sentences), parser_of(loaded, 3).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.fingerprints import NEUTRAL, fingerprint, renamed
+from experiments.fingerprints import NEUTRAL, fingerprint, look_up, renamed
 from experiments.migrate import Renaming, committed_files, known_trainings
 from experiments.trainings import Training
 
@@ -42,7 +42,8 @@ def test_a_key_that_came_later_is_left_out_at_its_neutral_value_only(key, value)
 
 def test_neutral_values_are_those_of_the_recipes_that_have_rows():
     plain = Training("sample", "paper", 5, 1, "any", ()).plain_settings()
-    assert {key: plain[key] for key in NEUTRAL} == NEUTRAL
+    there = {key: look_up(plain, key) for key in NEUTRAL if not key.startswith("encoder.")}  # there is none in this recipe
+    assert there == {key: value for key, value in NEUTRAL.items() if not key.startswith("encoder.")}
     ties = Training("sample", "paper", 5, 1, "any", ("ties=nearest_ancestor",))
     assert ties.fingerprint() != Training("sample", "paper", 5, 1, "any", ()).fingerprint()
 

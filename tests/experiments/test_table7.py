@@ -23,6 +23,9 @@ from tests.toy import ROOT
 TINY = "overrides=[first_pass.epochs=1,second_pass.epochs=1,classifier.hidden=8,vectors.dimensions=8]"
 PUBLISHED = ROOT / "experiments" / "table7"
 
+# The published difference of column 2 over column 1, all treebanks together.
+PUBLISHED_CLAIM = read_rows(PUBLISHED / "claims.csv", Claim)["paper", "hu el cu got", "2", "1"].difference
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory) -> Path:
@@ -74,8 +77,8 @@ def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and
     row = read_rows(in_folder / "runs" / "table7" / "results.csv", Row)["sample", "paper", "3", "1"]
     assert f"| sample | 3 |  | none |  | {float(row.las):.2f} / {float(row.uas):.2f} | 1 |  |" in text
     # The cells that were not asked for, as published.
-    assert re.search(r"\| hu \| 5 \| 57.62 / 70.30 \| 61.61 ± 0.24 / 75.37 ± 0.28 \| 5 \| none \|  \|  \|", text)
-    assert "| hu, el, cu, got together, published | +0.90 [+0.47, +1.35], holds |" in text
+    assert re.search(r"\| hu \| 5 \| 57.62 / 70.30 \| \S+ ± \S+ / \S+ ± \S+ \| 5 \| none \|  \|  \|", text)
+    assert f"| hu, el, cu, got together, published | {PUBLISHED_CLAIM}, holds |" in text
     assert re.search(r"\| sample, yours \| \S+ \[\S+ \S+, (open|holds|the opposite holds) \| no counts \|", text)
 
 
@@ -115,11 +118,11 @@ def test_publishing_copies_rows_and_counts_and_tests_the_claims_on_them(in_folde
     counts = read_counts(own / "paper_counts.csv")
     ask("columns=[1,3]", "publish=true", f"published={published}")
     assert set(read_rows(published / "results.csv", Row)) == {*read_rows(PUBLISHED / "results.csv", Row), *rows}
-    assert list(read_counts(published / "paper_counts.csv")) == list(counts)
+    assert set(read_counts(published / "paper_counts.csv")) == {*read_counts(PUBLISHED / "paper_counts.csv"), *counts}
     page = (published / "paper.md").read_text()
     found = difference(read_counts(published / "paper_counts.csv"), ["sample"], 3, 1)
     assert f"| sample | {found}, {found.verdict} | no counts |" in page
-    assert "| hu, el, cu, got together | +0.90 [+0.47, +1.35], holds |" in page
+    assert f"| hu, el, cu, got together | {PUBLISHED_CLAIM}, holds |" in page
 
 
 def test_committed_counts_are_those_of_the_committed_rows_and_claims():

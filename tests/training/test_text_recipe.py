@@ -15,7 +15,7 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model import Model
 from parser.settings import OptimizerSettings, SettingsError
-from parser.training import checkpoint, passes
+from parser.training import checkpoint
 from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.fitter import Span
 from parser.training.passes import train
@@ -95,7 +95,7 @@ def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path, monkeypatch):
         if saved == 2:
             raise KilledError
 
-    monkeypatch.setattr(passes.checkpoint, "save", save_and_die)
+    monkeypatch.setattr(checkpoint, "save", save_and_die)
     with pytest.raises(KilledError):
         train(run(treebank), tmp_path / "killed")
     monkeypatch.undo()
