@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -112,10 +112,7 @@ def page_of(rows: Rows, wanted: Accurate) -> str:
 def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: int) -> Training:
     """The training with these settings; of the dev part alone if ``train_on`` says so."""
     training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(settings))
-    if wanted.train_on == "train":
-        return training
-    dev = training.settings().treebank.dev
-    return replace(training, overrides=(*settings, f"treebank.train={dev}", "treebank.dev=null"))
+    return training if wanted.train_on == "train" else training.on_dev()
 
 
 def run_ours(system: str, training: Training, trained_on: str, runs: Path, fresh: bool = False) -> list[Row]:

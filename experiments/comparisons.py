@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
+from scipy.stats import t as student
 
 from experiments.command import Trainings, check_known
 from experiments.jobs import Job
@@ -30,10 +31,6 @@ from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
-
-# The 97.5% quantiles of Student's distribution for 1, 2, ... degrees of freedom; beyond them, the last.
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-            2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
 
 _TOGETHER = "all"
 
@@ -141,10 +138,7 @@ def jobs_by_key(wanted: Comparison) -> dict[Key, tuple[str, Job[list[Row]]]]:
 def training_of(wanted: Comparison, settings: Sequence[str], language: str, seed: int) -> Training:
     """The training of a variant; on the dev part alone where the treebank has no other."""
     training = Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, tuple(settings))
-    if language not in wanted.dev_alone:
-        return training
-    dev = training.settings().treebank.dev
-    return replace(training, overrides=(*settings, f"treebank.train={dev}", "treebank.dev=null"))
+    return training.on_dev() if language in wanted.dev_alone else training
 
 
 def run_ours(variant: str, training: Training, trained_on: str, runs: Path, fresh: bool = False) -> list[Row]:
@@ -209,7 +203,7 @@ class Estimate:
         if n == 1:
             return cls(differences[0], math.inf, 1)
         error = float(np.std(differences, ddof=1)) / n**0.5
-        return cls(float(np.mean(differences)), _STUDENT[min(n - 1, len(_STUDENT)) - 1] * error, n)
+        return cls(float(np.mean(differences)), float(student.ppf(0.975, n - 1)) * error, n)
 
     def __str__(self) -> str:
         if self.pairs == 1:

@@ -49,6 +49,11 @@ class Counts:
 AllCounts = dict[tuple[str, int, int], Counts]
 
 
+def counts_file(recipe: str) -> str:
+    """The name of the file of the counts of a recipe's trainings."""
+    return f"{recipe}_counts.csv"
+
+
 def read_counts(path: Path) -> AllCounts:
     """The counts of a file; none if there is no such file."""
     if not path.exists():

@@ -21,13 +21,14 @@ import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.claims import Difference, difference
+from experiments.claims import Difference, counted, difference
 from experiments.command import Trainings, check_known, run
-from experiments.counts import AllCounts, read_counts, write_counts
-from experiments.jobs import Job, run_jobs
+from experiments.counts import AllCounts, counts_file, read_counts, write_counts
+from experiments.figures import BLUE, GREY, RED, panels, provenance, save, write_csv
+from experiments.jobs import Job
 from experiments.results import Key, Results, check_numbers, write_page
 from experiments.tables import markdown, mean_and_deviation
-from experiments.trainings import Row, Training, run_family
+from experiments.trainings import Row, Training, run_families, run_family
 from experiments.treebanks import files
 from oracles import Trees
 from parser.data.treebank import read_treebank
@@ -95,29 +96,17 @@ def main(wanted: Nonprojectivity) -> None:
     if jobs:
         for treebank, share in parts_of(wanted):
             write_part(wanted, treebank, share)
-    path = results.own_folder / counts_file(wanted.recipe)
-    counts = read_counts(path)
-    for made in run_jobs(jobs, wanted.workers):
-        results.add(row for row, _ in made)
-        counts |= {(row.treebank, int(row.column), int(row.seed)): of_row for row, of_row in made}
-        write_counts(path, counts)
+    run_families(jobs, wanted.workers, results, wanted.recipe)
+    name, folder = counts_file(wanted.recipe), results.published_folder
+    published = {} if folder is None else read_counts(folder / name)
+    counts = published | read_counts(results.own_folder / name)
     if wanted.publish:
-        folder = results.published_folder
         assert folder is not None
         results.publish(asked)
-        counts = read_counts(folder / counts_file(wanted.recipe)) | counts
-        write_counts(folder / counts_file(wanted.recipe), counts)
+        write_counts(folder / name, counted(counts, results.published, wanted.recipe))
         write(folder, wanted, results.published, counts)
     else:
-        published = (
-            {} if results.published_folder is None else read_counts(results.published_folder / counts_file(wanted.recipe))
-        )
-        write(results.own_folder, wanted, results.shown(asked), published | counts)
-
-
-def counts_file(recipe: str) -> str:
-    """The name of the file of the counts by sentence."""
-    return f"{recipe}_counts.csv"
+        write(results.own_folder, wanted, results.shown(asked), counts)
 
 
 def parts_of(wanted: Nonprojectivity) -> list[tuple[str, str]]:
@@ -194,9 +183,8 @@ def draw(projective: np.ndarray, share: int, size: int) -> list[int]:
 
 def write(folder: Path, wanted: Nonprojectivity, rows: dict[Key, Row], counts: AllCounts) -> None:
     """The page, its numbers as CSV, and the plot."""
-    from experiments.figures import write_csv
-
     recipe = wanted.recipe
+    counts = counted(counts, rows, recipe)
     of_recipe = [row for row in rows.values() if row.recipe == recipe]
     names = list(dict.fromkeys(row.treebank for row in of_recipe))
     lines, numbers, found = [], [], {}
@@ -221,15 +209,14 @@ def write(folder: Path, wanted: Nonprojectivity, rows: dict[Key, Row], counts: A
         "trees; eu and grc: dev parts; all: the whole part.\n\n" + markdown(head, lines)
     )
     write_page(folder / f"{recipe}.md", text)
-    write_csv(folder / f"{recipe}.csv", [], ("part", "better", "worse", "difference", "low", "high"), numbers)
+    head_lines = provenance(f"python experiments/nonprojectivity.py recipe={recipe}", names)
+    write_csv(folder / f"{recipe}.csv", head_lines, ("part", "better", "worse", "difference", "low", "high"), numbers)
     plot(folder / f"{recipe}.svg", found)
     print(text, end="")
 
 
 def plot(path: Path, found: dict[str, dict[tuple[int, int], Difference | None]]) -> None:
     """Differences with their intervals, a part a line; columns 5 and 6 over 4."""
-    from experiments.figures import BLUE, GREY, RED, panels, save
-
     names = list(found)
     figure, (axes,) = panels(1, width=5.6, height=0.9 + 0.34 * max(3, len(names)))
     for offset, (pair, colour, label) in zip(

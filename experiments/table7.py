@@ -23,12 +23,12 @@ from omegaconf import MISSING
 
 from experiments.claims import Claim, claims_from, counted
 from experiments.command import Trainings, check_known, run
-from experiments.counts import Counts, read_counts, write_counts
-from experiments.jobs import Job, run_jobs
+from experiments.counts import Counts, counts_file, read_counts, write_counts
+from experiments.jobs import Job
 from experiments.results import Key, Results, check_numbers, write_page
 from experiments.rows import read_rows, write_rows
 from experiments.table7_page import ALL, COLUMNS, own_page, published_page, read_printed, treebanks_of
-from experiments.trainings import Row, Training, run_family
+from experiments.trainings import Row, Training, run_families, run_family
 from experiments.treebanks import has_parts, paths
 
 # Columns that share a first pass, the one that trains it first.
@@ -93,19 +93,13 @@ def cell_of(wanted: Table7, language: str, column: int, seed: int) -> Training:
 
 
 def train(wanted: Table7, missing: list[Training], results: Results[Row]) -> None:
-    """Trains cells, side by side where they do not share a first pass; rows and counts are written as they end."""
-    runs = Path(wanted.runs)
+    """Trains cells, side by side where they do not share a first pass."""
     jobs = []
     for family in families(wanted, missing, results):
         first = family[0]
         label = f"{first.treebank} column {', '.join(str(cell.column) for cell in family)} seed {first.seed}"
-        jobs.append(Job(label, partial(run_family, family, runs, wanted.fresh)))
-    path = results.own_folder / counts_file(wanted.recipe)
-    counts = read_counts(path)
-    for made in run_jobs(jobs, wanted.workers):
-        results.add(row for row, _ in made)
-        counts |= {(row.treebank, int(row.column), int(row.seed)): of_row for row, of_row in made}
-        write_counts(path, counts)
+        jobs.append(Job(label, partial(run_family, family, Path(wanted.runs), wanted.fresh)))
+    run_families(jobs, wanted.workers, results, wanted.recipe)
 
 
 def families(wanted: Table7, missing: list[Training], results: Results[Row]) -> list[list[Training]]:
@@ -121,11 +115,6 @@ def families(wanted: Table7, missing: list[Training], results: Results[Row]) -> 
     if more:
         print(f"{more} more to train, for the first pass that they share with these", flush=True)
     return list(found.values())
-
-
-def counts_file(recipe: str) -> str:
-    """The name of the file of the counts by sentence."""
-    return f"{recipe}_counts.csv"
 
 
 def compare(wanted: Table7, results: Results[Row], languages: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from omegaconf import OmegaConf
 
-from experiments.counts import Counts
+from experiments.counts import Counts, counts_file, read_counts, write_counts
 from experiments.fingerprints import fingerprint
+from experiments.jobs import Job, run_jobs
+from experiments.results import Results
 from parser import models
 from parser.commands.configs import training_settings
 from parser.data.treebank import read_treebank
@@ -81,6 +83,11 @@ class Training:
         ]
         return training_settings(overrides)
 
+    def on_dev(self) -> Training:
+        """The same on the dev part alone, without a part that chooses the epoch."""
+        dev = self.settings().treebank.dev
+        return replace(self, overrides=(*self.overrides, f"treebank.train={dev}", "treebank.dev=null"))
+
     def plain_settings(self) -> dict[str, Any]:
         """The same in plain dictionaries."""
         return OmegaConf.to_container(self.settings(), resolve=True)  # type: ignore[return-value]
@@ -131,6 +138,16 @@ def run_family(trainings: list[Training], runs: Path, fresh: bool = False) -> li
         metrics = run_training(training, folder, first_pass, fresh)
         made.append((_row(training, metrics), _counts(training, folder)))
     return made
+
+
+def run_families(jobs: Sequence[Job[list[tuple[Row, Counts]]]], workers: int, results: Results[Row], recipe: str) -> None:
+    """Runs jobs of run_family(); rows, and the counts of a recipe beside them, are written as they end."""
+    path = results.own_folder / counts_file(recipe)
+    counts = read_counts(path)
+    for made in run_jobs(jobs, workers):
+        results.add(row for row, _ in made)
+        counts |= {(row.treebank, int(row.column), int(row.seed)): of_row for row, of_row in made}
+        write_counts(path, counts)
 
 
 def _row(training: Training, metrics: dict[str, Any]) -> Row:

@@ -18,27 +18,9 @@ from parser.commands.command_line import run
 from parser.conllu.files import STANDARD_STREAM
 from parser.evaluation import Score, compare, evaluate_files
 from parser.evaluation.comparison import GROUPINGS
+from parser.evaluation.scores import NAMES
 
 MOST_CONFUSED = 20  # pairs of relations that are printed
-
-NAMES = {
-    "tokens": "Tokens",
-    "sentences": "Sentences",
-    "words": "Words",
-    "upos": "UPOS",
-    "xpos": "XPOS",
-    "ufeats": "UFeats",
-    "alltags": "AllTags",
-    "lemmas": "Lemmas",
-    "uas": "UAS",
-    "las": "LAS, subtypes count",
-    "las_universal": "LAS, official",
-    "uas_nopunct": "UAS, no punctuation",
-    "las_nopunct": "LAS, no punctuation",
-    "clas": "CLAS",
-    "mlas": "MLAS",
-    "blex": "BLEX",
-}
 
 
 def as_table(scores: dict[str, Score]) -> str:

@@ -18,10 +18,9 @@ import numpy as np
 from parser.conllu.checks import ConlluError
 from parser.evaluation.alignment import align
 from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text
-from parser.evaluation.scores import Score, text_difference
+from parser.evaluation.scores import NOT_ALIGNED, Score, text_difference
 
 SAMPLES = 2000  # of the bootstrap, and swaps of the test
-NOT_ALIGNED = -2  # in place of the number of an aligned word
 _NOTHING = "(none)"  # in place of the relation of a word that the system's file does not have
 _MAX_BIN = 7  # distances and depths from here on are one group
 

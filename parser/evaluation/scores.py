@@ -24,7 +24,28 @@ from parser.evaluation.evaluated_text import ROOT, EvaluatedText, read_text, uni
 
 PUNCTUATION = "PUNCT"
 
-_NOT_ALIGNED = -2  # in place of a gold word's number
+NOT_ALIGNED = -2  # in place of the number of an aligned word
+
+# What people read in place of the keys of evaluate_files(), in the order of tables.
+NAMES = {
+    "tokens": "Tokens",
+    "sentences": "Sentences",
+    "words": "Words",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "ufeats": "UFeats",
+    "alltags": "AllTags",
+    "lemmas": "Lemmas",
+    "uas": "UAS",
+    "las": "LAS, subtypes count",
+    "las_universal": "LAS, official",
+    "uas_nopunct": "UAS, no punctuation",
+    "las_nopunct": "LAS, no punctuation",
+    "clas": "CLAS",
+    "mlas": "MLAS",
+    "blex": "BLEX",
+}
+TREE_SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "clas", "mlas", "blex")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +107,7 @@ def _compare(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
 
     # Every property as a pair of lists, so that word g is right if its entry is that of the system word aligned with it. What
     # speaks of another word names the gold word.
-    heads = gold.parents, [gold_of.get(parent, _NOT_ALIGNED) for parent in system.parents]
+    heads = gold.parents, [gold_of.get(parent, NOT_ALIGNED) for parent in system.parents]
     relations = gold.relations, system.relations
     universal = gold.universal, system.universal
     upos, xpos, feats = (gold.upos, system.upos), (gold.xpos, system.xpos), (gold.feats, system.feats)
@@ -97,10 +118,7 @@ def _compare(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
 
     def described(text: EvaluatedText, number: Mapping[int, int]) -> list[list[tuple[int, str, str, str]]]:
         return [
-            [
-                (number.get(child, _NOT_ALIGNED), text.universal[child], text.upos[child], text.feats[child])
-                for child in children
-            ]
+            [(number.get(child, NOT_ALIGNED), text.universal[child], text.upos[child], text.feats[child]) for child in children]
             for children in text.function_words
         ]
 

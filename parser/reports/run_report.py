@@ -17,19 +17,9 @@ from parser.drawing.conllu import read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table
 from parser.drawing.matrix import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, interval, randomization_test
-from parser.evaluation.scores import Score, evaluate_files
+from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model import Model
 
-METRICS = {
-    "uas": "UAS",
-    "las": "LAS, subtypes count",
-    "las_universal": "LAS, official",
-    "uas_nopunct": "UAS, no punctuation",
-    "las_nopunct": "LAS, no punctuation",
-    "clas": "CLAS",
-    "mlas": "MLAS",
-    "blex": "BLEX",
-}
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
 _FEWEST = 20  # words of a relation that has a row of its own
 _WORST = 10  # sentences that are drawn
@@ -111,7 +101,7 @@ def _head(parsed: Sequence[Parsed]) -> list[str]:
     titles = ["", *(title for one in parsed for title in (one.name, "95% interval"))]
     if len(parsed) == 2:
         titles += ["difference", "p"]
-    rows_of_scores = [_score_row(key, name, parsed) for key, name in METRICS.items()]
+    rows_of_scores = [_score_row(key, NAMES[key], parsed) for key in TREE_SCORES]
     words = parsed[0].scores["words"].gold
     sentences = len(parsed[0].comparison.gold.sentences)
     note = f"{sentences:,} sentences, {words:,} words. Intervals: percentile bootstrap over sentences"

@@ -69,6 +69,19 @@ class ExplorationReport:
     reached_gold_percent: float
     lost_edges: int
 
+    @classmethod
+    def of(
+        cls, steps: int, left_optimum: int, optimal_steps: int, lost_edges: int, reached_gold: int, sentences: int
+    ) -> ExplorationReport:
+        """From sums over all configurations and sentences."""
+        return cls(
+            steps=steps,
+            left_optimum_percent=100.0 * left_optimum / max(1, steps),
+            mean_optimal_steps=optimal_steps / max(1, steps),
+            reached_gold_percent=100.0 * reached_gold / max(1, sentences),
+            lost_edges=lost_edges,
+        )
+
 
 def explore(
     data: TrainingSentences,
@@ -118,13 +131,7 @@ def explore(
             lost_edges += int((edges.max(axis=1) - edges[at, columns]).sum())
             system.apply(batch.now, rows, moves, columns, relations)
         reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
-    report = ExplorationReport(
-        steps=steps,
-        left_optimum_percent=100.0 * left_optimum / max(1, steps),
-        mean_optimal_steps=n_optimal / max(1, steps),
-        reached_gold_percent=100.0 * reached_gold / max(1, len(data)),
-        lost_edges=lost_edges,
-    )
+    report = ExplorationReport.of(steps, left_optimum, n_optimal, lost_edges, reached_gold, len(data))
     return Examples.concatenate(parts), report
 
 

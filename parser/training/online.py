@@ -141,14 +141,7 @@ def iterate(
             left_optimum += score < highest
             lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if followed else 0
         reached_gold += bool((now.heads[0, 1 : end - start] == gold[0][1:]).all())
-    report = ExplorationReport(
-        steps=steps,
-        left_optimum_percent=100.0 * left_optimum / max(1, steps),
-        mean_optimal_steps=n_optimal / max(1, steps),
-        reached_gold_percent=100.0 * reached_gold / max(1, len(data)),
-        lost_edges=lost_edges,
-    )
-    return wrong, report
+    return wrong, ExplorationReport.of(steps, left_optimum, n_optimal, lost_edges, reached_gold, len(data))
 
 
 def _trees(online: OnlineSettings, needs_projective_gold: bool) -> TrainingTrees:

@@ -61,7 +61,7 @@ def test_intervals_are_students():
     sample = [1.0, 2.0, 4.0]
     found = Estimate.of(sample)
     assert found.mean == pytest.approx(7 / 3)
-    assert found.margin == pytest.approx(4.303 * np.std(sample, ddof=1) / math.sqrt(3))
+    assert found.margin == pytest.approx(4.30265273 * np.std(sample, ddof=1) / math.sqrt(3))
     assert found.verdict == "open"
     assert Estimate.of([1, 1.1, 1.2]).verdict == "holds"
     assert Estimate.of([-1, -1.1, -1.2]).verdict == "the opposite holds"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import table7
+from experiments import table7, trainings
 from experiments.claims import CLAIMS, SECOND_PASS, Claim, Difference, claims_from, counted, difference
 from experiments.command import settings_of
 from experiments.counts import Counts, read_counts, write_counts
@@ -70,7 +70,7 @@ def test_a_users_rows_and_counts_go_under_runs(in_folder):
 
 
 def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and_the_papers(in_folder, capsys, monkeypatch):
-    monkeypatch.setattr(table7, "run_jobs", lambda jobs, workers: iter([]) if not jobs else pytest.fail("it trains"))
+    monkeypatch.setattr(trainings, "run_jobs", lambda jobs, workers: iter([]) if not jobs else pytest.fail("it trains"))
     ask("columns=[1,3]", TINY)
     text = capsys.readouterr().out
     assert "0 cells are published rows, 2 are rows of your own (under runs/table7), 0 to train" in text
@@ -84,7 +84,7 @@ def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and
 
 def test_fresh_takes_no_row(in_folder, capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(table7, "run_jobs", lambda jobs, workers: iter(asked.extend(job.label for job in jobs) or []))
+    monkeypatch.setattr(trainings, "run_jobs", lambda jobs, workers: iter(asked.extend(job.label for job in jobs) or []))
     ask("columns=[1,3]", TINY, "fresh=true")
     assert asked == ["sample column 1, 3 seed 1"]
     assert "fresh=true: no row is taken, 2 to train" in capsys.readouterr().out

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from parser.training import checkpoint
 from parser.training.checkpoint import CheckpointError
 from parser.training.passes import train
-from tests.training.small_runs import SMALL, files_of, run
-
-
-class KilledError(Exception):
-    """Stands for the death of the process."""
+from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 
 
 @pytest.mark.parametrize("epochs_until_death", [1, 3, 4, 5])
@@ -23,22 +18,9 @@ class KilledError(Exception):
         ["recipe=accurate", *SMALL, "second_pass.policy=sample"],
     ],
 )
-def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death, overrides):
+def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path, epochs_until_death, overrides):
     whole = train(run(treebank, *overrides), tmp_path / "whole")
-    saved = 0
-    save = checkpoint.save
-
-    def save_and_die(*arguments):
-        nonlocal saved
-        save(*arguments)
-        saved += 1
-        if saved == epochs_until_death:
-            raise KilledError
-
-    monkeypatch.setattr(checkpoint, "save", save_and_die)
-    with pytest.raises(KilledError):
-        train(run(treebank, *overrides), tmp_path / "killed")
-    monkeypatch.undo()
+    train_until_killed(run(treebank, *overrides), tmp_path / "killed", epochs_until_death)
     assert not (tmp_path / "killed" / "model").exists()
     resumed = train(run(treebank, *overrides), tmp_path / "killed")
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
@@ -46,17 +28,8 @@ def test_a_killed_run_is_resumed_to_the_same_end(treebank, tmp_path, monkeypatch
     assert resumed["after_first_pass"] == whole["after_first_pass"]
 
 
-def test_other_settings_do_not_resume_a_killed_run(treebank, tmp_path, monkeypatch):
-    save = checkpoint.save
-
-    def save_and_die(*arguments):
-        save(*arguments)
-        raise KilledError
-
-    monkeypatch.setattr(checkpoint, "save", save_and_die)
-    with pytest.raises(KilledError):
-        train(run(treebank), tmp_path)
-    monkeypatch.undo()
+def test_other_settings_do_not_resume_a_killed_run(treebank, tmp_path):
+    train_until_killed(run(treebank), tmp_path, 1)
     with pytest.raises(CheckpointError, match="resume=false"):
         train(run(treebank, "column=2"), tmp_path)
     train(run(treebank, "column=2", "resume=false"), tmp_path)

@@ -16,13 +16,10 @@ from parser.training.observer import EpochEnd, Observer
 from parser.training.passes import train
 from parser.training.run_folder import RunFolderError, held
 from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import KilledError
 
 SENTENCES = [sentence([2, 0, 2], random.Random(seed)) for seed in range(6)]
 TINY = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=2", "second_pass.epochs=1"]
-
-
-class KilledError(Exception):
-    """Stands for the death of the process."""
 
 
 class KillAfterAnEpoch(Observer):

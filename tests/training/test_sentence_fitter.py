@@ -15,7 +15,6 @@ from parser.data.vocabulary import N_RESERVED
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 from parser.settings import OptimizerSettings, SettingsError
-from parser.training import checkpoint
 from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.fitter import Span
 from parser.training.loss import set_loss
@@ -26,6 +25,7 @@ from parser.transitions.features import TOKEN
 from tests.classifier.test_bilstm import random_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import files_of, train_until_killed
 
 SMALL = [
     "recipe=accurate",
@@ -115,10 +115,6 @@ def run(treebank, *overrides: str):
     return settings("treebank.name=toy", *files, *SMALL, *overrides)
 
 
-def files_of(folder):
-    return {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir())}
-
-
 def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
     """Random trees cannot be guessed, so only a parser that has learned them gets them right."""
     eager = ["encoder.dropout=0", "encoder.attribute_dropout=0", "classifier.input_dropout=0", "classifier.dropout=0"]
@@ -135,25 +131,9 @@ def test_it_learns_a_tiny_treebank_by_heart(treebank, tmp_path):
 
 
 @pytest.mark.parametrize("epochs_until_death", [1, 3])
-def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path, monkeypatch, epochs_until_death):
+def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path, epochs_until_death):
     train(run(treebank), tmp_path / "whole")
-    saved = 0
-    save = checkpoint.save
-
-    class KilledError(Exception):
-        """Stands for the death of the process."""
-
-    def save_and_die(*arguments):
-        nonlocal saved
-        save(*arguments)
-        saved += 1
-        if saved == epochs_until_death:
-            raise KilledError
-
-    monkeypatch.setattr(checkpoint, "save", save_and_die)
-    with pytest.raises(KilledError):
-        train(run(treebank), tmp_path / "killed")
-    monkeypatch.undo()
+    train_until_killed(run(treebank), tmp_path / "killed", epochs_until_death)
     train(run(treebank), tmp_path / "killed")
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
 

@@ -15,7 +15,6 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model import Model
 from parser.settings import OptimizerSettings, SettingsError
-from parser.training import checkpoint
 from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.fitter import Span
 from parser.training.passes import train
@@ -24,6 +23,7 @@ from parser.training.settings_check import check
 from tests.classifier.test_text_model import random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
+from tests.training.small_runs import files_of, train_until_killed
 
 SMALL = [
     "recipe=text",
@@ -81,27 +81,11 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
     assert "slope" in json.loads((tmp_path / "model" / "settings.json").read_text())["calibration"]
 
 
-def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path, monkeypatch):
+def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):
     train(run(treebank), tmp_path / "whole")
-    saved, save = 0, checkpoint.save
-
-    class KilledError(Exception):
-        """Stands for the death of the process."""
-
-    def save_and_die(*arguments):
-        nonlocal saved
-        save(*arguments)
-        saved += 1
-        if saved == 2:
-            raise KilledError
-
-    monkeypatch.setattr(checkpoint, "save", save_and_die)
-    with pytest.raises(KilledError):
-        train(run(treebank), tmp_path / "killed")
-    monkeypatch.undo()
+    train_until_killed(run(treebank), tmp_path / "killed", 2)
     train(run(treebank), tmp_path / "killed")
-    files = [{path.name: path.read_bytes() for path in (tmp_path / name / "model").iterdir()} for name in ("whole", "killed")]
-    assert files[0] == files[1]
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
 
 
 def test_losses_of_tags_are_weighted_means_over_words():
