@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -66,8 +65,9 @@ class Comparison(Trainings):
 class Row:
     """A line of results.csv: percentages on the test part, all words, full relations; CPU seconds of the whole training.
 
-    ``dev_las`` is empty where the dev part was trained on. ``predicted`` to ``gold_found`` count non-projective edges of the
-    test part; see NonprojectiveEdges.
+    ``fit_seconds``: wall-clock time of fitting and exploration alone; empty for UDPipe. ``dev_las`` is empty where the dev part
+    was trained on. ``predicted`` to ``gold_trees`` count non-projective edges and trees of the test part; see
+    NonprojectiveEdges.
     """
 
     variant: str
@@ -81,13 +81,17 @@ class Row:
     predicted_right: str
     gold: str
     gold_found: str
+    trees: str
+    predicted_trees: str
+    gold_trees: str
     cpu_seconds: str
+    fit_seconds: str
     config: str
 
     @property
     def key(self) -> tuple[str, ...]:
         """What there is one row for."""
-        return self.variant, self.treebank, self.seed
+        return self.variant, self.treebank, self.trained_on, self.seed
 
     @property
     def edges(self) -> NonprojectiveEdges:
@@ -122,17 +126,22 @@ def jobs_by_key(wanted: Comparison) -> dict[Key, tuple[str, Job[list[Row]]]]:
     runs = Path(wanted.runs)
     jobs: dict[Key, tuple[str, Job[list[Row]]]] = {}
     for seed, language, name in product(range(1, wanted.seeds + 1), wanted.languages, chosen):
-        trained_on = "dev" if language in wanted.dev_alone else "train"
+        trained_on = part_trained_on(wanted, language)
         label = f"{language} {name} seed {seed}"
         if name in wanted.all_variants:
             training = training_of(wanted, wanted.all_variants[name], language, seed)
             job = Job(label, partial(run_ours, name, training, trained_on, runs, wanted.fresh))
-            jobs[name, language, str(seed)] = training.fingerprint(), job
+            jobs[name, language, trained_on, str(seed)] = training.fingerprint(), job
         elif seed == 1:
             training = training_of(wanted, [], language, seed)
             job = Job(label, partial(run_udpipe, name, wanted.all_udpipe[name], training, trained_on, runs))
-            jobs[name, language, str(seed)] = "", job
+            jobs[name, language, trained_on, str(seed)] = "", job
     return jobs
+
+
+def part_trained_on(wanted: Comparison, language: str) -> str:
+    """``train``, or ``dev`` where that alone is trained on."""
+    return "dev" if language in wanted.dev_alone else "train"
 
 
 def training_of(wanted: Comparison, settings: Sequence[str], language: str, seed: int) -> Training:
@@ -144,10 +153,8 @@ def training_of(wanted: Comparison, settings: Sequence[str], language: str, seed
 def run_ours(variant: str, training: Training, trained_on: str, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains a variant and parses the test part. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    begun = time.process_time()
-    folder = runs / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-seed{training.seed}"
+    folder = runs / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-{trained_on}-seed{training.seed}"
     metrics = run_training(training, folder, fresh=fresh)
-    seconds = time.process_time() - begun
     settings = training.settings()
     gold = read_treebank(str(settings.treebank.test)).sentences
     parses = parse(models.load(folder), gold, single_root=settings.single_root)
@@ -156,13 +163,15 @@ def run_ours(variant: str, training: Training, trained_on: str, runs: Path, fres
     edges = NonprojectiveEdges.of([sentence.heads for sentence in gold], ours)
     dev_las = f"{metrics['dev']['las']:.4f}" if metrics["dev"] else ""
     scores = f"{metrics['test']['las']:.4f}", f"{metrics['test']['uas']:.4f}", dev_las
+    fitted = sum(s for stage, s in metrics["seconds"].items() if stage.endswith(("_fit", "_exploration")))
+    seconds = f"{metrics['cpu_seconds']:.1f}", f"{fitted:.1f}"
     return [_row(variant, training, trained_on, scores, edges, seconds, training.fingerprint())]
 
 
 def run_udpipe(variant: str, options: dict[str, str], training: Training, trained_on: str, runs: Path) -> list[Row]:
     """Trains UDPipe's parser with these options on the same file, and parses the test part greedily."""
     treebank = training.settings().treebank
-    model_path = runs / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}.udpipe"
+    model_path = runs / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-{trained_on}.udpipe"
     train, test = Path(str(treebank.train)), Path(str(treebank.test))
     parser_options = udpipe.PARSER | options
     seconds = udpipe.train(train.read_text(encoding="utf-8"), str(train), model_path, parser=parser_options)
@@ -171,7 +180,7 @@ def run_udpipe(variant: str, options: dict[str, str], training: Training, traine
     found = evaluate_files(test, parsed)
     trees = [[sentence.heads for sentence in read_treebank(file).sentences] for file in (test, parsed)]
     scores = f"{found['las'].f1:.4f}", f"{found['uas'].f1:.4f}", ""
-    return [_row(variant, training, trained_on, scores, NonprojectiveEdges.of(*trees), seconds, "")]
+    return [_row(variant, training, trained_on, scores, NonprojectiveEdges.of(*trees), (f"{seconds:.1f}", ""), "")]
 
 
 def _row(
@@ -180,12 +189,11 @@ def _row(
     trained_on: str,
     scores: tuple[str, str, str],
     edges: NonprojectiveEdges,
-    seconds: float,
+    seconds: tuple[str, str],
     config: str,
 ) -> Row:
-    found = str(edges.predicted), str(edges.predicted_right), str(edges.gold), str(edges.gold_found)
-    key = variant, training.treebank, str(training.seed)
-    return Row(*key, trained_on, *scores, *found, f"{seconds:.1f}", config)
+    counts = [str(getattr(edges, count.name)) for count in fields(NonprojectiveEdges)]
+    return Row(variant, training.treebank, str(training.seed), trained_on, *[*scores, *counts, *seconds, config])
 
 
 @dataclass(frozen=True)
@@ -216,11 +224,11 @@ class Estimate:
         return "open" if abs(self.mean) <= self.margin else "holds" if self.mean > 0 else "the opposite holds"
 
 
-def differences(rows: Rows, claim: Claim, treebank: str) -> list[float]:
+def differences(rows: Rows, claim: Claim, treebank: str, trained_on: str = "train") -> list[float]:
     """The claim's sum in the trainings of each seed that has a row of every variant, in points of LAS."""
     found = []
     for seed in sorted({row.seed for row in rows.values() if row.treebank == treebank}, key=int):
-        sides = [[rows.get((name, treebank, seed)) for name in names] for names in (claim.better, claim.worse)]
+        sides = [[rows.get((name, treebank, trained_on, seed)) for name in names] for names in (claim.better, claim.worse)]
         better, worse = ([float(row.las) for row in side if row is not None] for side in sides)
         if len(better) == len(claim.better) and len(worse) == len(claim.worse):
             found.append(sum(better) - sum(worse))
@@ -229,6 +237,7 @@ def differences(rows: Rows, claim: Claim, treebank: str) -> list[float]:
 
 def page(rows: Rows, wanted: Comparison) -> str:
     """Markdown: scores, non-projective edges, claims and times, as far as there are rows."""
+    rows = {key: row for key, row in rows.items() if row.trained_on == part_trained_on(wanted, row.treebank)}
     languages = list(dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in rows.values())]))
     languages = [name for name in languages if any(row.treebank == name for row in rows.values())]
     names = [*wanted.all_variants, *wanted.all_udpipe]
@@ -237,7 +246,7 @@ def page(rows: Rows, wanted: Comparison) -> str:
         for name, language in product(names, languages)
     }
     there = [name for name in names if any(of_cell[name, language] for language in languages)]
-    on_dev = [name for name in languages if any(row.trained_on == "dev" for row in rows.values() if row.treebank == name)]
+    on_dev = [name for name in languages if part_trained_on(wanted, name) == "dev"]
     trained = f" {' and '.join(on_dev)}: trained on the dev part alone, the last epoch." if on_dev else ""
 
     def table(cell: Callable[[list[Row]], str]) -> str:
@@ -247,12 +256,13 @@ def page(rows: Rows, wanted: Comparison) -> str:
     parts = [
         f"# {wanted.title}\n\nLAS / UAS on test in percent, all words, full relations, gold tags; mean ± standard deviation "
         f"over seeds.{trained}\n\n{table(_scores)}",
-        "## Non-projective edges\n\nPrecision / recall in percent, all seeds together; an edge is non-projective if a node "
-        f"between does not descend from the head.\n\n{table(_edges)}",
+        "## Non-projective edges\n\nPrecision / recall / F1 in percent, all seeds together, then the percentage of the trees "
+        "that have such an edge, the parser's and the gold ones; an edge is non-projective if a node between does not "
+        f"descend from the head.\n\n{table(_edges)}",
     ]
     claims = []
     for label, claim in wanted.all_claims.items():
-        by_language = {language: differences(rows, claim, language) for language in languages}
+        by_language = {name: differences(rows, claim, name, part_trained_on(wanted, name)) for name in languages}
         pairs = [difference for found in by_language.values() for difference in found]
         if pairs:
             cells = [str(Estimate.of(found)) if found else "" for found in by_language.values()]
@@ -266,7 +276,7 @@ def page(rows: Rows, wanted: Comparison) -> str:
         if any(ratios):
             times.append([label, *ratios])
     if times:
-        parts.append("## CPU seconds of training, ratio of the means\n\n" + markdown(["", *languages], times))
+        parts.append("## Time of fitting and exploration, ratio of the means\n\n" + markdown(["", *languages], times))
     return "\n".join(parts)
 
 
@@ -277,10 +287,12 @@ def _scores(rows: list[Row]) -> str:
 
 def _edges(rows: list[Row]) -> str:
     sums = NonprojectiveEdges(*(sum(getattr(row.edges, count.name) for row in rows) for count in fields(NonprojectiveEdges)))
-    return f"{sums.precision:.1f} / {sums.recall:.1f}" if sums.predicted else f"none / {sums.recall:.1f}"
+    ours, gold = sums.tree_percents
+    edges = f"{sums.precision:.1f} / {sums.recall:.1f} / {sums.f1:.1f}" if sums.predicted else "none"
+    return f"{edges}; {ours:.1f} of {gold:.1f}"
 
 
 def _ratio(rows: list[Row], others: list[Row]) -> str:
     if not rows or not others:
         return ""
-    return f"{np.mean([float(row.cpu_seconds) for row in rows]) / np.mean([float(row.cpu_seconds) for row in others]):.2f}"
+    return f"{np.mean([float(row.fit_seconds) for row in rows]) / np.mean([float(row.fit_seconds) for row in others]):.2f}"

@@ -56,14 +56,15 @@ ConfigStore.instance().store(name="nonprojectivity_schema", node=Nonprojectivity
 
 @dataclass(frozen=True)
 class OnPart(Training):
-    """A training on a part of a treebank, which its row is named after: ``got-50``."""
+    """A training on a part of a treebank, which its row is named after: ``got-train-50``."""
 
+    part: str = "train"
     share: str = ALL
 
     @property
     def name(self) -> str:
         """Of the part."""
-        return f"{self.treebank}-{self.share}"
+        return f"{self.treebank}-{self.part}-{self.share}"
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -120,11 +121,17 @@ def parts_of(wanted: Nonprojectivity) -> list[tuple[str, str]]:
 def _training(wanted: Nonprojectivity, treebank: str, share: str, column: int, seed: int) -> Training:
     folder = _folder(wanted, treebank, share)
     parts = tuple(f"treebank.{part}={folder / part}.conllu" for part in ("train", "dev", "test"))
-    return OnPart(treebank, wanted.recipe, column, seed, wanted.paths.treebanks, parts, share)
+    part = part_drawn_from(wanted, treebank)
+    return OnPart(treebank, wanted.recipe, column, seed, wanted.paths.treebanks, parts, part, share)
+
+
+def part_drawn_from(wanted: Nonprojectivity, treebank: str) -> str:
+    """``train``, or ``dev`` where there is no train part."""
+    return "train" if "train" in files(treebank, wanted.paths.treebanks) else "dev"
 
 
 def _folder(wanted: Nonprojectivity, treebank: str, share: str) -> Path:
-    return Path(wanted.runs).absolute() / "parts" / f"{treebank}-{share}"
+    return Path(wanted.runs).absolute() / "parts" / f"{treebank}-{part_drawn_from(wanted, treebank)}-{share}"
 
 
 def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
@@ -135,10 +142,8 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
     """
     there = files(treebank, wanted.paths.treebanks)
     test = blocks(there["test"])
-    if "train" in there:
-        train, dev = there["train"], blocks(there["dev"])
-    else:
-        train, dev, test = there["dev"], test[:HELD_OUT], test[HELD_OUT:]
+    train = there[part_drawn_from(wanted, treebank)]
+    dev, test = (blocks(there["dev"]), test) if "train" in there else (test[:HELD_OUT], test[HELD_OUT:])
     sentences = blocks(train)
     projective = Trees.from_heads([sentence.heads for sentence in read_treebank(train).sentences]).projective
     if len(projective) != len(sentences):
@@ -197,7 +202,7 @@ def write(folder: Path, wanted: Nonprojectivity, rows: dict[Key, Row], counts: A
         cells += [str(d) if d else "not run" for d in differences.values()]
         lines.append([name, *cells, str(max(map(len, scores.values()), default=0))])
     together = [name for name in names if not name.endswith(f"-{ALL}")]
-    for share in sorted({name.split("-")[1] for name in together}, key=int):
+    for share in sorted({name.rpartition("-")[2] for name in together}, key=int):
         of_share = [name for name in together if name.endswith(f"-{share}")]
         pooled = [difference(counts, of_share, *pair) for pair in PAIRS]
         lines.append([f"{share}%, all together", *[""] * len(COLUMNS), *[str(d) if d else "not run" for d in pooled], ""])
@@ -205,8 +210,8 @@ def write(folder: Path, wanted: Nonprojectivity, rows: dict[Key, Row], counts: A
     text = (
         f"# Original trees against the share of non-projective ones, recipe={recipe}\n\n"
         "LAS on test in percent, mean ± standard deviation over seeds; differences with 95% intervals of a paired bootstrap "
-        f"over sentences and seeds. got-50: {SENTENCES} sentences of the Gothic training part, half with non-projective "
-        "trees; eu and grc: dev parts; all: the whole part.\n\n" + markdown(head, lines)
+        f"over sentences and seeds. got-train-50: {SENTENCES} sentences of the Gothic training part, half with non-projective "
+        "trees; all: the whole part.\n\n" + markdown(head, lines)
     )
     write_page(folder / f"{recipe}.md", text)
     head_lines = provenance(f"python experiments/nonprojectivity.py recipe={recipe}", names)

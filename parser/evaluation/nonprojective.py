@@ -19,12 +19,18 @@ class NonprojectiveEdges:
         predicted_right: those of them whose head is the gold one.
         gold: non-projective edges of the gold trees.
         gold_found: those of them that the parser has, too.
+        trees: all trees.
+        predicted_trees: the parser's trees with such an edge.
+        gold_trees: the gold trees with such an edge.
     """
 
     predicted: int
     predicted_right: int
     gold: int
     gold_found: int
+    trees: int
+    predicted_trees: int
+    gold_trees: int
 
     @property
     def precision(self) -> float:
@@ -36,6 +42,18 @@ class NonprojectiveEdges:
         """Percentage of the gold edges that are found; 0 if there is none."""
         return 100 * self.gold_found / self.gold if self.gold else 0.0
 
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, in percent."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+    @property
+    def tree_percents(self) -> tuple[float, float]:
+        """Percentage of the trees that are not projective, of the parser's and of the gold ones."""
+        total = max(1, self.trees)
+        return 100 * self.predicted_trees / total, 100 * self.gold_trees / total
+
     @classmethod
     def of(cls, gold: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]) -> NonprojectiveEdges:
         """Counts over sentences, each a list of heads [h_1, ..., h_n].
@@ -44,16 +62,18 @@ class NonprojectiveEdges:
             ValueError: the two have not the same words.
         """
         counts = [0, 0, 0, 0]
+        trees = [0, 0]
         for s, (theirs, ours) in enumerate(zip(gold, predicted, strict=True)):
             if len(theirs) != len(ours):
                 raise ValueError(
                     f"sentence {s} (counted from 0) has {len(theirs)} words in one part and {len(ours)} in the other"
                 )
-            for first, heads in ((0, ours), (2, theirs)):
-                for i in nonprojective_edges(heads):
-                    counts[first] += 1
-                    counts[first + 1] += ours[i - 1] == theirs[i - 1]
-        return cls(*counts)
+            for side, heads in enumerate((ours, theirs)):
+                children = nonprojective_edges(heads)
+                counts[2 * side] += len(children)
+                counts[2 * side + 1] += sum(ours[i - 1] == theirs[i - 1] for i in children)
+                trees[side] += bool(children)
+        return cls(*[*counts, len(gold), *trees])
 
 
 def nonprojective_edges(heads: Sequence[int]) -> list[int]:

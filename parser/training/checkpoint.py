@@ -39,6 +39,7 @@ class Progress:
         best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
         metrics: by finished pass, then by part (dev, test).
         seconds: wall-clock time by stage so far.
+        cpu_seconds: processor time of all processes that have worked on the run so far.
     """
 
     origin: dict[str, Any]
@@ -47,6 +48,7 @@ class Progress:
     best_las: float | None = None
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: float = 0.0
 
 
 def trained_weights(module: nn.Module) -> dict[str, Tensor]:

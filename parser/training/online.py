@@ -127,7 +127,7 @@ def iterate(
         number = np.array([s], np.int32)
         children = now.children if oracle.needs_children else None
         buffers = now.buffers if system.reorders_buffer else None
-        while now.stack_sizes[0] > 1 or now.buffer_fronts[0] <= now.lengths[0]:
+        while len(system.unfinished(now)):
             scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
             moves = system.moves(now, row)
             order = system.eager_order(len(scores)) if canonical else None

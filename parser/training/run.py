@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -48,7 +49,7 @@ class Fitted:
     learning_rate: float
     examples: int
     words: int
-    seconds: float
+    fit_seconds: float
 
 
 class Run(ABC):
@@ -79,6 +80,7 @@ class Run(ABC):
         self.observers = observers
         self.progress, self.saved = _last_state(folder, origin)
         self.stopwatch = Stopwatch(self.progress.seconds)
+        self._cpu_begun = time.process_time() - self.progress.cpu_seconds
         with self.stopwatch("read"):
             self.corpus = prepare(settings, vectors)
         self.best: dict[str, Tensor] = {}
@@ -154,20 +156,9 @@ class Run(ABC):
             if dev is not None and (self.progress.best_las is None or dev["las"] > self.progress.best_las):
                 self.progress.best_las = dev["las"]
                 self.best = self._weights()
-            self.observers.on_epoch(
-                EpochEnd(
-                    one.name,
-                    epoch,
-                    one.epochs,
-                    fitted.loss,
-                    dev,
-                    fitted.learning_rate,
-                    fitted.examples,
-                    fitted.words,
-                    fitted.seconds,
-                )
-            )
+            self.observers.on_epoch(EpochEnd(one.name, epoch, one.epochs, dev=dev, **vars(fitted)))
             self.progress.epochs_done = epoch + 1
+            self.progress.cpu_seconds = self._cpu_seconds()
             state = self._state(one.number) | {"best": self.best}
             checkpoint.save(self.folder / run_folder.CHECKPOINT, self.progress, state)
         if self.settings.keep == "best" and self.best:
@@ -175,7 +166,7 @@ class Run(ABC):
         self._end_pass(one)
 
     def _end_pass(self, one: Pass) -> None:
-        beam = self.beam if one is self.passes[-1] else None
+        beam = self.beam if one == self.passes[-1] else None
         end = PassEnd(one.name, self._measure("dev", beam), self._measure("test", beam))
         self.progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
         self.progress.pass_number, self.progress.epochs_done, self.progress.best_las = one.number + 1, 0, None
@@ -190,6 +181,9 @@ class Run(ABC):
             parser = parser_with_beam(self.model, beam)
             scores = gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
             return scores | self._tag_scores(gold)
+
+    def _cpu_seconds(self) -> float:
+        return time.process_time() - self._cpu_begun
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
@@ -212,6 +206,7 @@ class Run(ABC):
             "test": last["test"],
             "after_first_pass": first,
             "seconds": {stage: round(seconds, 3) for stage, seconds in self.progress.seconds.items()},
+            "cpu_seconds": round(self._cpu_seconds(), 3),
             "versions": versions(),
         }
 

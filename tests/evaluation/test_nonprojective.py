@@ -37,12 +37,14 @@ def test_a_tree_is_projective_if_it_has_no_such_edge():
 
 
 def test_precision_and_recall():
-    gold, ours = [[3, 0, 2], [3, 4, 0, 3]], [[3, 0, 2], [0, 1, 1, 2]]
-    found = NonprojectiveEdges.of(gold, ours)
-    assert (found.predicted, found.predicted_right, found.gold, found.gold_found) == (2, 1, 2, 1)
-    assert (found.precision, found.recall) == (50, 50)
+    gold = [[3, 0, 2], [3, 4, 0, 3], [2, 0], [3, 0, 2]]
+    found = NonprojectiveEdges.of(gold, [[3, 0, 2], [0, 1, 1, 2], [2, 0], [2, 0, 2]])
+    assert (found.predicted, found.predicted_right, found.gold, found.gold_found) == (2, 1, 3, 1)
+    assert (found.precision, found.recall, found.f1) == pytest.approx((50, 100 / 3, 40))
+    assert (found.trees, found.predicted_trees, found.gold_trees) == (4, 2, 3)
+    assert found.tree_percents == (50, 75)
     nothing = NonprojectiveEdges.of([[0]], [[0]])
-    assert (nothing.precision, nothing.recall) == (0, 0)
+    assert (nothing.precision, nothing.recall, nothing.f1, nothing.tree_percents) == (0, 0, 0, (0, 0))
 
 
 def test_other_words_are_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ CONFIGS = ("online", "systems", "systems_bilstm")
 
 
 def row(variant: str, treebank: str, seed: int, las: float, seconds: float = 10.0) -> Row:
-    edges = ("4", "3", "10", "2")
-    return Row(variant, treebank, str(seed), "train", f"{las:.4f}", "80.0", "70.0", *edges, f"{seconds:.1f}", "")
+    edges, times = ("4", "3", "10", "2", "20", "4", "8"), (f"{seconds + 30:.1f}", f"{seconds:.1f}")
+    return Row(variant, treebank, str(seed), "train", f"{las:.4f}", "80.0", "70.0", *edges, *times, "")
 
 
 def wanted(config: str, *overrides: str) -> Comparison:
@@ -46,7 +47,11 @@ def test_treebanks_without_a_train_part_are_trained_on_dev():
 
 def test_jobs_are_by_variant_treebank_and_seed_and_udpipe_has_one_seed():
     keys = list(jobs_by_key(wanted("systems", "languages=[hu]", "seeds=2", "variants=[lr_spine,'UDPipe, link2']")))
-    assert keys == [("lr_spine", "hu", "1"), ("UDPipe, link2", "hu", "1"), ("lr_spine", "hu", "2")]
+    assert keys == [
+        ("lr_spine", "hu", "train", "1"),
+        ("UDPipe, link2", "hu", "train", "1"),
+        ("lr_spine", "hu", "train", "2"),
+    ]
 
 
 def test_a_claim_is_estimated_from_pairs_of_treebank_and_seed():
@@ -72,10 +77,10 @@ def test_intervals_are_students():
 def test_a_page_shows_what_there_are_rows_of():
     rows = [row("arc_standard, explore", "hu", seed, 70 + seed, 23) for seed in (1, 2)]
     rows += [row("arc_standard, static", "hu", 1, 69), row("attardi, explore", "hu", 1, 72.5)]
-    rows += [row("lr_spine, explore", "grc", 1, 60)]
+    rows += [replace(row("lr_spine, explore", "grc", 1, 60), trained_on="dev")]
     text = page({r.key: r for r in rows}, wanted("online", "languages=[hu]"))
     assert "| arc_standard, explore | 71.50 ± 0.71 / 80.00 ± 0.00 |" in text
-    assert "| arc_standard, static | 75.0 / 20.0 |" in text  # precision and recall
+    assert "| arc_standard, static | 75.0 / 20.0 / 31.6; 20.0 of 40.0 |" in text  # precision, recall and F1; trees
     assert "| E, attardi over arc_standard | +1.50, one pair | +1.50, one pair |" in text
     assert "| G, arc_standard, explore over static | 2.30 |" in text
     assert "nondet" not in text.replace("nondet together", "")
@@ -86,7 +91,7 @@ def test_a_training_makes_a_row(tmp_path):
     found = wanted("online")
     settings = ["model=linear", "online.iterations=1", "online.mode=nondet", "treebank.train=data/sample/sample-ud-dev.conllu"]
     (made,) = run_ours("tiny", training_of(found, settings, "sample", 1), "train", tmp_path)
-    assert made.key == ("tiny", "sample", "1")
+    assert made.key == ("tiny", "sample", "train", "1")
     assert 60 < float(made.las) <= float(made.uas) <= 100
     assert made.edges.predicted == 0  # arc-standard
     assert made.edges.gold > made.edges.gold_found

@@ -49,7 +49,8 @@ def heads_of(path: Path) -> list[list[int]]:
 def test_parts_have_the_share_and_the_size(wanted, tmp_path):
     for treebank, share in parts_of(wanted):
         write_part(wanted, treebank, share)
-        folder = tmp_path / "runs" / "parts" / f"{treebank}-{share}"
+        part = "train" if treebank == "got" else "dev"
+        folder = tmp_path / "runs" / "parts" / f"{treebank}-{part}-{share}"
         found = heads_of(folder / "train.conllu")
         if share == "all":
             assert found == heads_of(tmp_path / "UD_Basque-BDT" / "eu_bdt-ud-dev.conllu")
@@ -77,12 +78,13 @@ def test_the_page_has_the_differences_with_their_intervals(wanted, tmp_path):
     for seed in (1, 2):
         for column in COLUMNS:
             right = rng.integers(5, 9, 50) + (column == 6)
-            counts["got-50", column, seed] = Counts("c", words, right, right)
-            row = Row("got-50", wanted.recipe, str(column), str(seed), f"{right.sum() / 5:.4f}", "0", "0", "0", "0", "c", "")
+            counts["got-train-50", column, seed] = Counts("c", words, right, right)
+            key = "got-train-50", wanted.recipe, str(column), str(seed)
+            row = Row(*key, f"{right.sum() / 5:.4f}", "0", "0", "0", "0", "c", "")
             rows[row.key] = row
     write(tmp_path, wanted, rows, counts)
     (five, six, _) = read_csv(tmp_path / f"{wanted.recipe}.csv")
-    assert (five["part"], five["better"], five["worse"]) == ("got-50", "5", "4")
+    assert (five["part"], five["better"], five["worse"]) == ("got-train-50", "5", "4")
     assert float(six["low"]) > 0
     assert "| 50%, all together |" in (tmp_path / f"{wanted.recipe}.md").read_text()
     assert (tmp_path / f"{wanted.recipe}.svg").exists()
