@@ -17,7 +17,7 @@ from parser.reports.candidates import Candidate, candidates
 from parser.reports.trace import Trace, model_trace
 from parser.reports.trace_pages import steps_as_html
 from parser.serving.requests import Request
-from parser.serving.service import Service, with_all_steps
+from parser.serving.service import Job, Service, with_all_steps
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
@@ -65,6 +65,14 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
         f"<p><button>Parse</button>{checkbox}</p></form>"
     )
     return page(service.name, [form, *parts])
+
+
+def warm_up(service: Service) -> None:
+    """Compiles what a first answer would have to wait for, or loads it where it has been compiled before."""
+    request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
+    [answer] = service.answers([Job(request)])
+    if isinstance(answer, str):  # text may have no words for a tokenizer
+        result_parts(service, answer)
 
 
 def error_part(error: Exception) -> str:

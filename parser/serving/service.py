@@ -118,9 +118,7 @@ class Service:
         if request.model is not None and not f"{self.name}-".startswith(f"{request.model}-"):
             raise RequestError(f"model={request.model[:60]} is not here; there is {self.name}")
         if request.tagger and not self._tags:
-            raise RequestError(
-                f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U"
-            )
+            raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
         content = self._conllu(request).encode()
         if request.parser and not (self._allow_missing_columns or request.allow_missing_columns):
             refuse_missing_columns(read_chunks(BytesIO(content)), self.model.vocabularies.by_attribute, "data")
