@@ -54,13 +54,12 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
             raise answer
         return _json({"model": service.name, "acknowledgements": [], "result": answer})
 
-    async def empty_page() -> Response:
-        return HTMLResponse(form_page(service, {}), headers=HEADERS)
-
-    async def filled_page(http: HttpRequest) -> Response:
+    async def page(http: HttpRequest) -> Response:
         fields: dict[str, str] = {}
         try:
             fields = await _fields(http, limits)
+            if "data" not in fields:
+                return HTMLResponse(form_page(service, fields), headers=HEADERS)
             answer = await batcher.answer(job(page_request(service, fields)))
             if isinstance(answer, ValueError):
                 raise answer
@@ -79,8 +78,7 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
 
     app.add_api_route("/models", models, methods=["GET", "POST"])
     app.add_api_route("/process", process, methods=["GET", "POST"])
-    app.add_api_route("/", empty_page, methods=["GET"])
-    app.add_api_route("/", filled_page, methods=["POST"])
+    app.add_api_route("/", page, methods=["GET", "POST"])
     app.add_exception_handler(ValueError, refused)
     app.add_exception_handler(HTTPException, not_there)
     return Limited(app, limits)
