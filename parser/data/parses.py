@@ -27,7 +27,8 @@ class Parses:
     @classmethod
     def room_for(cls, offsets: np.ndarray) -> Parses:
         """For sentences that begin at these offsets, none of whose words has a head."""
-        return cls(*np.full((2, offsets[-1]), NO_NODE, np.int32), offsets)
+        heads = np.full(offsets[-1], NO_NODE, np.int32)
+        return cls(heads, heads.copy(), offsets)
 
     def span(self, first: int, last: int) -> Parses:
         """Those of the sentences from number ``first`` to before ``last``, not copied."""
