@@ -84,7 +84,7 @@ class Tokenizer:
         """Sentences as lists of tokens."""
         return [_tokens(sentence) for sentence in self._sentences(text)]
 
-    def conllu(self, source: BinaryIO, name: str = "-") -> Iterator[bytes]:
+    def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
 
         There are ids, forms, multiword tokens, SpaceAfter=No, and the comments newdoc, newpar, sent_id and text.
@@ -92,6 +92,7 @@ class Tokenizer:
         Args:
             source: the text in UTF-8.
             name: what errors call it.
+            presegmented: each line is a sentence.
 
         Raises:
             TokenizerError: it is not UTF-8.
@@ -99,7 +100,7 @@ class Tokenizer:
         number = 0
         for block in _blocks(source, name):
             written = []
-            for sentence in self._sentences(block):
+            for sentence in self._sentences(block, presegmented):
                 number += 1
                 written += [
                     *(["# newdoc"] if number == 1 else []),
@@ -111,8 +112,8 @@ class Tokenizer:
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
 
-    def _sentences(self, text: str) -> Iterator[Any]:
-        tokenizer, error = self._new(), self._udpipe.ProcessingError()
+    def _sentences(self, text: str, presegmented: bool = False) -> Iterator[Any]:
+        tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
         # UDPipe would end the text at a NUL; what is no character of a text separates words, as a space does.
         tokenizer.setText(text.replace("\0", " "))
         sentence = self._udpipe.Sentence()
@@ -122,8 +123,8 @@ class Tokenizer:
         if error.occurred():
             raise TokenizerError(f"{self.path}: UDPipe cannot tokenize this ({error.message})")
 
-    def _new(self) -> Any:
-        tokenizer = self._model.newTokenizer(_MARKS)
+    def _new(self, presegmented: bool = False) -> Any:
+        tokenizer = self._model.newTokenizer(f"presegmented;{_MARKS}" if presegmented else _MARKS)
         if tokenizer is None:
             raise TokenizerError(f"{self.path}: this model has no tokenizer; train one with scripts/train.py tokenizer=udpipe")
         return tokenizer

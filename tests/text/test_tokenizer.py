@@ -11,6 +11,8 @@ from parser import Parser
 from parser.commands import parse
 from parser.data.treebank import read_treebank
 from parser.model import Model
+from parser.serving.requests import Request
+from parser.serving.service import Job, Service
 from parser.text import tokenizer, udpipe
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
@@ -195,3 +197,21 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
 
 def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):
     assert Model.load(folder).is_like(random_text_model())
+
+
+def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
+    (tmp_path / "text.txt").write_text(TEXT)
+    of_parse = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
+    service = Service(Model.load(folder), "hu", model_tokenizer(folder))
+    steps = {"tokenizer": "", "tagger": "", "parser": ""}
+    everything, split = service.answers(
+        [Job(Request.of({"data": TEXT, **steps})), Job(Request.of({"data": TEXT, "tokenizer": ""}))]
+    )
+    assert everything == of_parse
+    assert isinstance(split, str)
+    assert split.replace("\t_", "").splitlines()[4:7] == ["1\tA", "2\tkutya", "3\tugat\tSpaceAfter=No"]
+    assert service.steps == ["tokenizer", "tagger", "parser"]
+    # Presegmented text has a sentence a line, whatever is in it.
+    (lines,) = service.answers([Job(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
+    assert isinstance(lines, str)
+    assert [line for line in lines.splitlines() if line.startswith("# text")] == ["# text = A kutya. Ugat a", "# text = Ma"]
