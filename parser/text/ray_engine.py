@@ -18,8 +18,8 @@ from typing import Any
 from parser.text.local_engine import begin_parser, parse_shard
 from parser.text.shards import BulkError, Options, Outcome, Shard
 
-# Times that a file is tried again after its worker was lost.
-_RETRIES = 2
+# Times that a file is tried whose workers are lost. Ray itself would try for ever.
+_TRIES = 3
 
 
 class _Worker:
@@ -36,8 +36,23 @@ class _Worker:
         self._parse = parse
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        outcome = self._parse(Shard(row["source"], row["target"]))
+        shard = Shard(row["source"], row["target"])
+        tries = _tries(shard)
+        tries.parent.mkdir(parents=True, exist_ok=True)
+        with tries.open("ab") as file:
+            file.write(b".")
+        if tries.stat().st_size > _TRIES:
+            outcome = Outcome(shard, error=f"{shard.source}: {_TRIES} workers were lost at it; have they the memory?")
+        else:
+            outcome = self._parse(shard)
+        tries.unlink()
         return {"outcome": json.dumps(asdict(outcome))}
+
+
+def _tries(shard: Shard) -> Path:
+    """A file, as long as a file is parsed, that counts the workers which have begun it."""
+    target = Path(shard.target)
+    return target.with_name(f".{target.name}.tries")
 
 
 def parse_shards(
@@ -51,7 +66,7 @@ def parse_shards(
     """As that of local_engine.py; ``workers`` is how many there are at most.
 
     Raises:
-        BulkError: Ray is not installed.
+        BulkError: Ray is not installed, or its cluster fails.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
     try:
@@ -67,23 +82,19 @@ def parse_shards(
     try:
         context = DataContext.get_current()
         context.enable_progress_bars = False
-        context.max_errored_blocks = -1  # a file that is given up costs no other
-        rows = [asdict(shard) for shard in shards]
-        outcomes = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+        for shard in shards:
+            _tries(shard).unlink(missing_ok=True)  # of a run that was killed
+        outcomes = ray.data.from_items([asdict(shard) for shard in shards], override_num_blocks=len(shards)).map(
             _Worker,
             fn_constructor_args=(str(model_folder.absolute()), options, begin, parse),
             compute=ActorPoolStrategy(min_size=1, max_size=workers, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
-            max_restarts=-1,
-            max_task_retries=_RETRIES,
         )
-        left = {shard.source: shard for shard in shards}
         for row in outcomes.iter_rows():
             found = json.loads(row["outcome"])
-            shard = left.pop(found["shard"]["source"])
-            yield Outcome(**found | {"shard": shard, "warnings": tuple(found["warnings"])})
-        for shard in left.values():
-            yield Outcome(shard, error=f"{shard.source}: its workers were lost, {_RETRIES + 1} times; have they the memory?")
+            yield Outcome(**found | {"shard": Shard(**found["shard"]), "warnings": tuple(found["warnings"])})
+    except ray.exceptions.RayError as error:
+        raise BulkError(f"Ray's cluster failed ({error}); what is done is done: start the same command again") from error
     finally:
         if ours:
             ray.shutdown()
