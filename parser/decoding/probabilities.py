@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import oracles
+from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
@@ -41,14 +42,18 @@ class ProbabilityParser:
         self._search = None if greedy else parser_with_beam(model, beam)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> tuple[Parses, StepProbabilities]:
-        """Parses sentences; the probabilities of a linear model, whose scores are none, are NaN."""
+        """Parses sentences.
+
+        The probabilities of a linear model, whose scores are none, are NaN; so are those of a beam where a sentence is longer
+        than oracles can say how its tree is made (MAX_TOKENS).
+        """
         probabilities = StepProbabilities.room_for(sentences)
         if self._search is None:
             assert self._lockstep is not None
             parses = self._lockstep.parse(sentences, single_root=single_root, probabilities=probabilities)
             return parses, probabilities
         parses = self._search.parse(sentences, single_root=single_root)
-        if self._lockstep is None:
+        if self._lockstep is None or np.diff(sentences.offsets).max(initial=0) > MAX_TOKENS:
             probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
         else:
             follow(parses, sentences, self._lockstep, self._system, probabilities, single_root)

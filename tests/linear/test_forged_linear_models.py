@@ -12,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 from parser import models
 from parser.decoding.parsers import parse
 from parser.linear.model import WEIGHTS
+from parser.linear.weights import MOST_OUTPUTS, HashedWeights
 from parser.model_folder import SETTINGS, VOCABULARIES, ModelError
 from tests.forgery import change, set_at, small_linear_model
 from tests.toy import sentence
@@ -123,3 +124,9 @@ def test_tags_without_a_tagger(forged):
     change(forged / VOCABULARIES, set_at("tags", {"upos": ["X"]}))
     with pytest.raises(ModelError, match="there is no tagger"):
         models.load(forged)
+
+
+def test_more_outputs_than_a_feature_can_have_entries():
+    # How many entries a feature has must fit into 24 bits, or they would be looked for elsewhere.
+    with pytest.raises(ValueError, match="at most"):
+        HashedWeights(np.ones(1, np.uint64), np.zeros(2, np.int64), *np.zeros((2, 0), np.int32), MOST_OUTPUTS + 1)
