@@ -137,7 +137,7 @@ class _TwoPasses(Run):
             loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
         where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
-        check_losses(self.settings, self._model.system.n_outputs, where, loss, updates.losses)
+        check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses)
         return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
 
     def finish(self) -> None:
