@@ -14,10 +14,10 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from parser.atomic import replacing
 from parser.conllu.checks import ConlluError
@@ -47,7 +47,7 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
             yield stream
         return
-    openers = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
     opener = openers.get(Path(name).suffix, open)
     try:
         opened = cast(BinaryIO, opener(name, "rb"))
@@ -158,9 +158,8 @@ class _Source(io.RawIOBase):
             self._at_start = False
             for beginning, program in _COMPRESSED.items():
                 if found.startswith(beginning):
-                    raise ConlluError(
-                        f"{self._name}: this is compressed ({program}); uncompress it first (unless it is named .gz, .xz or .bz2)"
-                    )
+                    named = "unless it is named .gz, .xz or .bz2"
+                    raise ConlluError(f"{self._name}: this is compressed ({program}); uncompress it first ({named})")
         view[: len(found)] = found
         return len(found)
 

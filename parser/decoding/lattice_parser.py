@@ -11,7 +11,7 @@ import numpy as np
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Sentences, Vocabularies
+from parser.data.vocabulary import Vocabularies
 from parser.decoding.compiled import SHARE, CompiledParser, Words
 from parser.decoding.greedy import Rules
 from parser.decoding.lattice_search import Arcs, Candidates, LatticeItems, Scratch, Search, search_lattice

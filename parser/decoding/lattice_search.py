@@ -49,7 +49,7 @@ class Arcs(NamedTuple):
 
 
 class Search(NamedTuple):
-    """How to search: items of a bucket, whether equal ones merge, whether scores are local, L, the output of choices or NO_NODE."""
+    """Items of a bucket, whether equal ones merge, whether scores are local, L, and the output of choices or NO_NODE."""
 
     size: int
     merging: bool
@@ -78,9 +78,9 @@ class LatticeItems(NamedTuple):
     @classmethod
     def room(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
         """For so many buckets."""
-        integers = [np.empty((buckets, size), np.int32) for _ in range(2)]
+        cells, depths = np.empty((2, buckets, size), np.int32)
         ahead = np.empty((buckets, size, lookahead), np.int32)
-        return cls(np.zeros(buckets, np.int32), *integers, ahead, np.empty((buckets, size), np.float64))
+        return cls(np.zeros(buckets, np.int32), cells, depths, ahead, np.empty((buckets, size), np.float64))
 
 
 class Candidates(NamedTuple):

@@ -159,9 +159,12 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
 def path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
     """The words of a path, with heads and relations of a tree of as many words."""
     numbers = arcs.tolist()
-    columns = lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats
     return Sentence(
-        *([column[number] for number in numbers] for column in columns),
+        forms=[lattice.forms[number] for number in numbers],
+        lemmas=[lattice.lemmas[number] for number in numbers],
+        upos=[lattice.upos[number] for number in numbers],
+        xpos=[lattice.xpos[number] for number in numbers],
+        feats=[lattice.feats[number] for number in numbers],
         heads=tree.heads(),
         deprels=tree.column(DEPREL),
         where=lattice.where,

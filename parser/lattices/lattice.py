@@ -73,9 +73,19 @@ class Lattice:
     ) -> Lattice:
         """A lattice of arcs in any order; those that start from the same node keep theirs. Nothing is checked."""
         chosen = sorted(arcs, key=lambda arc: arc.start)
-        columns = [list(column) for column in zip(*chosen, strict=True)] or [[] for _ in Arc._fields]
-        starts, ends = (np.array(column, np.int32) for column in columns[:2])
-        return cls(starts, ends, *columns[2:], list(tokens), list(comments), where, sent_id)
+        return cls(
+            starts=np.array([arc.start for arc in chosen], np.int32),
+            ends=np.array([arc.end for arc in chosen], np.int32),
+            forms=[arc.form for arc in chosen],
+            lemmas=[arc.lemma for arc in chosen],
+            upos=[arc.upos for arc in chosen],
+            xpos=[arc.xpos for arc in chosen],
+            feats=[arc.feats for arc in chosen],
+            tokens=list(tokens),
+            comments=list(comments),
+            where=where,
+            sent_id=sent_id,
+        )
 
     def __len__(self) -> int:
         """How many arcs there are."""
