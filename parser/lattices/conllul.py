@@ -23,6 +23,9 @@ from parser.conllu.files import open_input
 from parser.conllu.stream import sent_id
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 
+# By this name a file is one of lattices, before what its compression adds.
+_ENDING, _COMPRESSED = ".conllul", (".gz", ".xz", ".bz2")
+
 _TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _NODE = re.compile(r"[0-9]{1,9}")
 _NO_SPACE = "SpaceAfter=No"
@@ -45,6 +48,13 @@ class Refused:
     """A sentence that cannot be read, and why."""
 
     error: LatticeError
+
+
+def is_named_lattices(path: str) -> bool:
+    """Whether a file is one of lattices, by its name."""
+    for ending in _COMPRESSED:
+        path = path.removesuffix(ending)
+    return path.endswith(_ENDING)
 
 
 def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice]:

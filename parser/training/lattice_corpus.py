@@ -9,13 +9,13 @@ from functools import cached_property
 
 from parser.beam_settings import Beam
 from parser.data.treebank import Treebank
+from parser.decoding.lattice_file import parsed_texts
 from parser.decoding.lattice_parser import LatticeParser
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
 from parser.lattices.conllul import read_lattices
 from parser.lattices.gold_paths import Gold, GoldPath, gold_paths, joined, read_trees
 from parser.lattices.lattice import Lattice
-from parser.lattices.output import conllu
 from parser.model import Model
 from parser.transitions.features import Slot
 
@@ -68,18 +68,8 @@ class LatticePart:
     def scores(self, model: Model, beam: Beam, *, single_root: bool = True) -> dict[str, float]:
         """What the model makes of the lattices, compared with the trees: F1 over aligned words, in percent."""
         texts = parsed_texts(LatticeParser(model, beam), model, self.lattices, single_root=single_root)
-        found = evaluate_texts(self._gold, _evaluated("".join(texts), f"{self.name}, parsed"))
+        found = evaluate_texts(self._gold, _evaluated("".join(text for text, _ in texts), f"{self.name}, parsed"))
         return {key: found[key].f1 for key in _COMPARED}
-
-
-def parsed_texts(parser: LatticeParser, model: Model, lattices: Sequence[Lattice], *, single_root: bool = True) -> list[str]:
-    """The lattices, parsed, as CoNLL-U."""
-    parses = parser.parse_lattices(lattices, model.vocabularies, single_root=single_root)
-    symbols = model.relations.symbols
-    return [
-        conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), [symbols[r] for r in parse.relations.tolist()])
-        for lattice, parse in zip(lattices, parses, strict=True)
-    ]
 
 
 def within_lookahead(slots: Sequence[Slot], lookahead: int) -> list[Slot]:

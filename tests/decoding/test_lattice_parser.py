@@ -45,6 +45,18 @@ def lattice_model(lookahead: int | None, read: int = 2, system: str = "arc_stand
     return model
 
 
+def read_slots(model: Model, values: np.ndarray, state: State) -> tuple[int, ...]:
+    """What the slots of a model read; ``values``: int32[attributes, arcs + 1]."""
+    row = []
+    for slot in model.slots:
+        token, relation = find(state, slot.address)
+        if slot.attribute == "deprel":
+            row.append(ABSENT if relation < 0 else relation + N_RESERVED)
+        else:
+            row.append(ABSENT if token < 0 else int(values[model.table.attributes.index(slot.attribute), token]))
+    return tuple(row)
+
+
 class SlowSearch:
     """All computations over all paths, by recursion over lists."""
 
@@ -109,16 +121,9 @@ class SlowSearch:
                 yield from self._follow(after, total + score - norm)
 
     def _scores(self, state: State) -> list[float]:
-        row = []
-        for slot in self.model.slots:
-            token, relation = find(state, slot.address)
-            if slot.attribute == "deprel":
-                row.append(ABSENT if relation < 0 else relation + N_RESERVED)
-            else:
-                row.append(ABSENT if token < 0 else int(self.values[self.model.table.attributes.index(slot.attribute), token]))
-        key = tuple(row)
+        key = read_slots(self.model, self.values, state)
         if key not in self.known:
-            self.known[key] = self.scorer(np.array([row], np.int32))[0].tolist()
+            self.known[key] = self.scorer(np.array([key], np.int32))[0].tolist()
         return self.known[key]
 
 
