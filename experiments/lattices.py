@@ -222,7 +222,7 @@ def report(rows: Rows) -> str:
         "# Word lattices",
         "",
         "Official F1 of CoNLL 2018 on test in percent over aligned words, relations without subtypes: LAS, in parentheses that "
-        "of words and of UPOS; mean ± standard deviation of LAS over seeds. Sentences that have no lattice are left out, but for "
+        "of words and of UPOS; mean ± standard deviation of LAS over seeds. Sentences without a lattice are left out, but for "
         "UDPipe, which splits the raw text of the whole file.",
     ]
     for treebank, lookahead, clock in sorted({(row.treebank, row.lookahead, row.clock) for row in rows.values()}):
