@@ -49,7 +49,7 @@ from parser.text.tokenizer import Tokenizer
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"
 _COLOURS = {GOLD: BLUE, LATTICES: ORANGE, ALONE: GREEN, PIPELINE: RED}
-_METRICS = {"las": "las_universal", "uas": "uas", "words": "words", "upos": "upos"}
+_METRICS = ("las_universal", "uas", "words", "upos")  # in the order of the fields of a row
 PARTS = ("train", "dev", "test")
 
 
@@ -185,8 +185,10 @@ def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment)
             reference = folder / "gold.conllu"
             write(reference, "".join("".join([*tree.lines, "\n"]) for _, tree in pairs))
         scores = evaluate_files(reference, parsed)
-        numbers = {name: f"{scores[metric].f1:.4f}" for name, metric in _METRICS.items()}
-        rows.append(Row(*key, **numbers, config=training.fingerprint()))
+        las, uas, words, upos = (f"{scores[metric].f1:.4f}" for metric in _METRICS)
+        system, treebank, seed, lookahead, of_clock, size = key
+        numbers = lookahead, of_clock, size, las, uas, words, upos
+        rows.append(Row(system, treebank, seed, *numbers, training.fingerprint()))
     return rows
 
 

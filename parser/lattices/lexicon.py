@@ -65,8 +65,8 @@ class Lexicon:
         """The analyses of a token, one at least."""
         if (known := self.analyses.get(form)) is not None:
             return known
-        guessed = [((form, "_", *tags),) for tags in self.unknown] or [((form, "_", "X", "_", "_"),)]
-        return guessed
+        tags = self.unknown or [("X", "_", "_")]
+        return [((form, "_", *of_word),) for of_word in tags]
 
     def lattice(self, sentence: RawSentence) -> Lattice:
         """The lattice of the tokens of a sentence; what the sentence says of their words is not read."""

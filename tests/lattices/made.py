@@ -42,7 +42,8 @@ def drawn_lattice(rng: random.Random, nodes: int, further: int, forms: int = 5) 
 
 def all_paths(lattice: Lattice) -> list[list[int]]:
     """All paths, as the numbers of their arcs."""
-    paths, waiting = [], [([], 0)]
+    paths: list[list[int]] = []
+    waiting: list[tuple[list[int], int]] = [([], 0)]
     while waiting:
         path, node = waiting.pop()
         if node == lattice.last_node:
