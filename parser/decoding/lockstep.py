@@ -6,6 +6,7 @@ and Attardi's system, spine.py for LR-spine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +16,14 @@ from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
+from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable
-from parser.transitions.system import TransitionSystem
+from parser.transitions.system import Moves, TransitionSystem
+
+# What chooses a move for each of some configurations, as best() does: from the configurations, which of them (int[m]), the
+# numbers of their sentences (int[m]), the moves and the scores, columns and relations, int32[m].
+Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 # Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
 # token and address: some kilobytes for a token.
@@ -53,6 +59,7 @@ def parse_in_lockstep(
     *,
     single_root: bool = True,
     probabilities: StepProbabilities | None = None,
+    choice: Choice | None = None,
 ) -> Parses:
     """Parses sentences greedily.
 
@@ -63,6 +70,7 @@ def parse_in_lockstep(
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
         probabilities: filled in, if given.
+        choice: what chooses the moves; None: the scores alone do.
     """
     heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
     relations = heads.copy()
@@ -73,7 +81,10 @@ def parse_in_lockstep(
         while len(rows := system.unfinished(now)):
             moves = system.moves(now, rows, single_root)
             scores = scorer(features.extract(now, rows, sentences, numbers, moves))
-            columns, relations_of_arcs = best(system, scores, moves, single_root)
+            if choice is None:
+                columns, relations_of_arcs = best(system, scores, moves, single_root)
+            else:
+                columns, relations_of_arcs = choice(now, rows, numbers[rows], moves, scores)
             if probabilities is not None:
                 of_steps = log_probabilities(system, scores, moves, columns, relations_of_arcs, single_root)
                 probabilities.trees[numbers[rows]] += of_steps
@@ -104,16 +115,29 @@ class LockstepParser:
         self._table = table
 
     def parse(
-        self, sentences: Sentences, *, single_root: bool = True, probabilities: StepProbabilities | None = None
+        self,
+        sentences: Sentences,
+        *,
+        single_root: bool = True,
+        probabilities: StepProbabilities | None = None,
+        choice_of: Callable[[int, int], Choice] | None = None,
     ) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep."""
+        """Parses sentences greedily; see parse_in_lockstep.
+
+        Args:
+            sentences, single_root, probabilities: as there.
+            choice_of: what chooses the moves in the sentences from the first number to before the second.
+        """
         heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
         relations = heads.copy()
         for first, last in sentences.spans(_SHARE if self._weights.contextual else len(heads)):
             part = sentences.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else StepProbabilities.room_for(part)
-            parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part)
+            choice = None if choice_of is None else choice_of(first, last)
+            parses = parse_in_lockstep(
+                part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
+            )
             inside = slice(sentences.offsets[first], sentences.offsets[last])
             if probabilities is not None and of_part is not None:
                 probabilities.arcs[inside], probabilities.trees[first:last] = of_part.arcs, of_part.trees

@@ -18,7 +18,7 @@ from parser.beam_settings import Beam, Merge
 from parser.classifier.calibration import Calibration
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
-from parser.decoding.lockstep import LockstepParser, StepProbabilities
+from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError, training_files
@@ -32,6 +32,7 @@ from parser.training.example_sources import ExampleSource, ExploredComputations,
 from parser.training.fitter import Fitter
 from parser.training.observer import Metrics, Observer, Observers, Update
 from parser.training.online import OnlineRun
+from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
@@ -73,7 +74,8 @@ def train(
             log.info("%s: the run is finished; resume=false trains again", folder)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-            run = _RUNS.get(settings.model, _TwoPasses)(settings, origin, folder, everyone, vectors)
+            kind = _TwoPasses if MODELS[settings.model].two_passes else OnlineRun
+            run: Run = kind(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
             run.finish()
@@ -147,9 +149,8 @@ class _TwoPasses(Run):
         model.beam = self.beam
         if gold is None:
             return
-        probabilities = StepProbabilities.room_for(gold.sentences)
-        parser = LockstepParser(model.weights(), model.system, model.table)
-        parses = parser.parse(gold.sentences, single_root=self.settings.single_root, probabilities=probabilities)
+        parser = ProbabilityParser(model, model.beam)
+        parses, probabilities = parser.parse(gold.sentences, single_root=self.settings.single_root)
         _, right = gold.correct(parses)
         model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
 
@@ -179,10 +180,6 @@ class _TwoPasses(Run):
 
     def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
         restore_weights(self._model.classifier, weights)
-
-
-# By model=; the others are _TwoPasses.
-_RUNS: dict[str, type[Run]] = {"linear": OnlineRun}
 
 
 class _Updates:
