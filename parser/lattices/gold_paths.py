@@ -158,7 +158,7 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
 
 def path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
     """The words of a path, with heads and relations of a tree of as many words."""
-    numbers = arcs.tolist()
+    numbers, lengths = arcs.tolist(), lattice.lengths
     return Sentence(
         forms=[lattice.forms[number] for number in numbers],
         lemmas=[lattice.lemmas[number] for number in numbers],
@@ -168,6 +168,7 @@ def path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sent
         heads=tree.heads(),
         deprels=tree.column(DEPREL),
         where=lattice.where,
+        lengths=[lengths[number] for number in numbers],
     )
 
 

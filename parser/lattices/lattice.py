@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Longer arcs count as ones of this length where their length is read as an attribute.
+_LONGEST = 9
+
 
 class SurfaceToken(NamedTuple):
     """A token as it is written: the nodes between which its arcs lie, its form, and its column MISC."""
@@ -97,9 +100,9 @@ class Lattice:
         return self.tokens[-1].end if self.tokens else 0
 
     @property
-    def lengths(self) -> np.ndarray:
-        """int32[arcs]: the nodes that each arc advances by."""
-        return self.ends - self.starts
+    def lengths(self) -> list[str]:
+        """The nodes that each arc advances by, as text: an attribute of words."""
+        return list(map(str, np.minimum(self.ends - self.starts, _LONGEST).tolist()))
 
     @property
     def arc(self) -> list[Arc]:

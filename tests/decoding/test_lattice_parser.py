@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import random
 from collections.abc import Iterator
@@ -14,9 +15,10 @@ import torch
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabularies, Vocabulary
+from parser.decoding.file_parsing import parse_file
 from parser.decoding.lattice_parser import LatticeParser, read_ahead
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.lattices.lattice import Lattice
+from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.lattices.output import conllu
 from parser.model import Model
 from parser.transitions.features import slots_of
@@ -27,13 +29,19 @@ from tests.lattices.made import all_paths, drawn_lattice
 from tests.toy import sentence
 from tests.transitions.reference_systems import State, applicable, take
 
-SLOTS = {"form": ["s0", "b0", "b1", "s1.l1"], "upos": ["s1", "b0", "b1"], "deprel": ["s0.r1", "s1.l1"]}
+SLOTS = {
+    "form": ["s0", "b0", "b1", "s1.l1"],
+    "upos": ["s1", "b0", "b1"],
+    "length": ["s0", "b0"],
+    "deprel": ["s0.r1", "s1.l1"],
+}
 
 
 def lattice_model(lookahead: int | None, read: int = 2, system: str = "arc_standard") -> Model:
     """A model with random weights of the size of trained ones; ``read`` words ahead are read."""
     torch.manual_seed(7)
-    vocabularies = Vocabularies({"form": Vocabulary(["w0", "w1", "w2", "w3"]), "upos": Vocabulary(["DET", "NOUN", "VERB"])})
+    known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
+    vocabularies = Vocabularies({name: Vocabulary(symbols) for name, symbols in known.items()})
     slots = {name: [a for a in addresses if a not in ("b0", "b1")[read:]] for name, addresses in SLOTS.items()}
     shape = ClassifierShape(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
     options = {"degree": 2} if system == "attardi" else {}
@@ -217,6 +225,22 @@ def test_output_is_a_path_with_a_tree():
             names = [model.relations.symbols[r] for r in parse.relations]
             text = conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), names)
             assert text.endswith("\n\n")
+
+
+def test_words_that_come_from_no_lattice_are_of_length_one(tmp_path):
+    model = lattice_model(2)
+    words = sentence([0, 1, 2], random.Random(1))
+    pairs = list(enumerate(zip(words.forms, words.upos, strict=True)))
+    tokens = [SurfaceToken(i, i + 1, form) for i, (form, _) in pairs]
+    unit = Lattice.of([Arc(i, i + 1, form, upos=tag) for i, (form, tag) in pairs], tokens)
+    one, other = model.vocabularies.encode([words]), model.vocabularies.encode([unit])
+    np.testing.assert_array_equal(one.values, other.values)
+    text = conllu(unit, [0, 1, 2], [0, 1, 2], ["root", "obj", "obj"])
+    target = io.BytesIO()
+    parse_file(model, io.BytesIO(text.encode()), target)
+    expected = parser_of(model).parse(one)
+    heads = [int(line.split("\t")[6]) for line in target.getvalue().decode().splitlines() if line]
+    assert heads == expected.heads[1:].tolist()
 
 
 def test_scores_that_are_no_numbers_give_a_tree():
