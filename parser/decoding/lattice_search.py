@@ -227,6 +227,23 @@ def _hidden(start, model, stacks, tops, ahead, scratch):
 
 
 @njit(cache=True, nogil=True)
+def _add_arc(start, model, place, arc, scratch):
+    """Fills in the hidden layer: ``scratch.sums`` and what an arc adds that is element ``place`` of those ahead."""
+    words, of_buffer, others, _ = model
+    count = 0
+    for a in range(len(of_buffer.programs)):
+        if of_buffer.programs[a, 1] == place:
+            scratch.picked[count] = words.first + words.types[start + arc] * words.per_type + of_buffer.places[a]
+            count += 1
+    for a in range(len(others.programs)):
+        in_buffer = others.programs[a, 0] == _BUFFER and others.programs[a, 2] == NO_NODE
+        if in_buffer and others.programs[a, 1] == place and others.places[a] != NO_NODE:
+            scratch.picked[count] = words.first + words.types[start + arc] * words.per_type + others.places[a]
+            count += 1
+    sum_rows(scratch.sums, words.contributions, scratch.picked, count, scratch.hidden)
+
+
+@njit(cache=True, nogil=True)
 def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, output, node, candidates, scratch):
     """Adds candidates: item k of bucket m, after an output, and the choice of each arc from ``node``; none from the last node.
 
@@ -239,9 +256,11 @@ def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, outp
     choices[:] = 0.0
     if search.choice != NO_NODE and (end - first > 1 or not search.local):
         _, _, _, layers = model
+        scratch.next_ahead[place] = NO_NODE
+        _hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
+        scratch.sums[:] = scratch.hidden  # of all that the candidates have in common
         for c in range(end - first):
-            scratch.next_ahead[place] = first + c
-            _hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
+            _add_arc(start, model, place, first + c, scratch)
             active = activate_units(scratch.hidden, layers.activation, scratch.active)
             score = np.float64(layers.bias[search.choice])
             for u in range(active):

@@ -138,7 +138,10 @@ def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: st
         else:
             arcs.append((row, _arc(row, columns), columns[7] if len(columns) > 7 else "_"))
     if max_arcs is not None and len(arcs) > max_arcs:
-        raise LineError(0, f"{len(arcs):,} arcs, and lattice.max_arcs is {max_arcs:,}; raise it, or split the sentence")
+        raise LineError(
+            0,
+            f"{len(arcs):,} arcs, and at most {max_arcs:,} are allowed; raise lattice.max_arcs (--max-arcs) or split it",
+        )
     tokens = _all_tokens(tokens, arcs)
     _check_tokens(tokens)
     _check_arcs(arcs, [token for _, token in tokens])

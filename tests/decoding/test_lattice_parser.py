@@ -138,7 +138,7 @@ class SlowSearch:
 N_LATTICES = 6 if COMPILED else 1
 
 
-@pytest.mark.parametrize(("learned", "local", "single_root"), product([True, False], [True, False], [True, False]))
+@pytest.mark.parametrize(("learned", "local", "single_root"), list(product([True, False], repeat=3)))
 @pytest.mark.parametrize("lookahead", [1, 2, 3])
 def test_a_wide_beam_finds_all_computations(learned, local, single_root, lookahead):
     rng = random.Random(lookahead)
