@@ -1,4 +1,4 @@
-"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N].
+"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
 
 Each file goes to the same place below out/, with the bytes that scripts/parse.py writes. Files that are there already are done:
 the same command, started again, parses the others. A file that fails is named, the others are parsed, and the exit status is 1,
@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from parser.beam_settings import Merge
 from parser.commands.command_line import number_of_threads, run
-from parser.text.local_engine import parse_shards
 from parser.text.shards import Options, claim, shards_of, undone
 
 
@@ -28,6 +27,12 @@ def main() -> int:
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
     arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder of the results")
     arguments.add_argument("--workers", type=number_of_threads, default=os.cpu_count() or 1, help="processes (all cores)")
+    arguments.add_argument(
+        "--engine",
+        choices=["local", "ray"],
+        default="local",
+        help="whose processes: this machine's, or those of a Ray cluster (RAY_ADDRESS), which has the same paths (local)",
+    )
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
     arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], default="keep", help="as of scripts/parse.py")
     arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as of scripts/parse.py")
@@ -40,6 +45,11 @@ def main() -> int:
 
     from parser.model_folder import find_model
     from parser.text.shard_parser import ShardParser
+
+    if given.engine == "ray":
+        from parser.text.ray_engine import parse_shards
+    else:
+        from parser.text.local_engine import parse_shards
 
     folder = find_model(given.model)
     options = Options(

@@ -11,14 +11,12 @@ import argparse
 import re
 import socket
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from parser import models
-from parser.beam_settings import Beam
 from parser.commands.command_line import run
 from parser.model import Model
+from parser.models import load_for_parsing
 from parser.numba_start import start_numba_without_scipy
 from parser.text.tokenizer import TOKENIZER, Tokenizer, model_tokenizer
 
@@ -55,13 +53,11 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.service import Service
 
     start_numba_without_scipy()
-    model = models.load(given.model)
+    model, beam = load_for_parsing(given.model, given.beam)
     if isinstance(model, Model) and model.contextual:
         import torch
 
         torch.set_num_threads(1)  # there is one thread that parses
-    own = model.beam if isinstance(model, Model) else None
-    beam = own if given.beam is None else replace(own or Beam(1), size=given.beam)
     service = Service(model, given.name or name_of(given.model), _tokenizer(given), beam, given.allow_missing_columns)
     warm_up(service)
     app = create_app(service, Limits(given.max_bytes, given.max_seconds, given.max_requests))

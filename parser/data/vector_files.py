@@ -11,6 +11,7 @@ import gzip
 import mmap
 import struct
 import zlib
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -79,22 +80,33 @@ def _word2vec(path: Path, binary: bool, limit: int | None) -> Any:
             )
         size = path.stat().st_size * (_GZIP_FACTOR if path.suffix == ".gz" else 1)
         of_vector = dimensions * (_NUMBER_BYTES if binary else 2) + 1
-        there = None if binary or limit is not None else sum(bool(line.strip()) for line in file)
-    if (count if limit is None else min(count, limit)) * of_vector > size or (there is not None and there != count):
-        said = f"the file cannot hold more than {size // of_vector:,}" if there is None else f"there are {there:,}"
-        raise VectorFileError(
-            f"{path}: its first line says {count:,} vectors of {dimensions:,} numbers, but {said}; fetch it again, or correct "
-            "the line"
-        )
+        wanted = count if limit is None else min(count, limit)
+        says = f"its first line says {count:,} vectors of {dimensions:,} numbers"
+        if wanted * of_vector > size:
+            raise VectorFileError(
+                f"{path}: {says}, but the file cannot hold more than {size // of_vector:,}; fetch it again, or correct the line"
+            )
+        if not binary:
+            _check_lines(file, dimensions, None if limit is None else wanted, count, f"{path}: {says}")
     try:
         keyed = KeyedVectors.load_word2vec_format(str(path), binary=binary, limit=limit)
-    except (ValueError, EOFError) as error:
-        raise VectorFileError(
-            f"{path}: this cannot be read as {count:,} vectors of {dimensions:,} numbers in word2vec's {kind} format "
-            f"({error}); fetch it again, or correct its first line"
-        ) from error
+    except ValueError as error:
+        raise VectorFileError(f"{path}: {says}, but they cannot be read ({error}); fetch it again, or correct it") from error
     check_finite(keyed.vectors, keyed.index_to_key, path)
     return keyed
+
+
+def _check_lines(file: BinaryIO, dimensions: int, limit: int | None, count: int, says: str) -> None:
+    """Refuses lines with another number of numbers, which gensim may stretch to a vector, and another number of lines."""
+    there = 0
+    for number, line in enumerate(islice(file, limit), 2):
+        if not line.strip():
+            continue
+        there += 1
+        if (found := line.rstrip().count(b" ")) != dimensions:
+            raise VectorFileError(f"{says}, but line {number:,} has {found:,} numbers; fetch it again, or correct the line")
+    if limit is None and there != count:
+        raise VectorFileError(f"{says}, but there are {there:,}; fetch it again, or correct the line")
 
 
 def _fasttext(path: Path) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.data.parses import NO_NODE
+from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Vocabularies
 from parser.decoding.compiled import SHARE, CompiledParser, Words
 from parser.decoding.greedy import Rules
@@ -19,7 +19,6 @@ from parser.decoding.tree_stacks import TreeStacks, read_trees
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.attardi import Attardi
-from parser.transitions.configurations import Configurations
 
 _BUFFER = 1  # see features._program
 
@@ -103,22 +102,15 @@ class LatticeParser(CompiledParser):
         with ThreadPoolExecutor(self._threads) as pool:
             return [found for part in pool.map(parse_span, spans) for found in part]
 
-    def _parse_words(
-        self,
-        offsets: np.ndarray,
-        words: Words,
-        now: Configurations,
-        single_root: bool,
-        heads: np.ndarray,
-        relations: np.ndarray,
-    ) -> None:
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+        offsets = parses.offsets
         lengths = np.diff(offsets) - 1
         nodes = np.arange(lengths.max(initial=0) + 1, dtype=np.int32)
         arcs = [_arcs(nodes[:n], nodes[1 : n + 1], n, self._clock) for n in lengths.tolist()]
         for start, n, found in zip(offsets, lengths, self._parses(offsets, words, arcs, single_root), strict=False):
             best = next(found)
             inside = slice(start + 1, start + 1 + n)
-            heads[inside], relations[inside] = best.heads, best.relations
+            parses.heads[inside], parses.relations[inside] = best.heads, best.relations
 
     def _parses(
         self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool

@@ -50,6 +50,10 @@ class StepProbabilities:
         """For these sentences, none of whose steps has been taken."""
         return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
 
+    def span(self, sentences: Sentences, first: int, last: int) -> StepProbabilities:
+        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
+
 
 def parse_in_lockstep(
     sentences: Sentences,
@@ -69,11 +73,10 @@ def parse_in_lockstep(
         features: what reads the features.
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
-        probabilities: filled in, if given.
+        probabilities: filled in, if given, where no step has been taken.
         choice: what chooses the moves; None: the scores alone do.
     """
-    heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-    relations = heads.copy()
+    parses = Parses.room_for(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
     for start in range(0, len(order), LOCKSTEP):
         numbers = order[start : start + LOCKSTEP]
@@ -95,9 +98,9 @@ def parse_in_lockstep(
         tokens = np.arange(now.heads.shape[1])
         inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
         places = (sentences.offsets[numbers][:, None] + tokens)[inside]
-        heads[places] = now.heads[inside]
-        relations[places] = now.relations[inside]
-    return Parses(heads, relations, sentences.offsets)
+        parses.heads[places] = now.heads[inside]
+        parses.relations[places] = now.relations[inside]
+    return parses
 
 
 class LockstepParser:
@@ -128,18 +131,14 @@ class LockstepParser:
             sentences, single_root, probabilities: as there.
             choice_of: what chooses the moves in the sentences from the first number to before the second.
         """
-        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-        relations = heads.copy()
-        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(heads)):
-            part = sentences.span(first, last)
+        parses = Parses.room_for(sentences.offsets)
+        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(parses.heads)):
+            part, room = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
-            of_part = None if probabilities is None else StepProbabilities.room_for(part)
+            of_part = None if probabilities is None else probabilities.span(sentences, first, last)
             choice = None if choice_of is None else choice_of(first, last)
-            parses = parse_in_lockstep(
+            found = parse_in_lockstep(
                 part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
             )
-            inside = slice(sentences.offsets[first], sentences.offsets[last])
-            if probabilities is not None and of_part is not None:
-                probabilities.arcs[inside], probabilities.trees[first:last] = of_part.arcs, of_part.trees
-            heads[inside], relations[inside] = parses.heads, parses.relations
-        return Parses(heads, relations, sentences.offsets)
+            room.heads[:], room.relations[:] = found.heads, found.relations
+        return parses

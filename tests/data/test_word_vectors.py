@@ -127,12 +127,13 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
     path = tmp_path / ("v.bin" if binary else "v.txt")
     content = word2vec_file(path, binary)
     row = content[len(b"2 3\n") :]
-    refused(path, content[:-10], "its first line says 2 vectors of 3 numbers|cannot be read as 2 vectors")
-    refused(path, b"3 3\n" + row, "says 3 vectors|cannot be read as 3 vectors")
+    refused(path, content[:-10], "damaged or cut off" if binary else "says 2 vectors of 3 numbers, but line 3 has 1 numbers")
+    refused(path, b"3 3\n" + row, "damaged or cut off|says 3 vectors of 3 numbers, but")
+    refused(path, b"2 4\n" + row, "damaged or cut off|says 2 vectors of 4 numbers, but|cannot be read")
     refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but")
     refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but", limit=10**6)
     refused(path, b"-1 3\n" + row, "does not begin with a line 'COUNT DIMENSIONS'")
-    refused(path, content.replace(b"un ", b"\xff "), "cannot be read as")
+    refused(path, content.replace(b"un ", b"\xff "), "cannot be read")
     zipped = path.with_name(f"{path.name}.gz")
     refused(zipped, gzip.compress(content)[:-12], "damaged or cut off")
     refused(zipped, b"no gzip", "damaged or cut off")
@@ -144,12 +145,12 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
 def test_a_first_line_that_says_less_than_there_is(tmp_path):
     content = word2vec_file(tmp_path / "v.txt", binary=False)
     refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
-    refused(tmp_path / "v.txt", b"2 2" + content[3:], "cannot be read as 2 vectors of 2 numbers")
+    refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
 
 
 @pytest.mark.parametrize("number", ["nan", "inf"])
 def test_numbers_that_are_not_finite(tmp_path, number):
-    content = word2vec_file(tmp_path / "v.txt", binary=False).replace(b"5", number.encode())
+    content = word2vec_file(tmp_path / "v.txt", binary=False).replace(b"5.0", number.encode())
     refused(tmp_path / "v.txt", content, "the vector of 'deux' holds NaN or infinity")
 
 

@@ -25,13 +25,16 @@ def test_a_card_lies_beside_the_model(tmp_path):
     assert "    optimal-step train column=1\n" in card
     assert "4 sentences, 12 words" in card
     assert str(tmp_path) not in card
-    assert "Percentages, with the gold tags of the files (UPOS and FEATS); las" in card
-    assert "The input needs UPOS and FEATS, tagged as the treebank is." in card
+    assert "Percentages, with the gold tags of the files (UPOS); las" in card
+    assert "The input needs UPOS, tagged as the treebank is." in card
     Model.load(tmp_path / "run")
 
 
 def test_the_card_of_a_model_of_text_asks_for_no_tags(tmp_path):
-    path = write_conllu(tmp_path / "toy.conllu", [sentence([2, 0, 2], random.Random(seed)) for seed in range(8)])
+    sentences = [sentence([2, 0, 2], random.Random(seed)) for seed in range(8)]
+    for one in sentences:
+        one.feats = [f"Case={tag.title()}" for tag in one.upos]
+    path = write_conllu(tmp_path / "toy.conllu", sentences)
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null", "treebank.name=toy"]
     run = settings(*files, *SMALL, "beam=local")
     metrics = train(run, tmp_path / "run", [ModelCard("optimal-step train recipe=text")])
