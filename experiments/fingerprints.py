@@ -28,9 +28,22 @@ NEUTRAL: dict[str, Any] = {
     "tokenizer": "none",
     "vectors.limit": None,
     "vectors.restrict": False,
+    "lattice": {
+        "train": None,
+        "dev": None,
+        "test": None,
+        "lookahead": 3,
+        "gold": "infused",
+        "max_arcs": 20000,
+        "choices": True,
+        "beam": 8,
+    },
     "encoder.characters": None,
     "encoder.tagger": None,
 }
+
+# Files whose place does not matter, but whether there are any.
+_FILES = ("lattice.train", "lattice.dev", "lattice.test")
 
 _MISSING = object()
 
@@ -45,6 +58,9 @@ def fingerprint(settings: Mapping[str, Any], neutral: Mapping[str, Any] | None =
     plain = copy.deepcopy(dict(settings))
     for key in LEFT_OUT:
         remove(plain, key)
+    for key in _FILES:
+        if isinstance(look_up(plain, key), str):
+            look_up(plain, "lattice")[key.removeprefix("lattice.")] = "given"
     for key, value in (NEUTRAL if neutral is None else neutral).items():
         if look_up(plain, key) == value:
             remove(plain, key)

@@ -63,6 +63,8 @@ class Model:
         system: the transition system over these relations.
         beam: the beam that parse.py searches with if it is told no other; None: it parses greedily.
         calibration: of the probabilities of its arcs.
+        lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
+            output for choices then, behind those of the moves (decoding/lattice_search.py). None: it knows of no choices.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -74,6 +76,7 @@ class Model:
     system: TransitionSystem
     beam: Beam | None = None
     calibration: Calibration = field(default_factory=Calibration)
+    lookahead: int | None = None
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
@@ -91,6 +94,7 @@ class Model:
         shape: ClassifierShape,
         system: str = "arc_standard",
         options: Mapping[str, int] | None = None,
+        lookahead: int | None = None,
     ) -> Model:
         """A model with fresh weights, drawn from torch's global generator.
 
@@ -98,8 +102,10 @@ class Model:
             vocabularies, relations, slots, shape: see the class.
             system: the name of the transition system.
             options: of the transition system, such as its degree.
+            lookahead: see the class.
         """
         model = cls._without_weights(vocabularies, relations, slots, shape, system, options or {})
+        model.lookahead = lookahead
         model._classifier = model._new_classifier()
         return model
 
@@ -128,13 +134,18 @@ class Model:
             self._tensors = {}
         return self._classifier
 
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of the classifier: those of the moves, and that of choices."""
+        return self.system.n_outputs + (self.lookahead is not None)
+
     def _new_classifier(self) -> Classifier:
         from parser.classifier.build import new_classifier
 
-        return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.system.n_outputs)
+        return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def _layout(self) -> StaticLayout:
-        return StaticLayout(self.shape, self.slots, self.vocabularies, self.relations, self.system.n_outputs)
+        return StaticLayout(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def _tensor_shapes(self) -> dict[str, tuple[int, ...]]:
         """The names and shapes of the classifier's tensors, without making them."""
@@ -142,7 +153,7 @@ class Model:
             return self._layout().shapes
         from parser.classifier.build import tensor_shapes
 
-        return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.system.n_outputs)
+        return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def weights(self) -> ClassifierWeights:
         """The weights as they are now, for parsing; without torch if none has been needed yet."""
@@ -165,6 +176,7 @@ class Model:
             "format": FORMAT,
             "transition_system": self.system.name,
             **({"transition_options": self.system.options} if self.system.options else {}),
+            **({} if self.lookahead is None else {"lattice": {"lookahead": self.lookahead}}),
             "slots": [str(slot) for slot in self.slots],
             "classifier": asdict(self.shape),
         }
@@ -233,6 +245,7 @@ class Model:
         with told(folder / SETTINGS):
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
             model.calibration = calibration
+            model.lookahead = settings.get("lattice", {}).get("lookahead")
             expected = model._tensor_shapes()
         with told(folder / TENSORS):
             check_tensors(header, expected)

@@ -35,6 +35,9 @@ LONGEST_FORM = 256
 # The type of all tensors, as safetensors calls it.
 _FLOAT32 = "F32"
 
+# More arcs than any feature reads ahead; see transitions/features.py.
+MAX_LOOKAHEAD = 10
+
 
 class ModelError(ValueError):
     """A folder is not a model that this version can load; the message names the part and the fix."""
@@ -154,6 +157,9 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
                 _check_count(tagger["size"], "the size of a tag's vector", held)
             _check_share(tagger["dropout"], "dropout of the tagger")
     _check(settings["slots"], list, "slots")
+    _check(settings.get("lattice", {}), dict, "lattice")
+    if (lookahead := settings.get("lattice", {}).get("lookahead")) is not None:
+        _check_count(lookahead, "lookahead", MAX_LOOKAHEAD)
     check_system(settings)
 
 

@@ -201,6 +201,20 @@ class BeamSettings:
 
 
 @dataclass
+class LatticeSettings:
+    """Word lattices of the parts of the treebank, and how they are learned from; see training/lattice_corpus.py."""
+
+    train: str | None = None
+    dev: str | None = None
+    test: str | None = None
+    lookahead: int = MISSING
+    gold: str = MISSING
+    max_arcs: int | None = None
+    choices: bool = MISSING
+    beam: int = MISSING
+
+
+@dataclass
 class TensorBoardSettings:
     """What the events of a run hold besides curves; see training/tensorboard.py."""
 
@@ -253,6 +267,7 @@ class Settings:
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
     beam: BeamSettings = field(default_factory=BeamSettings)
+    lattice: LatticeSettings = field(default_factory=LatticeSettings)
     tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
 
 

@@ -4,6 +4,9 @@ INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and out
 rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
 recipe=text reads forms alone; --tags=fill or overwrite writes the tags that it predicts.
 
+A file named .conllul, or any with --lattice, is one of word lattices (CoNLL-UL): the parser finds the words along with the
+tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam is of use there: --beam 16.
+
 With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
 
 A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
@@ -24,13 +27,15 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from parser.beam_settings import Merge
+from parser.beam_settings import Beam, BeamError, Merge
 from parser.commands.command_line import number_of_threads, run
+from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.file_parsing import OnError, parse_file, warm_up
+from parser.decoding.file_parsing import OnError, Parsed, parse_file, warm_up
 from parser.decoding.tag_writing import TagUse
+from parser.lattices.conllul import is_named_lattices
 from parser.model import Model
-from parser.models import load_for_parsing
+from parser.models import AnyModel, load_for_parsing
 from parser.numba_start import start_numba_without_scipy
 from parser.text.tokenizer import as_stream, model_tokenizer
 
@@ -75,6 +80,8 @@ def main() -> int:
         type=Path,
         help="of --text: a file of UDPipe 1; without, the model's own (scripts/train.py tokenizer=udpipe)",
     )
+    arguments.add_argument("--lattice", action="store_true", help="INPUT is word lattices, CoNLL-UL (also by name, .conllul)")
+    arguments.add_argument("--max-arcs", type=int, metavar="N", help="of --lattice: refuse sentences of more arcs")
     given = arguments.parse_args()
     start_numba_without_scipy()
     model, beam = load_for_parsing(given.model, given.beam, given.merge)
@@ -85,6 +92,8 @@ def main() -> int:
     if given.warm_up:
         warm_up(model, beam)
         return 0
+    if given.lattice or is_named_lattices(given.input):
+        return _parse_lattices(model, beam, given)
     tokenizer = model_tokenizer(given.model, given.tokenizer) if given.text else None
     start = time.perf_counter()
     with open_input(given.input) as read, open_binary_output(given.output) as target:
@@ -97,16 +106,47 @@ def main() -> int:
             single_root=not given.several_roots,
             threads=given.threads,
             on_error=given.on_error,
-            report=lambda error: print(f"warning: {error}", file=sys.stderr),
+            report=_warn,
             allow_missing_columns=given.allow_missing_columns,
             beam=beam,
             k_best=given.k_best,
             tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags,
         )
-    seconds = time.perf_counter() - start
+    return _told(parsed, given.input, time.perf_counter() - start)
+
+
+def _parse_lattices(model: AnyModel, beam: Beam | None, given: argparse.Namespace) -> int:
+    for option in ("text", "k_best", "allow_missing_columns"):
+        if getattr(given, option):
+            raise BeamError(f"--{option.replace('_', '-')} is not there for lattices; leave it out")
+    from parser.decoding.lattice_file import parse_lattice_file  # compiled loops that other input does not need
+
+    start = time.perf_counter()
+    with open_input(given.input) as read, open_binary_output(given.output) as target:
+        parsed = parse_lattice_file(
+            model,
+            read,
+            target,
+            given.input,
+            beam=beam,
+            single_root=not given.several_roots,
+            threads=given.threads,
+            on_error=given.on_error,
+            report=_warn,
+            max_arcs=given.max_arcs,
+        )
+    return _told(parsed, given.input, time.perf_counter() - start)
+
+
+def _warn(error: ConlluError) -> None:
+    print(f"warning: {error}", file=sys.stderr)
+
+
+def _told(parsed: Parsed, name: str, seconds: float) -> int:
+    """Reports what was parsed, and how fast; the exit status."""
     rate = f"{parsed.words / seconds:,.0f} words a second"
     for warning in parsed.warnings():
-        print(f"warning: {given.input}: {warning}", file=sys.stderr)
+        print(f"warning: {name}: {warning}", file=sys.stderr)
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
     return int(parsed.refused > 0)
 

@@ -1,4 +1,4 @@
-"""Files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as it is.
+"""Files by name: ``-`` for the standard streams, ``.gz`` and ``.xz`` compressed, anything else as it is; ``.bz2`` can be read.
 
 Text that need not be valid UTF-8 travels as ``str`` with ``errors="surrogateescape"``: every byte comes out as it went in.
 Whatever the system refuses, while a file is opened, read, written or closed, is a ConlluError that names the file; but a closed
@@ -7,16 +7,17 @@ pipe stays a BrokenPipeError, which is no error to a command.
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
 from parser.atomic import replacing
 from parser.conllu.checks import ConlluError
@@ -46,7 +47,8 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         with io.BufferedReader(_Source(sys.stdin.buffer, "standard input")) as stream:
             yield stream
         return
-    opener = gzip.open if name.endswith(".gz") else lzma.open if name.endswith(".xz") else open
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    opener = openers.get(Path(name).suffix, open)
     try:
         opened = cast(BinaryIO, opener(name, "rb"))
         empty = Path(name).is_file() and Path(name).stat().st_size == 0
@@ -59,7 +61,7 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise ConlluError(f"{name}: it cannot be opened ({error.strerror}); check the path") from error
     with opened:
-        if opener is gzip.open and empty:  # gzip.open takes it for the compressed form of nothing
+        if opener in (gzip.open, bz2.open) and empty:  # which take it for the compressed form of nothing
             raise ConlluError(f"{name}: it cannot be uncompressed (there is nothing in it); is it damaged?")
         with io.BufferedReader(_Source(opened, name)) as stream:
             yield stream
@@ -149,14 +151,15 @@ class _Source(io.RawIOBase):
         except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
             raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
         except OSError as error:
+            if error.errno is None:  # of bz2, which has no exception of its own
+                raise ConlluError(f"{self._name}: it cannot be uncompressed ({error}); is it damaged, or misnamed?") from error
             raise ConlluError(f"{self._name}: it cannot be read ({error.strerror}); copy it to another place") from error
         if self._at_start:
             self._at_start = False
             for beginning, program in _COMPRESSED.items():
                 if found.startswith(beginning):
-                    raise ConlluError(
-                        f"{self._name}: this is compressed ({program}); uncompress it first (unless it is named .gz or .xz)"
-                    )
+                    named = "unless it is named .gz, .xz or .bz2"
+                    raise ConlluError(f"{self._name}: this is compressed ({program}); uncompress it first ({named})")
         view[: len(found)] = found
         return len(found)
 

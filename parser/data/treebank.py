@@ -42,6 +42,7 @@ class Sentence:
         forms, lemmas, upos, xpos, feats, deprels: the columns as written, ``_`` included; relations with their subtypes.
         heads: the heads [h_1, ..., h_n], 0 = the artificial root.
         where: file, first line, number and sent_id, with which to begin an error message about the sentence.
+        lengths: of a path through a lattice, the nodes that each word advances by, as text; None: one.
     """
 
     forms: list[str]
@@ -52,6 +53,7 @@ class Sentence:
     heads: list[int]
     deprels: list[str]
     where: str
+    lengths: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.forms)

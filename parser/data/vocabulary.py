@@ -76,6 +76,9 @@ class Attribute:
     of: Callable[[str], str]
 
 
+# The column of the nodes of a lattice that a word advances by, as text; other words have none, and advance by one.
+LENGTHS = "lengths"
+
 # "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
 ATTRIBUTES = {
     "form": Attribute("forms", lambda form: form),
@@ -88,6 +91,7 @@ ATTRIBUTES = {
     "xpos": Attribute("xpos", lambda tag: tag),
     "feats": Attribute("feats", lambda feats: feats),
     "feats_pairs": Attribute("feats", lambda feats: feats),
+    "length": Attribute(LENGTHS, lambda length: length),
 }
 
 # Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. They are embedded as the sum of a
@@ -103,6 +107,8 @@ def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
     column, of = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].of
+    if column == LENGTHS:
+        return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]
     return [[of(value) for value in getattr(sentence, column)] for sentence in sentences]
 
 

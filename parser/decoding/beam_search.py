@@ -181,7 +181,7 @@ def _score(words, start, length, of_buffer, others, layers, rules, local, stacks
         if same:
             row[:] = expansion.scores[other]
             expansion.norms[k] = expansion.norms[other]
-            expansion.best[k] = _best(row)
+            expansion.best[k] = best_of(row)
             return
     if not expansion.summed[front]:
         expansion.summed[front] = True
@@ -211,14 +211,14 @@ def _score(words, start, length, of_buffer, others, layers, rules, local, stacks
     sum_rows(expansion.sums[front], words.contributions, scratch.picked, count, scratch.hidden)
     active = activate_units(scratch.hidden, layers.activation, scratch.active)
     scores_of_units(scratch.hidden, layers.weights, layers.bias, scratch.active, active, row)
-    _mask(row, outputs, rules, size, buffered)
-    best = _best(row)
+    mask_scores(row, outputs, rules, size, buffered)
+    best = best_of(row)
     expansion.best[k] = best
     expansion.norms[k] = log_partition(row, row[best], scratch.shares, scratch.powers) if local else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _mask(row, outputs, rules, size, buffered):
+def mask_scores(row, outputs, rules, size, buffered):
     """Makes the scores of outputs that are not applicable minus infinity, and all others finite."""
     for o in range(outputs):
         score = row[o]
@@ -240,7 +240,7 @@ def _mask(row, outputs, rules, size, buffered):
 
 
 @njit(cache=True, nogil=True)
-def _best(row):
+def best_of(row):
     """The output with the highest score; of equal ones the one with the lowest number."""
     best = 0
     highest = row[0]

@@ -70,7 +70,7 @@ def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[st
     missing = []
     for column in sorted(read_columns(vocabularies) & set(empty)):
         of_column = [
-            known for attribute, known in vocabularies.items() if COLUMN_NUMBERS[ATTRIBUTES[attribute].column] == column
+            known for attribute, known in vocabularies.items() if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
         ]
         never_empty = column != FORM and any(_EMPTY not in known for known in of_column)
         if n_words >= _BY_CHANCE or (n_words and never_empty):
@@ -86,4 +86,5 @@ def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[st
 
 def read_columns(attributes: Iterable[str]) -> set[int]:
     """The numbers of the columns that attributes are read off."""
-    return {COLUMN_NUMBERS[ATTRIBUTES[attribute].column] for attribute in attributes}
+    columns = (ATTRIBUTES[attribute].column for attribute in attributes)
+    return {COLUMN_NUMBERS[column] for column in columns if column in COLUMN_NUMBERS}

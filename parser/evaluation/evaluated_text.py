@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import itemgetter
@@ -80,13 +81,18 @@ def read_text(path: str | Path) -> EvaluatedText:
         ConlluError: the file cannot be read as CoNLL-U, or has no sentence, an empty token, or a sentence that is not a tree
             with exactly one root.
     """
-    file = EvaluatedText(str(path))
+    with open_input(path) as stream:
+        return text_of_stream(stream, str(path))
+
+
+def text_of_stream(stream: Iterable[bytes], path: str) -> EvaluatedText:
+    """The same of a stream of lines, which errors call ``path``."""
+    file = EvaluatedText(path)
     pieces: list[str] = []
     at = 0
-    with open_input(path) as stream:
-        for sentence in read_raw_sentences(stream, file.path):
-            if len(sentence):
-                at = _append(file, sentence, pieces, at)
+    for sentence in read_raw_sentences(stream, path):
+        if len(sentence):
+            at = _append(file, sentence, pieces, at)
     if not file.sentences:
         raise ConlluError(f"{path}: there is no sentence in this file; name a CoNLL-U file that has some")
     file.characters = "".join(pieces)

@@ -95,10 +95,11 @@ def evaluate_files(gold: str | Path, system: str | Path) -> dict[str, Score]:
         ConlluError: a file cannot be read as CoNLL-U, has no sentence or a sentence that is not a tree with exactly one root,
             or the two have different texts.
     """
-    return _compare(read_text(gold), read_text(system))
+    return evaluate_texts(read_text(gold), read_text(system))
 
 
-def _compare(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
+def evaluate_texts(gold: EvaluatedText, system: EvaluatedText) -> dict[str, Score]:
+    """The same of files that have been read."""
     if gold.characters != system.characters:
         raise ConlluError(text_difference(gold, system))
     pairs = align(gold.spans, system.spans)

@@ -28,7 +28,9 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     shape = ClassifierShape(
         wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
     )
-    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, settings.system, system_options(settings))
+    system = settings.system, system_options(settings)
+    lookahead = settings.lattice.lookahead if corpus.lattices and settings.lattice.choices else None
+    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, *system, lookahead)
     if corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model

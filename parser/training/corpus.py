@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from parser.data.treebank import Sentence, Treebank, TreebankError, read_treeban
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
+from parser.lattices.gold_paths import Gold
 from parser.settings import (
     Settings,
     SettingsError,
@@ -31,6 +32,7 @@ from parser.settings import (
     vocabulary_is_of_subset,
 )
 from parser.training.examples import TrainingSentences
+from parser.training.lattice_corpus import LatticePart, within_lookahead
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
 
@@ -54,6 +56,7 @@ class Corpus:
         slots: the feature slots, without those of attributes that have one value in all of the known sentences.
         vectors: the word vectors, None if the features do not read the attribute that they are for.
         projectivization: how non-projective trees are made projective.
+        lattices: by part (train, dev, test), its word lattices, where there are any.
     """
 
     train: Treebank
@@ -65,6 +68,7 @@ class Corpus:
     slots: list[Slot]
     vectors: WordVectors | None
     projectivization: str
+    lattices: dict[str, LatticePart] = field(default_factory=dict)
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
@@ -109,13 +113,14 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
 
     ``background``: the word vectors, if another process trains them already.
     """
-    train = read_treebanks(training_files(settings))
+    lattices = _lattices(settings)
+    train = lattices["train"].treebank if "train" in lattices else read_treebanks(training_files(settings))
     train, held = without_held_out(train, held_out(settings))
     _report("train", train)
-    dev = _read("dev", settings.treebank.dev)
+    dev = _read("dev", settings.treebank.dev, lattices)
     if held is not None:
         _report("dev", dev := held)
-    test = _read("test", settings.treebank.test)
+    test = _read("test", settings.treebank.test, lattices)
     kind, vectors = MODELS[settings.model], None
     if TrainingTrees.PROJECTIVIZED in kind.trees(settings):
         _check_lengths(train)
@@ -135,13 +140,17 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     wanted = kind.templates(settings)
     templates = anchored(wanted, transitions.system_class(settings.system))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
+    if lattices:
+        slots = within_lookahead(slots, settings.lattice.lookahead)
     if (wanted and not slots) or not (by_attribute or wanted):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
     if relations.symbols == [UD_ROOT]:  # sentences of one word alone: the parser needs one for all other words
         relations = Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
-    return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization)
+    return Corpus(
+        train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization, lattices
+    )
 
 
 def _characters(settings: Settings, known: list[Sentence]) -> Characters | None:
@@ -166,10 +175,21 @@ def _projective_subset(train: Treebank) -> list[Sentence]:
     return sentences
 
 
-def _read(part: str, path: str | None) -> Treebank | None:
+def _lattices(settings: Settings) -> dict[str, LatticePart]:
+    """The lattices of the parts that have some. Of dev and test every sentence counts, whether it has a gold path or not."""
+    found, options = {}, settings.lattice
+    for part in ("train", "dev", "test"):
+        if (lattices := getattr(options, part)) is not None:
+            trees = training_files(settings)[0] if part == "train" else getattr(settings.treebank, part)
+            gold = Gold(options.gold) if part == "train" else Gold.INFUSED
+            found[part] = LatticePart.read(part, lattices, trees, gold, options.max_arcs)
+    return found
+
+
+def _read(part: str, path: str | None, lattices: dict[str, LatticePart]) -> Treebank | None:
     if path is None:
         return None
-    treebank = read_treebank(path)
+    treebank = lattices[part].treebank if part in lattices else read_treebank(path)
     _report(part, treebank)
     return treebank
 

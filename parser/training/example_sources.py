@@ -14,6 +14,7 @@ from parser.classifier.batch_scorer import batch_scorer
 from parser.model import Model
 from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
 from parser.training.checkpoint import restore_weights, trained_weights
+from parser.training.choice_examples import Choices
 from parser.training.corpus import Corpus
 from parser.training.examples import Examples, Target, TrainingSentences, gold_examples
 from parser.training.exploration import Exploration, ExplorationReport, Policy, explore
@@ -48,6 +49,14 @@ class ExampleSource(Protocol):
         """Makes the examples again that were current after so many epochs. The model's weights are then those of ``state``."""
 
 
+def _choices(corpus: Corpus, model: Model, data: TrainingSentences) -> Choices | None:
+    """The choices in the lattices of the training part, where the model learns to make them."""
+    if model.lookahead is None:
+        return None
+    paths = corpus.lattices["train"].paths
+    return Choices(paths, data.sentences, model.vocabularies, model.system, model.table, model.lookahead)
+
+
 class GoldComputations:
     """The first pass: the configurations of gold computations, the same in every epoch."""
 
@@ -68,7 +77,10 @@ class GoldComputations:
         data, system = self.data, self._model.system
         with self._stopwatch("gold_computations"):
             oracle = oracles.create(system.gold_oracle, None, **system_options(self._settings)).bind(data.trees)
-            return gold_examples(data, oracle, system, self._model.table)
+            if (choices := _choices(self._corpus, self._model, data)) is None:
+                return gold_examples(data, oracle, system, self._model.table)
+            choices.begin()
+            return choices.joined(gold_examples(data, oracle, system, self._model.table, choices))
 
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource."""
@@ -125,6 +137,10 @@ class ExploredComputations:
     def _oracle(self) -> BoundOracle:
         return oracle_of(self._settings).bind(self.data.trees)
 
+    @cached_property
+    def _choices(self) -> Choices | None:
+        return _choices(self._corpus, self._model, self.data)
+
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""
         if self._current is None or self._is_due(epoch):
@@ -155,7 +171,12 @@ class ExploredComputations:
         with self._stopwatch(f"{self._pass_name}_exploration"):
             scorer = batch_scorer(model.classifier, model.table, data.sentences)
             exploration = Exploration(Policy(second.policy), second.follow)
-            return explore(data, self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator)
+            arguments = self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator
+            if (choices := self._choices) is None:
+                return explore(data, *arguments)
+            choices.begin()
+            examples, report = explore(data, *arguments, choices)
+            return choices.joined(examples), report
 
     def _joined(self, examples: Examples) -> Examples:
         if self._settings.second_pass.examples == ExampleUse.JOIN:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -147,7 +147,17 @@ def batches(data: TrainingSentences, system: TransitionSystem) -> Iterator[Batch
         yield Batch(data, system, order[start : start + _LOCKSTEP])
 
 
-def gold_examples(data: TrainingSentences, oracle: BoundOracle, system: TransitionSystem, table: FeatureTable) -> Examples:
+OnStep = Callable[[Batch, np.ndarray, np.ndarray], None]
+"""Told of each step of a batch, when it has been taken: the rows (int[m]) that moved, and the columns (int[m]) of the moves."""
+
+
+def gold_examples(
+    data: TrainingSentences,
+    oracle: BoundOracle,
+    system: TransitionSystem,
+    table: FeatureTable,
+    on_step: OnStep | None = None,
+) -> Examples:
     """The configurations of gold computations and their outputs: of the optimal moves, the first in the eager order.
 
     Args:
@@ -156,6 +166,7 @@ def gold_examples(data: TrainingSentences, oracle: BoundOracle, system: Transiti
             from the start lose the fewest gold arcs.
         system: the transition system.
         table: the features.
+        on_step: told of each step.
     """
     parts = []
     for batch in batches(data, system):
@@ -167,6 +178,8 @@ def gold_examples(data: TrainingSentences, oracle: BoundOracle, system: Transiti
             parts.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
             children = moves.children[np.arange(len(rows)), columns]
             system.apply(batch.now, rows, moves, columns, batch.gold_relations[rows, children])
+            if on_step is not None:
+                on_step(batch, rows, columns)
     return Examples.concatenate(parts)
 
 

@@ -17,6 +17,7 @@ from parser.data.parses import NO_NODE
 from parser.training.examples import (
     Batch,
     Examples,
+    OnStep,
     Target,
     TrainingSentences,
     batches,
@@ -91,6 +92,7 @@ def explore(
     target: Target = Target.OWN_BEST,
     exploration: Exploration = Exploration(),
     generator: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
 ) -> tuple[Examples, ExplorationReport]:
     """Follows the classifier over the sentences, and asks the oracle on the way.
 
@@ -103,6 +105,7 @@ def explore(
         target: which of several optimal outputs becomes the target of an example.
         exploration: which moves are taken.
         generator: draws them where the policy leaves it to chance; needed only then.
+        on_step: told of each step.
 
     Returns:
         An example for each configuration met, and what happened.
@@ -129,6 +132,8 @@ def explore(
             edges = move_scores // oracle.gold_weight
             lost_edges += int((edges.max(axis=1) - edges[at, columns]).sum())
             system.apply(batch.now, rows, moves, columns, relations)
+            if on_step is not None:
+                on_step(batch, rows, columns)
         reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
     report = ExplorationReport.of(steps, left_optimum, n_optimal, lost_edges, reached_gold, len(data))
     return Examples.concatenate(parts), report

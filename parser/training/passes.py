@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from parser.beam_settings import Beam, Merge
 from parser.classifier.calibration import Calibration
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
@@ -139,7 +140,7 @@ class _TwoPasses(Run):
             loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
         where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
-        check_losses(self.settings, self._model.system.n_outputs, where, loss, updates.losses)
+        check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses)
         return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
 
     def finish(self) -> None:
@@ -152,6 +153,16 @@ class _TwoPasses(Run):
         parses, probabilities = parser.parse(gold.sentences, single_root=self.settings.single_root)
         _, right = gold.correct(parses)
         model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
+
+    def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
+        """With lattices, what is found in them; besides, LAS on the gold paths."""
+        scores = super()._measure(part, beam)
+        if scores is None or part not in self.corpus.lattices:
+            return scores
+        searching = beam or Beam(self.settings.lattice.beam, Merge(self.settings.beam.merge))
+        with self.stopwatch("evaluate"):
+            found = self.corpus.lattices[part].scores(self._model, searching, single_root=self.settings.single_root)
+        return found | {"gold_path_las": scores["las"]}
 
     def _tag_scores(self, gold: GoldPart) -> Metrics:
         return gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))

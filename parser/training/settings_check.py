@@ -13,6 +13,7 @@ from parser.beam_settings import Merge
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
+from parser.lattices.gold_paths import Gold
 from parser.settings import (
     ExampleUse,
     Settings,
@@ -68,6 +69,7 @@ def check(settings: Settings) -> None:
         ("second_pass.policy", settings.second_pass.policy, list(Policy)),
         ("beam.name", settings.beam.name, BEAMS),
         ("beam.merge", settings.beam.merge, list(Merge)),
+        ("lattice.gold", settings.lattice.gold, list(Gold)),
     ]
     for key, value, known in choices:
         if value not in known:
@@ -80,6 +82,7 @@ def check(settings: Settings) -> None:
         _check_trees(settings)
     _check_anchors(settings)
     _check_beam(settings)
+    _check_lattices(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -104,10 +107,10 @@ def check_files(settings: Settings) -> None:
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
     named = [("train", name) for name in training_files(settings)]
     named += [(part, getattr(files, part)) for part in ("dev", "test")]
-    for part, name in named:
+    for key, name in [*((f"treebank.{part}", name) for part, name in named), *_lattice_files(settings)]:
         if name is None or Path(name).is_file():
             continue
-        message = f"treebank.{part}={name}: there is no such file"
+        message = f"{key}={name}: there is no such file"
         if not OmegaConf.is_missing(settings.paths, "treebanks") and f"{settings.paths.treebanks}/" in name:
             message += f"; paths.treebanks={settings.paths.treebanks} must be the folder that holds the treebanks known by name"
         raise SettingsError(message)
@@ -156,6 +159,35 @@ def _check_beam(settings: Settings) -> None:
         raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
         raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
+
+
+def _lattice_files(settings: Settings) -> list[tuple[str, str | None]]:
+    return [(f"lattice.{part}", getattr(settings.lattice, part)) for part in ("train", "dev", "test")]
+
+
+def _check_lattices(settings: Settings) -> None:
+    given = [key for key, name in _lattice_files(settings) if name is not None]
+    if not given:
+        return
+    if settings.lattice.train is None:
+        raise SettingsError(f"{given[0]} is given, but lattice.train is not: give the lattices of the training part, too")
+    if settings.model != "mlp" or settings.system not in ("arc_standard", "attardi"):
+        raise SettingsError(
+            f"lattice.train is of model=mlp and system=arc_standard or attardi, not of model={settings.model} and "
+            f"system={settings.system}"
+        )
+    if len(training_files(settings)) != 1:
+        raise SettingsError("lattice.train is of one file of trees: give one treebank.train")
+    for part in ("dev", "test"):
+        if getattr(settings.lattice, part) is not None and getattr(settings.treebank, part) is None:
+            raise SettingsError(f"lattice.{part} is given, but treebank.{part}, its trees, is not")
+    if settings.beam.merge == Merge.SIGNATURE:
+        raise SettingsError(f"beam.merge={Merge.SIGNATURE} is not there for lattices; choose beam.merge={Merge.CONFIGURATION}")
+    if settings.lattice.choices and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET:
+        raise SettingsError(
+            "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out; choose "
+            "column=2, 4, 5 or 6, or lattice.choices=false"
+        )
 
 
 def _check_anchors(settings: Settings) -> None:

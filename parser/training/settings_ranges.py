@@ -9,7 +9,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.beam_settings import MAX_SIZE
-from parser.model_folder import LONGEST_FORM
+from parser.model_folder import LONGEST_FORM, MAX_LOOKAHEAD
 from parser.settings import Settings, SettingsError
 
 
@@ -88,6 +88,9 @@ RANGES = (
     Range("second_pass.explore_every", 0, _EPOCHS, "the number of epochs between explorations"),
     Range("tensorboard.trees", 0, 1000, "the number of sentences"),
     Range("second_pass.follow", 0, 1, "a probability"),
+    Range("lattice.lookahead", 1, MAX_LOOKAHEAD, "the number of words ahead"),
+    Range("lattice.max_arcs", 1, 1e9, "the number of arcs"),
+    Range("lattice.beam", 1, MAX_SIZE, "the number of items"),
     Range("beam.size", 1, MAX_SIZE, "the number of items"),
 )
 

@@ -1,0 +1,101 @@
+"""Makes word lattices, and looks at them: python scripts/lattices.py build|apply|jackknife|paths ...
+
+    build TRAIN -o LEXICON            the analyses of the tokens of a treebank, as a lexicon
+    apply LEXICON FILE [-o OUTPUT]    the lattices (CoNLL-UL) of the tokens of a file (CoNLL-U); its words are not read
+    jackknife TRAIN [-o OUTPUT]       the lattices of a treebank, each tenth with a lexicon of the other nine, to train on
+    paths LATTICES TREES [-o OUTPUT]  the gold paths as a treebank (CoNLL-U), and how many there are
+
+FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz and .xz by name) or - for
+standard output, which is the default. Lattices are parsed by scripts/parse.py MODEL_DIR FILE.conllul, and learned from by
+scripts/train.py lattice.train=FILE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+from parser.commands.command_line import run
+from parser.conllu.files import STANDARD_STREAM, open_output
+from parser.lattices.conllul import read_lattices, text_of
+from parser.lattices.gold_paths import Gold, gold_paths, read_trees
+from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Lexicon, jackknife
+from parser.lattices.output import conllu
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Writes what the command line asks for, and a summary to standard error."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    build = commands.add_parser("build", help="make a lexicon")
+    build.add_argument("train", metavar="TRAIN")
+    build.add_argument("-o", "--output", required=True, metavar="LEXICON")
+    build.add_argument("--unknown", type=int, default=UNKNOWN_ANALYSES, help="analyses of an unknown token (default 5)")
+    build.set_defaults(work=_build)
+
+    apply = commands.add_parser("apply", help="make lattices with a lexicon")
+    apply.add_argument("lexicon", metavar="LEXICON")
+    apply.add_argument("file", metavar="FILE")
+    apply.set_defaults(work=_apply)
+
+    folds = commands.add_parser("jackknife", help="make lattices of a training part")
+    folds.add_argument("train", metavar="TRAIN")
+    folds.add_argument("--folds", type=int, default=FOLDS, help="parts of the treebank (default 10)")
+    folds.set_defaults(work=_jackknife)
+
+    paths = commands.add_parser("paths", help="find gold paths")
+    paths.add_argument("lattices", metavar="LATTICES")
+    paths.add_argument("trees", metavar="TREES")
+    paths.add_argument(
+        "--gold",
+        choices=[*Gold],
+        type=Gold,
+        default=Gold.INFUSED,
+        help="sentences without a gold path: infused (default), skip",
+    )
+    paths.set_defaults(work=_paths)
+    for command in (apply, folds, paths):
+        command.add_argument("-o", "--output", default=STANDARD_STREAM)
+    options = parser.parse_args(arguments)
+    print(options.work(options), file=sys.stderr)
+
+
+def _build(options: argparse.Namespace) -> str:
+    lexicon = Lexicon.of(read_trees(options.train), options.unknown)
+    lexicon.save(options.output)
+    return f"{len(lexicon):,} forms; of an unknown one {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
+
+
+def _apply(options: argparse.Namespace) -> str:
+    lexicon, sentences, tokens, arcs, unknown = Lexicon.load(options.lexicon), 0, 0, 0, 0
+    with open_output(options.output) as target:
+        for sentence in read_trees(options.file):
+            lattice = lexicon.lattice(sentence)
+            target.write(text_of(lattice))
+            sentences, tokens, arcs = sentences + 1, tokens + len(lattice.tokens), arcs + len(lattice)
+            unknown += sum(token.form not in lexicon.analyses for token in lattice.tokens)
+    shares = f"{arcs / max(1, tokens):.2f} arcs a token, {100 * unknown / max(1, tokens):.1f}% unknown tokens"
+    return f"{sentences:,} sentences, {tokens:,} tokens, {shares}"
+
+
+def _jackknife(options: argparse.Namespace) -> str:
+    sentences = read_trees(options.train)
+    with open_output(options.output) as target:
+        lattices = list(jackknife(sentences, options.folds))
+        target.writelines(map(text_of, lattices))
+    return str(gold_paths(lattices, sentences)[1])
+
+
+def _paths(options: argparse.Namespace) -> str:
+    paths, found = gold_paths(read_lattices(options.lattices), read_trees(options.trees), options.gold)
+    with open_output(options.output) as target:
+        for path in paths:
+            target.write(conllu(path.lattice, path.arcs.tolist(), path.sentence.heads, path.sentence.deprels))
+    return str(found)
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

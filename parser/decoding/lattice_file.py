@@ -1,0 +1,107 @@
+"""Parsing a file of word lattices (CoNLL-UL) into CoNLL-U, in a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import BinaryIO
+
+from parser.beam_settings import Beam, BeamError
+from parser.conllu.checks import ConlluError
+from parser.data.vocabulary import UNKNOWN
+from parser.decoding.file_parsing import OnError, Parsed
+from parser.decoding.lattice_parser import LatticeParser
+from parser.lattices.conllul import Refused, stream_lattices
+from parser.lattices.lattice import Lattice
+from parser.lattices.output import conllu
+from parser.model import Model
+from parser.models import AnyModel
+
+# Sentences that are parsed together.
+_TOGETHER = 200
+
+
+def parsed_texts(
+    parser: LatticeParser, model: Model, lattices: Sequence[Lattice], *, single_root: bool = True
+) -> list[tuple[str, list[int]]]:
+    """The lattices, parsed, as CoNLL-U, and which of the arcs of each are its words."""
+    parses = parser.parse_lattices(lattices, model.vocabularies, single_root=single_root)
+    symbols = model.relations.symbols
+    found = []
+    for lattice, parse in zip(lattices, parses, strict=True):
+        deprels = [symbols[relation] for relation in parse.relations.tolist()]
+        found.append((conllu(lattice, arcs := parse.arcs.tolist(), parse.heads.tolist(), deprels), arcs))
+    return found
+
+
+def parse_lattice_file(
+    model: AnyModel,
+    source: BinaryIO,
+    target: BinaryIO,
+    path: str,
+    *,
+    beam: Beam | None = None,
+    single_root: bool = True,
+    threads: int = 1,
+    on_error: OnError = OnError.STOP,
+    report: Callable[[ConlluError], None] = lambda error: None,
+    max_arcs: int | None = None,
+) -> Parsed:
+    """Parses the lattices of a stream.
+
+    Args:
+        model: the model.
+        source: CoNLL-UL.
+        target: where the CoNLL-U goes.
+        path: the name for error messages.
+        beam: how to search; None: greedily.
+        single_root: see parse_in_lockstep.
+        threads: sentences parsed side by side.
+        on_error: what becomes of a sentence that is no lattice.
+        report: told of each such sentence if it is left out.
+        max_arcs: a sentence with more arcs is refused; None: there is no limit.
+
+    Raises:
+        BeamError: the model, or the beam, cannot parse lattices.
+        ConlluError: a sentence is no lattice.
+    """
+    if not isinstance(model, Model):
+        raise BeamError(f"models of kind {model.kind} do not parse lattices; take one that was trained with model=mlp")
+    if on_error is OnError.KEEP:
+        raise ConlluError(f"{path}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
+    parser = LatticeParser(model, beam or Beam(1), threads=threads)
+    parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
+    strict = on_error is OnError.STOP
+    stream = _counted(source, parsed)
+    lattices = _readable(stream_lattices(stream, path, max_arcs, strict=strict), parsed, report)
+    while part := list(islice(lattices, _TOGETHER)):
+        for (text, arcs), lattice in zip(parsed_texts(parser, model, part, single_root=single_root), part, strict=True):
+            target.write(text.encode("utf-8"))
+            _count(parsed, model, lattice, arcs)
+    return parsed
+
+
+def _counted(source: BinaryIO, parsed: Parsed) -> Iterator[bytes]:
+    for line in source:
+        parsed.lines += 1
+        yield line
+
+
+def _readable(
+    lattices: Iterator[Lattice | Refused], parsed: Parsed, report: Callable[[ConlluError], None]
+) -> Iterator[Lattice]:
+    for lattice in lattices:
+        if isinstance(lattice, Lattice):
+            yield lattice
+        else:
+            parsed.refused += 1
+            report(lattice.error)
+
+
+def _count(parsed: Parsed, model: Model, lattice: Lattice, arcs: Sequence[int]) -> None:
+    """Counts the words of a sentence, and what of them the model does not know."""
+    parsed.sentences += 1
+    parsed.words += len(arcs)
+    values = model.vocabularies.encode([lattice]).values[:, [arc + 1 for arc in arcs]]
+    for name, row in zip(model.vocabularies.attributes, values, strict=False):
+        parsed.unknown[name] += int((row == UNKNOWN).sum())

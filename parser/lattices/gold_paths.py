@@ -1,0 +1,233 @@
+"""Gold paths: which arcs of a lattice are the words of the gold tree.
+
+Tokens of the tree (its words, and its multiword tokens) and of the lattice are aligned one to one. In each token the gold path
+has the forms of the gold words; of several such paths, found by dynamic programming, the one with the most of their UPOS,
+then of their FEATS, then the first. What a path says of its words stays the lattice's own, also where the tree says otherwise.
+
+Where no path has the gold forms, the sentence is left out (skip), or the gold words themselves are added as arcs (infused),
+which is for training alone: new nodes are made if the token has too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from parser.conllu.checks import DEPREL, FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError
+from parser.conllu.files import open_input
+from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
+from parser.data.treebank import Sentence
+from parser.lattices.conllul import LatticeError
+from parser.lattices.lattice import Arc, Lattice, SurfaceToken
+
+
+class Gold(StrEnum):
+    """What becomes of a sentence in whose lattice there is no path with the gold forms; see above."""
+
+    INFUSED = "infused"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True)
+class GoldPath:
+    """The gold tree as a path through a lattice.
+
+    Attributes:
+        lattice: the lattice, with gold arcs added where they were not there.
+        arcs: int32[n], the arc of each gold word.
+        sentence: the path as a sentence, with the arcs' attributes and the gold heads and relations.
+        with_forms: bool[tokens]: whether the lattice as it was has a path with the gold forms.
+        with_upos: bool[tokens]: and also with the gold UPOS.
+    """
+
+    lattice: Lattice
+    arcs: np.ndarray
+    sentence: Sentence
+    with_forms: np.ndarray
+    with_upos: np.ndarray
+
+
+@dataclass
+class Found:
+    """How many gold paths there are."""
+
+    sentences: int = 0
+    with_forms: int = 0
+    with_upos: int = 0
+    tokens: int = 0
+    tokens_with_forms: int = 0
+    tokens_with_upos: int = 0
+
+    def add(self, path: GoldPath) -> None:
+        """Counts a sentence."""
+        self.sentences += 1
+        self.with_forms += bool(path.with_forms.all())
+        self.with_upos += bool(path.with_upos.all())
+        self.tokens += len(path.with_forms)
+        self.tokens_with_forms += int(path.with_forms.sum())
+        self.tokens_with_upos += int(path.with_upos.sum())
+
+    def __str__(self) -> str:
+        tokens, sentences = max(1, self.tokens) / 100, max(1, self.sentences) / 100
+        return (
+            f"{self.sentences:,} sentences, {self.tokens:,} tokens; a path has the gold forms in "
+            f"{self.tokens_with_forms / tokens:.1f}% of the tokens (with UPOS: {self.tokens_with_upos / tokens:.1f}%), "
+            f"{self.with_forms / sentences:.1f}% of the sentences (with UPOS: {self.with_upos / sentences:.1f}%)"
+        )
+
+
+def read_trees(path: str | Path) -> list[RawSentence]:
+    """The sentences of a file of CoNLL-U, as they stand there; those without words are left out."""
+    with open_input(path) as stream:
+        return [sentence for sentence in read_raw_sentences(stream, str(path)) if len(sentence)]
+
+
+def joined(lattices: Sequence[Lattice], trees: Sequence[RawSentence]) -> Iterator[tuple[Lattice, RawSentence]]:
+    """Pairs of lattice and tree: by sent_id if all have one, those that are in both; else one by one.
+
+    Raises:
+        LatticeError: there are not as many of the one as of the other, or no sent_id is in both.
+    """
+    of_lattices = [lattice.sent_id for lattice in lattices]
+    of_trees = [sent_id(tree.lines) for tree in trees]
+    if all(of_lattices) and all(of_trees) and len({*of_trees}) == len(of_trees):
+        by_name = dict(zip(of_trees, trees, strict=True))
+        pairs = [(lattice, by_name[lattice.sent_id]) for lattice in lattices if lattice.sent_id in by_name]
+        if not pairs and lattices:
+            raise LatticeError(
+                f"{lattices[0].where}: no sent_id of the lattices is in {trees[0].path}; name files of the same text"
+            )
+        yield from pairs
+        return
+    if len(lattices) != len(trees):
+        where = lattices[0].where if lattices else "the lattices"
+        raise LatticeError(
+            f"{where}: {len(lattices):,} lattices for {len(trees):,} trees, and not all have a sent_id to join them by; "
+            "give them one, or name files of the same sentences"
+        )
+    yield from zip(lattices, trees, strict=True)
+
+
+def surface_tokens(tree: RawSentence) -> list[tuple[str, range]]:
+    """The tokens of a tree: their forms and their words, from 0."""
+    multiwords = {first: (place, last) for place, first, last in tree.multiwords}
+    tokens, word = [], 1
+    while word <= len(tree):
+        place, last = multiwords.get(word, (tree.word_lines[word - 1], word))
+        tokens.append((tree.lines[place].split("\t", 2)[FORM], range(word - 1, last)))
+        word = last + 1
+    return tokens
+
+
+def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
+    """The gold path of a sentence, infused where there is none.
+
+    Raises:
+        ConlluError: lattice and tree have other tokens, or HEAD is no tree.
+    """
+    tokens = surface_tokens(tree)
+    if len(tokens) != len(lattice.tokens):
+        raise LatticeError(
+            f"{lattice.where}: {len(lattice.tokens)} tokens, and {len(tokens)} in the tree ({tree.place()}); "
+            "the tokens must be the same"
+        )
+    words = [_word(columns) for columns in tree.columns]
+    found = [
+        _best_path(lattice, token, [words[w] for w in own]) for token, (_, own) in zip(lattice.tokens, tokens, strict=True)
+    ]
+    with_forms = np.array([path is not None for path in found])
+    with_upos = np.array(
+        [
+            path is not None and all(lattice.upos[arc] == words[w].upos for arc, w in zip(path, own, strict=True))
+            for path, (_, own) in zip(found, tokens, strict=True)
+        ]
+    )
+    if not with_forms.all():
+        missing = [None if path is not None else [words[w] for w in own] for path, (_, own) in zip(found, tokens, strict=True)]
+        lattice = _infused(lattice, missing)
+        found = [
+            _best_path(lattice, token, [words[w] for w in own]) for token, (_, own) in zip(lattice.tokens, tokens, strict=True)
+        ]
+    arcs = np.array([arc for path in found for arc in path or []], np.int32)
+    return GoldPath(lattice, arcs, path_sentence(lattice, arcs, tree), with_forms, with_upos)
+
+
+def path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
+    """The words of a path, with heads and relations of a tree of as many words."""
+    numbers, lengths = arcs.tolist(), lattice.lengths
+    return Sentence(
+        forms=[lattice.forms[number] for number in numbers],
+        lemmas=[lattice.lemmas[number] for number in numbers],
+        upos=[lattice.upos[number] for number in numbers],
+        xpos=[lattice.xpos[number] for number in numbers],
+        feats=[lattice.feats[number] for number in numbers],
+        heads=tree.heads(),
+        deprels=tree.column(DEPREL),
+        where=lattice.where,
+        lengths=[lengths[number] for number in numbers],
+    )
+
+
+def _word(columns: Sequence[str]) -> Arc:
+    """A gold word as an arc of no place."""
+    return Arc(0, 0, *(columns[c] for c in (FORM, LEMMA, UPOS, XPOS, FEATS)))
+
+
+def _best_path(lattice: Lattice, token: SurfaceToken, words: Sequence[Arc]) -> list[int] | None:
+    """The arcs of a token with the forms of these words, with the most of their UPOS, then FEATS; None if there are none."""
+    numbers = lattice.of_token(token)
+    # By node and words read so far: the agreement and the arcs, the best found.
+    best: dict[tuple[int, int], tuple[tuple[int, int], list[int]]] = {(token.start, 0): ((0, 0), [])}
+    for number in numbers:  # in the order of the nodes they start from, so what leads there is known
+        start, end = int(lattice.starts[number]), int(lattice.ends[number])
+        for done, word in enumerate(words):
+            if lattice.forms[number] != word.form or (start, done) not in best:
+                continue
+            (upos, feats), path = best[start, done]
+            agreement = upos + (lattice.upos[number] == word.upos), feats + (lattice.feats[number] == word.feats)
+            if (end, done + 1) not in best or agreement > best[end, done + 1][0]:
+                best[end, done + 1] = agreement, [*path, number]
+    found = best.get((token.end, len(words)))
+    return None if found is None else found[1]
+
+
+def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Lattice:
+    """The lattice with these words as arcs; by token, None where there is nothing to add."""
+    moved = np.zeros(lattice.last_node + 1, np.int32)  # by how much a node's number grows
+    tokens, arcs, grown = [], [], 0
+    for token, words in zip(lattice.tokens, missing, strict=True):
+        start = token.start + grown
+        moved[token.start : token.end] = grown
+        if words is not None:
+            grown += max(0, len(words) - (token.end - token.start))
+        end = token.end + grown
+        tokens.append(token._replace(start=start, end=end))
+        for place, word in enumerate(words or []):
+            last = place + 1 == len(words or [])
+            arcs.append(word._replace(start=start + place, end=end if last else start + place + 1))
+    moved[lattice.last_node] = grown
+    old = [arc._replace(start=arc.start + int(moved[arc.start]), end=arc.end + int(moved[arc.end])) for arc in lattice.arc]
+    return Lattice.of([*old, *arcs], tokens, lattice.comments, lattice.where, lattice.sent_id)
+
+
+def gold_paths(
+    lattices: Sequence[Lattice], trees: Sequence[RawSentence], gold: Gold = Gold.INFUSED
+) -> tuple[list[GoldPath], Found]:
+    """The gold paths of a file, and how many there are.
+
+    Raises:
+        ConlluError: lattices and trees are not of the same tokens.
+    """
+    paths, found = [], Found()
+    for lattice, tree in joined(lattices, trees):
+        path = gold_path(lattice, tree)
+        found.add(path)
+        if gold is Gold.INFUSED or path.with_forms.all():
+            paths.append(path)
+    if not paths:
+        raise ConlluError("no sentence has a gold path; take gold=infused, or other lattices")
+    return paths, found

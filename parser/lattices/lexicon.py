@@ -1,0 +1,155 @@
+"""A lexicon of analyses from the training part of a treebank, and the lattices that it makes of text.
+
+An analysis of a surface token is the sequence of words that it may be, with lemma, UPOS, XPOS and FEATS; most have one word.
+The lexicon has all analyses that training saw of a form. A token that it does not know gets the most frequent analyses of one
+word in open classes, with its own form as the word's form.
+
+Lattices of the sentences that the lexicon was made of hold every gold path and no unknown token, so that nothing could be
+learned from them of either: training lattices are made by jackknife, each part of the sentences with a lexicon of the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from parser.atomic import write_json
+from parser.conllu.checks import FEATS, FORM, LEMMA, MISC, UPOS, XPOS
+from parser.conllu.stream import RawSentence, sent_id
+from parser.lattices.conllul import LatticeError
+from parser.lattices.gold_paths import surface_tokens
+from parser.lattices.lattice import Arc, Lattice, SurfaceToken
+
+# The classes that most new words come from. Of those that UD calls open, ADV and INTJ are left out.
+OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")
+
+# So many analyses of an unknown token; so many parts of a jackknife.
+UNKNOWN_ANALYSES, FOLDS = 5, 10
+
+_FORMAT = 1
+
+Analysis = tuple[tuple[str, ...], ...]
+"""The words that a token may be: form, lemma, UPOS, XPOS and FEATS of each."""
+
+
+@dataclass
+class Lexicon:
+    """Analyses by the form of the token, the most frequent first; and those of unknown tokens: UPOS, XPOS and FEATS."""
+
+    analyses: dict[str, list[Analysis]] = field(default_factory=dict)
+    unknown: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, sentences: Iterable[RawSentence], unknown_analyses: int = UNKNOWN_ANALYSES) -> Lexicon:
+        """That of the tokens of some sentences; analyses that are equally frequent stand in alphabetical order."""
+        counts: dict[str, Counter[Analysis]] = {}
+        classes: Counter[tuple[str, str, str]] = Counter()
+        for sentence in sentences:
+            for form, words in surface_tokens(sentence):
+                analysis = tuple(_word(sentence.columns[word]) for word in words)
+                counts.setdefault(form, Counter())[analysis] += 1
+        for seen in counts.values():
+            for analysis, times in seen.items():
+                if len(analysis) == 1 and analysis[0][2] in OPEN_CLASSES:
+                    classes[analysis[0][2], analysis[0][3], analysis[0][4]] += times
+        analyses = {form: sorted(seen, key=lambda one: (-seen[one], one)) for form, seen in counts.items()}
+        return cls(analyses, sorted(classes, key=lambda one: (-classes[one], one))[:unknown_analyses])
+
+    def __len__(self) -> int:
+        return len(self.analyses)
+
+    def of_token(self, form: str) -> list[Analysis]:
+        """The analyses of a token, one at least."""
+        if (known := self.analyses.get(form)) is not None:
+            return known
+        tags = self.unknown or [("X", "_", "_")]
+        return [((form, "_", *of_word),) for of_word in tags]
+
+    def lattice(self, sentence: RawSentence) -> Lattice:
+        """The lattice of the tokens of a sentence; what the sentence says of their words is not read."""
+        arcs: list[Arc] = []
+        tokens, start = [], 0
+        for form, misc in _tokens(sentence):
+            end = _add(self.of_token(form), start, arcs)
+            tokens.append(SurfaceToken(start, end, form, misc))
+            start = end
+        comments = [line.rstrip("\r\n") for line in sentence.lines if line.startswith("#")]
+        return Lattice.of(arcs, tokens, comments, sentence.place(), sent_id(sentence.lines))
+
+    def save(self, path: str | Path) -> None:
+        """Writes the lexicon as JSON."""
+        write_json(Path(path), {"format": _FORMAT, "unknown": self.unknown, "analyses": self.analyses})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Lexicon:
+        """Reads a lexicon.
+
+        Raises:
+            LatticeError: there is none, or it is damaged.
+        """
+        try:
+            stored = json.loads(Path(path).read_text(encoding="utf-8"))
+            if stored["format"] != _FORMAT:
+                raise ValueError(f"format {stored['format']}")
+            analyses = {
+                form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in known]
+                for form, known in stored["analyses"].items()
+            }
+            if any(len(word) != 5 for known in analyses.values() for analysis in known for word in analysis):
+                raise ValueError("a word has not five columns")
+            unknown = [(str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]]
+        except OSError as error:
+            raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise LatticeError(f"{path}: this is no lexicon ({error}); make one with scripts/lattices.py build") from error
+        return cls(analyses, unknown)
+
+
+def jackknife(sentences: Sequence[RawSentence], folds: int = FOLDS) -> Iterator[Lattice]:
+    """The lattices of sentences, each from a lexicon without its own part of them; every fold-th sentence is of the same part.
+
+    Raises:
+        LatticeError: there are fewer sentences than folds.
+    """
+    if len(sentences) < folds:
+        raise LatticeError(f"{len(sentences)} sentences cannot be split into {folds} parts; give more, or fewer --folds")
+    lexicons = [Lexicon.of(s for n, s in enumerate(sentences) if n % folds != fold) for fold in range(folds)]
+    for number, sentence in enumerate(sentences):
+        yield lexicons[number % folds].lattice(sentence)
+
+
+def _tokens(sentence: RawSentence) -> Iterator[tuple[str, str]]:
+    """Form and MISC of the surface tokens."""
+    multiwords = {first: place for place, first, _ in sentence.multiwords}
+    for form, words in surface_tokens(sentence):
+        place = multiwords.get(words.start + 1, sentence.word_lines[words.start])
+        misc = sentence.lines[place].rstrip("\r\n").split("\t")[MISC]
+        yield form, "SpaceAfter=No" if "SpaceAfter=No" in misc.split("|") else "_"
+
+
+def _word(columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(columns[c] for c in (FORM, LEMMA, UPOS, XPOS, FEATS))
+
+
+def _add(analyses: Sequence[Analysis], start: int, arcs: list[Arc]) -> int:
+    """Adds the arcs of a token that begins at a node, and returns the node at which it ends.
+
+    Analyses that begin alike share the nodes, as far as they have the same forms: the words in which they differ alone are
+    ambiguous.
+    """
+    beginnings = {tuple(word[0] for word in one[:n]) for one in analyses for n in range(1, len(one))}
+    inner = sorted(beginnings, key=lambda forms: (len(forms), forms))
+    nodes = {(): start, **{forms: node for node, forms in enumerate(inner, start + 1)}}  # by the forms that lead there
+    end = start + 1 + len(inner)
+    seen = set()
+    for analysis in analyses:
+        for n, word in enumerate(analysis):
+            before = nodes[tuple(w[0] for w in analysis[:n])]
+            after = end if n + 1 == len(analysis) else nodes[tuple(w[0] for w in analysis[: n + 1])]
+            if (before, after, word) not in seen:
+                seen.add((before, after, word))
+                arcs.append(Arc(before, after, *word))
+    return end

@@ -1,0 +1,10 @@
+"""Makes word lattices, and looks at them: python scripts/lattices.py build|apply|jackknife|paths ..."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.lattices import command
+
+    command()

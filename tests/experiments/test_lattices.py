@@ -1,0 +1,55 @@
+"""experiments/lattices.py: the cells, the settings of the trainings, lattices that are made, the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments import lattices
+from experiments.command import settings_of
+from parser.data.treebank import read_treebank
+from parser.lattices.conllul import read_lattices
+from parser.training.settings_check import check
+from tests.toy import ROOT
+
+
+def wanted(*overrides: str) -> lattices.LatticeExperiment:
+    return settings_of(lattices.LatticeExperiment, "lattices", overrides)
+
+
+def test_the_systems_are_settings_that_can_be():
+    asked = wanted("languages=[tr,he,hu]", "lookaheads=[1,3]", "clocks=[true,false]", "sizes=[8]")
+    cells = list(lattices.keys(asked))
+    assert len(cells) == len(set(cells)) == 3 * (2 + 4 + 4 + 1)
+    trainings = {key: lattices.training_of(asked, key[0], key[1], 1, int(key[3])) for key in cells}
+    for training in set(trainings.values()):
+        check(training.settings())
+    of_turkish = {training.fingerprint() for key, training in trainings.items() if key[1] == "tr"}
+    assert len(of_turkish) == 5  # gold paths and lattices with 1 and 3 ahead, plain
+    assert lattices.training_of(asked, lattices.GOLD, "he", 1, 3) == lattices.training_of(asked, lattices.ALONE, "he", 1, 3)
+
+
+def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
+    asked = wanted(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
+    lattices.make_lattices(asked, "sample")
+    for part, file in lattices.lattice_files(asked, "sample").items():
+        made = read_lattices(file)
+        assert len(made) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
+
+
+def test_the_table_has_a_column_for_each_system():
+    def row(system: str, seed: str, las: str, clock: str = "true") -> lattices.Row:
+        return lattices.Row(system, "tr", seed, "3", clock, "8", las, "70.0", "97.5", "90.0", "")
+
+    rows = [row(lattices.LATTICES, "1", "60.0"), row(lattices.LATTICES, "2", "62.0"), row(lattices.ALONE, "1", "50.0")]
+    rows.append(row(lattices.LATTICES, "1", "55.0", "false"))
+    page = lattices.report({one.key: one for one in rows})
+    assert "## tr, 3 words ahead, compared by clock" in page
+    assert "| 8 | 61.00 ± 1.41 (97.5, 90.0) | 50.00 (97.5, 90.0) |" in page
+    assert "## tr, 3 words ahead, compared by steps" in page
+
+
+def test_the_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    row = lattices.Row(lattices.GOLD, "tr", "1", "3", "true", "8", "60.0", "70.0", "97.5", "90.0", "")
+    lattices.draw({row.key: row}, tmp_path)
+    assert (tmp_path / "tr.svg").exists()

@@ -1,0 +1,124 @@
+"""Lexicons: analyses as they were seen, those of unknown tokens, jackknifed lattices, and the command."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from parser.commands.lattices import main
+from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.lattices.conllul import LatticeError, read_lattices, stream_lattices, text_of
+from parser.lattices.gold_paths import gold_paths, read_trees
+from parser.lattices.lexicon import Lexicon, jackknife
+from tests.lattices.made import all_paths, shared
+
+TRAIN = """# sent_id = 1
+1-2 ab _ _ _ _ _ _ _ SpaceAfter=No
+1 a a ADP _ _ 2 case _ _
+2 b b NOUN NN Case=Nom 3 obl _ _
+3 runs run VERB _ _ 0 root _ _
+
+# sent_id = 2
+1 ab ab PROPN _ _ 2 nsubj _ _
+2 runs run NOUN _ _ 0 root _ _
+
+# sent_id = 3
+1-3 ab _ _ _ _ _ _ _ _
+1 a a ADP _ _ 2 case _ _
+2 b b NOUN NN Case=Gen 0 root _ _
+3 c c ADV _ _ 2 advmod _ _
+4 runs run VERB _ _ 2 acl _ _
+
+"""
+
+
+def read(text: str) -> list[RawSentence]:
+    return list(read_raw_sentences(io.BytesIO(text.replace(" ", "\t").encode()), "t.conllu"))
+
+
+def test_analyses_are_those_that_were_seen():
+    train = read(TRAIN)
+    lexicon = Lexicon.of(train)
+    assert len(lexicon) == 2
+    assert lexicon.of_token("runs") == [(("runs", "run", "VERB", "_", "_"),), (("runs", "run", "NOUN", "_", "_"),)]
+    assert [len(analysis) for analysis in lexicon.of_token("ab")] == [3, 2, 1]  # equally frequent ones in alphabetical order
+    assert lexicon.unknown == [("VERB", "_", "_"), ("NOUN", "_", "_"), ("PROPN", "_", "_")]
+    assert lexicon.of_token("new") == [(("new", "_", tag, "_", "_"),) for tag in ("VERB", "NOUN", "PROPN")]
+    assert Lexicon.of(train, 1).unknown == [("VERB", "_", "_")]
+    assert Lexicon().of_token("new") == [(("new", "_", "X", "_", "_"),)]
+
+
+def test_lattices_hold_the_analyses_and_the_gold_paths():
+    train = read(TRAIN)
+    lexicon = Lexicon.of(train)
+    lattices = [lexicon.lattice(sentence) for sentence in train]
+    forms = {tuple(lattices[1].forms[arc] for arc in path) for path in all_paths(lattices[1])}
+    assert forms == {("ab", "runs"), ("a", "b", "runs"), ("a", "b", "c", "runs")}
+    assert lattices[0].tokens[0].misc == "SpaceAfter=No"
+    _, found = gold_paths(lattices, train)
+    assert (found.with_upos, found.tokens_with_upos) == (3, 6)
+    for lattice in lattices:
+        (again,) = stream_lattices(io.BytesIO(text_of(lattice).encode()), "f")
+        assert again.arc == lattice.arc
+
+
+def test_words_of_the_text_are_not_read():
+    train = read(TRAIN)
+    other = read(TRAIN.replace("NOUN", "X").replace("Case", "Mood").replace("b b", "x y"))
+    lexicon = Lexicon.of(train)
+    for sentence, its_like in zip(train, other, strict=True):
+        assert lexicon.lattice(sentence).arc == lexicon.lattice(its_like).arc
+
+
+def test_a_jackknife_knows_other_sentences_alone():
+    train = read(TRAIN)
+    lattices = list(jackknife(train, 3))
+    assert "PROPN" not in lattices[1].upos
+    assert lattices[1].arc == Lexicon.of([train[0], train[2]]).lattice(train[1]).arc
+    with pytest.raises(LatticeError, match="3 sentences cannot be split into 10 parts"):
+        list(jackknife(train))
+
+
+def test_a_lexicon_is_written_and_read(tmp_path):
+    lexicon = Lexicon.of(read(TRAIN))
+    lexicon.save(tmp_path / "lexicon.json")
+    assert Lexicon.load(tmp_path / "lexicon.json") == lexicon
+    with pytest.raises(LatticeError, match=r"nothing\.json: it cannot be read"):
+        Lexicon.load(tmp_path / "nothing.json")
+    for text in ("", "[]", "{}", '{"format": 9}', '{"format": 1, "unknown": [], "analyses": {"a": [[["x"]]]}}'):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(LatticeError, match=r"bad\.json: this is no lexicon .*; make one with scripts/lattices\.py build"):
+            Lexicon.load(tmp_path / "bad.json")
+
+
+def test_the_command(tmp_path, capsys):
+    (tmp_path / "train.conllu").write_text(TRAIN.replace(" ", "\t").replace("#\tsent_id\t=\t", "# sent_id = "))
+    train, lexicon, lattices = (str(tmp_path / name) for name in ("train.conllu", "lexicon.json", "train.conllul.gz"))
+    main(["build", train, "-o", lexicon])
+    assert "2 forms" in capsys.readouterr().err
+    main(["apply", lexicon, train, "-o", lattices])
+    assert "3 sentences, 6 tokens, 3.50 arcs a token, 0.0% unknown tokens" in capsys.readouterr().err
+    assert len(read_lattices(lattices)) == 3
+    main(["paths", lattices, train])
+    written = capsys.readouterr()
+    assert "100.0% of the tokens (with UPOS: 100.0%)" in written.err
+    found = list(read_raw_sentences(io.BytesIO(written.out.encode()), "out"))
+    for ours, theirs in zip(found, read_trees(train), strict=True):
+        assert [columns[:8] for columns in ours.columns] == [columns[:8] for columns in theirs.columns]
+        assert ours.multiwords == theirs.multiwords
+    main(["jackknife", train, "--folds", "3", "-o", lattices])
+    assert len(read_lattices(lattices)) == 3
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "upos", "arcs"),
+    [("UD_Greek-GDT", "el_gdt", "92.7", 2.5), ("UD_Hungarian-Szeged", "hu_szeged", "91.0", 3.1)],
+)
+def test_figures_of_treebanks(folder, name, upos, arcs):
+    train, test = (read_trees(shared(f"ud-v2.2/{folder}/{name}-ud-{part}.conllu")) for part in ("train", "test"))
+    lexicon = Lexicon.of(train)
+    lattices = [lexicon.lattice(sentence) for sentence in test]
+    _, found = gold_paths(lattices, test)
+    assert f"(with UPOS: {upos}%), 100.0% of the sentences" in str(found)
+    assert sum(map(len, lattices)) / found.tokens == pytest.approx(arcs, abs=0.05)

@@ -1,0 +1,197 @@
+"""Learning from lattices: examples of choices against a replay over lists, and whole runs on small lattices."""
+
+from __future__ import annotations
+
+import io
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oracles
+from parser.commands.parse import main as parse_main
+from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.data.parses import NO_NODE
+from parser.evaluation import evaluate_files
+from parser.lattices.conllul import text_of
+from parser.lattices.gold_paths import GoldPath, gold_path
+from parser.lattices.lattice import Lattice
+from parser.lattices.output import conllu
+from parser.model import Model
+from parser.settings import SettingsError
+from parser.training.choice_examples import Choices
+from parser.training.examples import TrainingSentences, gold_examples
+from parser.training.lattice_corpus import within_lookahead
+from parser.training.passes import train
+from parser.training.settings_check import check
+from parser.transitions.features import Slot
+from tests.decoding.test_lattice_parser import lattice_model, read_slots
+from tests.lattices.made import all_paths, drawn_lattice
+from tests.toy import settings
+from tests.transitions.reference_systems import State
+
+
+def star(lattice: Lattice, rng: random.Random) -> RawSentence:
+    """A tree over one of the paths, in which all words are children of the first."""
+    arcs = rng.choice(all_paths(lattice))
+    text = conllu(lattice, arcs, [0, *(1 for _ in arcs[1:])], ["root", *("obj" for _ in arcs[1:])])
+    (sentence,) = read_raw_sentences(io.BytesIO(text.encode()), "t")
+    return sentence
+
+
+def replayed(model: Model, path: GoldPath, lookahead: int) -> list[tuple[tuple[int, ...], ...]]:
+    """The feature rows of every choice among several arcs, the gold one first, along the gold computation of a star."""
+    lattice, arcs = path.lattice, [int(arc) + 1 for arc in path.arcs]
+    values = model.vocabularies.encode([lattice]).values
+    found = []
+
+    def choose(state: State, ahead: list[int], word: int) -> None:
+        gold = arcs[word]
+        candidates = [arc + 1 for arc in range(len(lattice)) if lattice.starts[arc] == lattice.starts[gold - 1]]
+        rows = {arc: read_slots(model, values, State(state.stack, [*ahead, arc], state.arcs)) for arc in candidates}
+        if len(candidates) > 1:
+            found.append((rows[gold], *sorted(rows[arc] for arc in candidates if arc != gold)))
+
+    state = State([0], [])
+    for word in range(min(lookahead, len(arcs))):
+        choose(state, arcs[:word], word)
+    for word, arc in enumerate(arcs):
+        if word > 1:
+            state = State([0, arcs[0]], [], {**state.arcs, arcs[word - 1]: (arcs[0], 1)})
+        state = State([*state.stack, arc], [], state.arcs)
+        if word + lookahead < len(arcs):
+            choose(state, arcs[word + 1 : word + lookahead], word + lookahead)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("lookahead", [1, 2])
+def test_examples_of_choices_are_those_of_a_replay(lookahead):
+    rng = random.Random(lookahead)
+    model = lattice_model(lookahead, lookahead)
+    lattices = [drawn_lattice(rng, rng.randint(1, 9), rng.randint(0, 3)) for _ in range(12)]
+    paths = [gold_path(lattice, star(lattice, rng)) for lattice in lattices]
+    sentences = model.vocabularies.encode([path.sentence for path in paths])
+    trees = oracles.Trees.from_heads(path.sentence.heads for path in paths)
+    relations = np.full(len(trees.heads), NO_NODE, np.int32)
+    relations[trees.heads >= 0] = [0 if name == "root" else 1 for path in paths for name in path.sentence.deprels]
+    choices = Choices(paths, sentences, model.vocabularies, model.system, model.table, lookahead)
+    oracle = oracles.create(model.system.gold_oracle, None).bind(trees)
+    data = TrainingSentences(sentences, trees, relations)
+    plain = gold_examples(data, oracle, model.system, model.table)
+    for _ in range(2):  # begin() forgets
+        choices.begin()
+        joined = choices.joined(gold_examples(data, oracle, model.system, model.table, choices))
+    assert joined.starts is not None
+    assert joined.blocks is not None
+    np.testing.assert_array_equal(joined.features[: len(plain)], plain.features)
+    assert (joined.blocks[: len(plain)] == [0, model.system.n_outputs]).all()
+    of_choices = joined.take(np.arange(len(plain), len(joined)))
+    assert (of_choices.blocks == [model.system.n_outputs, model.system.n_outputs + 1]).all()
+    found: dict[int, list] = {number: [] for number in range(len(paths))}
+    for number, first, last in zip(of_choices.sentences, of_choices.starts[:-1], of_choices.starts[1:], strict=True):
+        targets = of_choices.targets[first:last, 0]
+        assert sorted(targets) == [*[NO_NODE] * (last - first - 1), model.system.n_outputs]
+        rows = [tuple(row) for row in of_choices.features[first:last].tolist()]
+        gold = rows.pop(int(targets.argmax()))
+        found[int(number)].append((gold, *sorted(rows)))
+    for number, path in enumerate(paths):
+        assert sorted(found[number]) == replayed(model, path, lookahead)
+
+
+def test_slots_beyond_the_lookahead_are_left_out():
+    slots = [Slot.parse(f"{address}:form") for address in ("s0", "b0", "b1", "b2", "s0.l1")]
+    assert [slot.address for slot in within_lookahead(slots, 1)] == ["s0", "b0", "s0.l1"]
+    assert within_lookahead(slots, 3) == slots
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory) -> Path:
+    """Lattices in which a verb and a noun of the same form can be told by the word before, and their trees."""
+    folder = tmp_path_factory.mktemp("lattices")
+    rng = random.Random(4)
+    for part, n in (("train", 60), ("dev", 20)):
+        lattices, trees = [], []
+        for number in range(n):
+            lattice = drawn_lattice(rng, rng.randint(1, 6), 1)
+            lattice.comments = [f"# sent_id = {part}-{number}"]
+            lattices.append(text_of(lattice))
+            trees.append("".join(star(lattice, rng).lines))
+        (folder / f"{part}.conllul").write_text("".join(lattices))
+        (folder / f"{part}.conllu").write_text("".join(trees))
+    return folder
+
+
+def overrides(parts: Path, *further: str) -> list[str]:
+    return [
+        f"treebank.train={parts}/train.conllu",
+        f"treebank.dev={parts}/dev.conllu",
+        "treebank.test=null",
+        f"lattice.train={parts}/train.conllul",
+        f"lattice.dev={parts}/dev.conllul",
+        "vectors.epochs=1",
+        "vectors.dimensions=4",
+        "classifier.hidden=8",
+        "first_pass.epochs=1",
+        "second_pass.epochs=1",
+        *further,
+    ]
+
+
+def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch, capsys):
+    wanted = settings(*overrides(parts, "recipe=accurate", "beam=local", "beam.size=4"))
+    metrics = train(wanted, tmp_path / "run")
+    assert {"las", "uas", "words", "upos", "gold_path_las"} <= metrics["dev"].keys()
+    assert Model.load(tmp_path / "run").lookahead == 3
+    output = tmp_path / "parsed.conllu"
+    monkeypatch.setattr("sys.argv", ["parse.py", str(tmp_path / "run"), str(parts / "dev.conllul"), "-o", str(output)])
+    assert parse_main() == 0
+    assert "20 sentences" in capsys.readouterr().err
+    scores = evaluate_files(parts / "dev.conllu", output)
+    for key in ("las", "uas", "words", "upos"):
+        assert scores[key].f1 == pytest.approx(metrics["dev"][key])
+
+
+def test_gold_paths_alone_can_be_learned_from(parts, tmp_path):
+    wanted = settings(*overrides(parts, "lattice.choices=false", "column=2", "lattice.lookahead=1"))
+    train(wanted, tmp_path / "run")
+    model = Model.load(tmp_path / "run")
+    assert model.lookahead is None
+    assert not any(slot.address in ("b1", "b2") for slot in model.slots)
+
+
+def test_a_bad_sentence_does_not_lose_the_rest(parts, tmp_path, monkeypatch, capsys):
+    lattice_model(2).save(tmp_path / "model")
+    good = (parts / "dev.conllul").read_text()
+    (tmp_path / "in.conllul").write_text(f"0\t1\ta\n\n{good}")
+    command = ["parse.py", str(tmp_path / "model"), str(tmp_path / "in.conllul"), "-o", str(tmp_path / "out.conllu")]
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(ValueError, match=r"in\.conllul, line 1, sentence 1: 3 columns where an arc has 7 to 9"):
+        parse_main()
+    monkeypatch.setattr("sys.argv", [*command, "--on-error=skip", "--beam=2"])
+    assert parse_main() == 1
+    assert "3 columns" in capsys.readouterr().err
+    assert (tmp_path / "out.conllu").read_text().count("\n\n") == 20
+    for option in ("--on-error=keep", "--k-best=2", "--text"):
+        monkeypatch.setattr("sys.argv", [*command, option])
+        with pytest.raises(ValueError, match="lattice"):
+            parse_main()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["lattice.dev=d"], "lattice.dev is given, but lattice.train is not"),
+        (["lattice.train=t", "model=bilstm", "recipe=accurate"], "lattice.train is of model=mlp"),
+        (["lattice.train=t", "lattice.test=t", "treebank.test=null"], "lattice.test is given, but treebank.test"),
+        (["lattice.train=t", "beam=local", "beam.merge=signature"], "choose beam.merge=configuration"),
+        (["lattice.train=t", "column=1"], "first_pass.trees=projective_subset leaves some out"),
+        (["lattice.train=t", "treebank.train=[a,b]"], "give one treebank.train"),
+        (["lattice.gold=some"], "lattice.gold=some is unknown; known: infused, skip"),
+        (["lattice.lookahead=0"], "lattice.lookahead=0 is out of range"),
+    ],
+)
+def test_settings_that_cannot_be(changes, message):
+    with pytest.raises(SettingsError) as caught:
+        check(settings(*changes))
+    assert message in str(caught.value)
