@@ -18,6 +18,8 @@ from typing import Any
 from parser.text.local_engine import begin_parser, parse_shard
 from parser.text.shards import BulkError, Options, Outcome, Shard
 
+# Room that Ray Data reserves for what a file gives: an outcome, which is short.
+_BLOCK_BYTES = 2**20
 # Times that a file is tried whose workers are lost. Ray itself would try for ever.
 _TRIES = 3
 
@@ -82,12 +84,14 @@ def parse_shards(
     try:
         context = DataContext.get_current()
         context.enable_progress_bars = False
+        context.target_max_block_size = _BLOCK_BYTES
         for shard in shards:
             _tries(shard).unlink(missing_ok=True)  # of a run that was killed
+        cores = int(ray.cluster_resources().get("CPU", 1))
         outcomes = ray.data.from_items([asdict(shard) for shard in shards], override_num_blocks=len(shards)).map(
             _Worker,
             fn_constructor_args=(str(model_folder.absolute()), options, begin, parse),
-            compute=ActorPoolStrategy(min_size=1, max_size=workers, max_tasks_in_flight_per_actor=1),
+            compute=ActorPoolStrategy(size=min(workers, cores, len(shards)), max_tasks_in_flight_per_actor=1),
             num_cpus=1,
         )
         for row in outcomes.iter_rows():

@@ -22,8 +22,8 @@ from parser.text.ray_engine import parse_shards  # noqa: E402
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=80_000_000)
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "RAY_worker_register_timeout_seconds": "600"}
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
