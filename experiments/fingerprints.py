@@ -23,6 +23,7 @@ NEUTRAL: dict[str, Any] = {
     "degree": None,
     "ties": None,
     "vocabulary_from": "all",
+    "beam.training": None,
     "beam": {"name": "none", "size": 1, "merge": "configuration"},
     "online": None,
     "tokenizer": "none",

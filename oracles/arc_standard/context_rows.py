@@ -90,7 +90,11 @@ class ContextRows(Oracle):
 
 
 class BoundContextRows(BoundOracle):
-    """Remembers rows, so it answers one call at a time (threads wait for each other)."""
+    """Remembers rows, so it answers one call at a time (threads wait for each other).
+
+    Attributes:
+        lock: held while it answers.
+    """
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
         self.trees = trees
@@ -131,6 +135,7 @@ class BoundContextRows(BoundOracle):
         children: np.ndarray | None = None,
         buffers: np.ndarray | None = None,
     ) -> np.ndarray:
+        """See BoundOracle."""
         with self.lock:
             return score_batch(
                 self.trees.heads,

@@ -143,7 +143,9 @@ def parse_sentences(
         expansion.summed[: length + 2] = False
         for m in range(2 * length):
             for k in range(items.counts[m]):
-                score_item(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch)
+                score_item(
+                    words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch
+                )
             made = select_items(rules, size, merging, stacks, items, m, expansion, scratch)
             if made == NO_ROOM:
                 return s

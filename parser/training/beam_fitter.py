@@ -75,9 +75,7 @@ class BeamFitter:
         self._word_dropout = word_dropout
         self._optimizer = TorchOptimizer([p for p in self._classifier.parameters() if p.requires_grad], settings)
 
-    def fit_epoch(
-        self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved
-    ) -> tuple[float, SearchReport]:
+    def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> tuple[float, SearchReport]:
         """Goes once over the sentences in random order; the mean loss of a sentence, in nats, and how the searches went.
 
         Args:

@@ -9,7 +9,6 @@ The updates need no derivative of the search: given its items, the loss is a fun
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -25,35 +24,19 @@ from parser.decoding.beam_search import Scratch
 from parser.decoding.compiled import Layers
 from parser.decoding.greedy import Rules
 from parser.decoding.tree_stacks import TreeStacks
+from parser.training.beam_objectives import Objective, UpdateStep
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import Asked, Gold, Side, search_with_gold
 from parser.training.examples import TrainingSentences
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
 
-
-class Objective(StrEnum):
-    """The loss of a step: see compiled/beam_steps.py."""
-
-    PERCEPTRON = "perceptron"
-    CRF = "crf"
-
-
-class Update(StrEnum):
-    """The step of a search that is learned from.
-
-    * EARLY: the first without a gold item in the beam; the last if there always is one (Collins and Roark 2004).
-    * MAX_VIOLATION: the one with the highest loss (Huang, Fayong and Guo 2012).
-    * LAST: the last, that of whole trees; not sound for beams that lose what is gold, but exact for those that hold everything.
-    """
-
-    EARLY = "early"
-    MAX_VIOLATION = "max_violation"
-    LAST = "last"
-
-
 _OBJECTIVES = {Objective.PERCEPTRON: beam_steps.PERCEPTRON, Objective.CRF: beam_steps.CRF}
-_UPDATES = {Update.EARLY: beam_steps.EARLY, Update.MAX_VIOLATION: beam_steps.MAX_VIOLATION, Update.LAST: beam_steps.LAST}
+_UPDATES = {
+    UpdateStep.EARLY: beam_steps.EARLY,
+    UpdateStep.MAX_VIOLATION: beam_steps.MAX_VIOLATION,
+    UpdateStep.LAST: beam_steps.LAST,
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +51,7 @@ class BeamTraining:
 
     beam: Beam
     objective: Objective = Objective.CRF
-    update: Update = Update.MAX_VIOLATION
+    update: UpdateStep = UpdateStep.MAX_VIOLATION
     gold_size: int = 4
 
 
@@ -183,12 +166,12 @@ class BeamUpdates(BeamParser):
         self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room
     ) -> tuple[int, int]:
         # Without single_root, as in exploration.
-        rules, merging = Rules.of(self._system, single_root=False), self.beam.merge is Merge.CONFIGURATION
+        rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
         model = words, self._of_buffer, self._others, layers, rules
         sides = room.stacks, room.beam, room.guide, room.asked, room.scratch
-        until_lost = self._training.update is Update.EARLY
+        until_lost = self._training.update is UpdateStep.EARLY
         with self._trees.lock:
-            made, first_lost = search_with_gold(number, start, length, *model, merging, until_lost, self._trees.gold, *sides)
+            made, first_lost = search_with_gold(number, start, length, model, merging, until_lost, self._trees.gold, *sides)
         assert made >= 0, "a step of arc-standard makes a part of each kind at most"
         return made, first_lost
 
@@ -213,7 +196,11 @@ class _Room:
     def learn(self, steps: int, first_lost: int, training: BeamTraining) -> tuple[int, float, int, int]:
         """The step that is learned from, its loss, and how many configurations and moves are found."""
         sides = self.beam, self.guide
-        what = _OBJECTIVES[training.objective], _UPDATES[training.update]
-        chosen, loss = beam_steps.choose_step(steps, first_lost, *what, *sides, *self._by_item)
+        what, merging = (_OBJECTIVES[training.objective], _UPDATES[training.update]), _merges(training)
+        chosen, loss = beam_steps.choose_step(steps, first_lost, *what, merging, *sides, *self._by_item)
         found = beam_steps.collect_moves(chosen, *sides, self.stacks, *self._by_item, self._step, self.found)
         return chosen, loss, *found
+
+
+def _merges(training: BeamTraining) -> bool:
+    return training.beam.merge is Merge.CONFIGURATION

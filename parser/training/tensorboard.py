@@ -14,7 +14,7 @@ from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import parser_of
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text
-from parser.training.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart
+from parser.training.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 from parser.training.tensorboard_figures import figures
 
 if TYPE_CHECKING:
@@ -36,17 +36,18 @@ COMPARED = (
     "online.mode",
     "second_pass.trees",
     "second_pass.policy",
+    "beam.name",
     "classifier.hidden",
     "optimizer.learning_rate",
 )
 
 
 class TensorBoard(Observer):
-    """Writes the events to the run's folder. A step is an epoch; those of the second pass follow those of the first.
+    """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
 
     The curves: train/loss (nats an example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
-    exploration/* (see ExplorationReport), and pass, the number of the pass from 1. ``settings.tensorboard`` says what else
-    there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
+    exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
+    ``settings.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
     """
 
     def __init__(self) -> None:
@@ -73,6 +74,10 @@ class TensorBoard(Observer):
     def on_exploration(self, exploration: ExplorationEnd) -> None:
         """Records what happened, at the epoch that comes next."""
         self._record({f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
+
+    def on_search(self, search: SearchEnd) -> None:
+        """Records how the searches of the epoch went."""
+        self._record({f"search/{key}": value for key, value in asdict(search.report).items()})
 
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Records the epoch."""

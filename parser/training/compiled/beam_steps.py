@@ -1,7 +1,7 @@
 """Which step of a search is learned from, and what the loss there asks of every move that led to it.
 
-The loss of a step is over its items, those of the beam and those of the guide, the same configuration counted once with the
-better score. With s the scores and G the gold items:
+The loss of a step is over its items, those of the beam and those of the guide, what is in both counted once: the same
+configuration with the better score, or, where nothing is merged, the same computation. With s the scores and G the gold items:
 
     perceptron   max(s) - max(s of G)                           Collins and Roark 2004
     crf          log(sum(exp(s))) - log(sum(exp(s of G)))       Andor et al. 2016, with a set for the one gold item
@@ -29,7 +29,7 @@ _NEGLIGIBLE = 1e-7
 
 
 @njit(cache=True, nogil=True)
-def choose_step(steps, first_lost, objective, update, beam, guide, by_beam, by_guide):
+def choose_step(steps, first_lost, objective, update, merging, beam, guide, by_beam, by_guide):
     """The step that is learned from, and its loss; the derivatives there go to ``by_beam`` and ``by_guide``.
 
     Args:
@@ -38,22 +38,23 @@ def choose_step(steps, first_lost, objective, update, beam, guide, by_beam, by_g
         objective: PERCEPTRON or CRF.
         update: EARLY: at the first step without a gold item, or the last; MAX_VIOLATION: at the step of the highest loss, the
             first of equal ones; LAST.
+        merging: whether the search has merged equal configurations.
         beam, guide: the two sides of the search.
         by_beam, by_guide: float64[steps + 1, size], room; see step_loss().
     """
     chosen, highest = steps, -np.inf
     if update == MAX_VIOLATION:
         for m in range(1, steps + 1):
-            loss = step_loss(objective, beam, guide, m, by_beam[m], by_guide[m])
+            loss = step_loss(objective, merging, beam, guide, m, by_beam[m], by_guide[m])
             if loss > highest:
                 chosen, highest = m, loss
     elif update == EARLY and first_lost != NO_NODE:
         chosen = first_lost
-    return chosen, step_loss(objective, beam, guide, chosen, by_beam[chosen], by_guide[chosen])
+    return chosen, step_loss(objective, merging, beam, guide, chosen, by_beam[chosen], by_guide[chosen])
 
 
 @njit(cache=True, nogil=True)
-def step_loss(objective, beam, guide, m, by_beam, by_guide):
+def step_loss(objective, merging, beam, guide, m, by_beam, by_guide):
     """The loss of step m; its derivatives by the scores of the items go to by_beam and by_guide (float64[size])."""
     n_beam, n_guide = beam.items.counts[m], guide.items.counts[m]
     totals, gold_totals = beam.items.totals[m], guide.items.totals[m]
@@ -61,7 +62,9 @@ def step_loss(objective, beam, guide, m, by_beam, by_guide):
     by_guide[:] = 1.0
     for j in range(n_guide):
         for k in range(n_beam):
-            if beam.items.cells[m, k] == guide.items.cells[m, j] and by_beam[k] > 0:
+            # Without merging an item is one computation, which has the same score to the last bit on both sides.
+            same = merging or totals[k] == gold_totals[j]
+            if same and beam.items.cells[m, k] == guide.items.cells[m, j]:
                 if totals[k] >= gold_totals[j]:
                     by_guide[j] = 0.0
                 else:

@@ -78,16 +78,14 @@ class Asked(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search_with_gold(
-    sentence, start, length, words, of_buffer, others, layers, rules, merging, until_lost, gold, stacks, beam, guide, asked, scratch
-):
+def search_with_gold(sentence, start, length, model, merging, until_lost, gold, stacks, beam, guide, asked, scratch):
     """Searches through a sentence with both beams; all of their items are left there.
 
     Args:
         sentence: its number among the gold trees.
         start: where it begins in ``words``.
         length: its tokens.
-        words, of_buffer, others, layers, rules, scratch: see beam_search.parse_sentences(); degree 1.
+        model: (words, of_buffer, others, layers, rules), see beam_search.parse_sentences(); of arc-standard.
         merging: whether equal configurations are merged.
         until_lost: whether to stop as soon as the beam has no gold item.
         gold: the gold trees.
@@ -95,11 +93,13 @@ def search_with_gold(
         beam: the beam.
         guide: that of gold items.
         asked: room for the items of the larger one.
+        scratch: room.
 
     Returns:
         How many steps were made, and the first at which the beam has no gold item; NO_NODE if it always has one. NO_ROOM and
         NO_ROOM if the stacks lack room.
     """
+    words, of_buffer, others, layers, rules = model
     for side in (beam, guide):
         side.items.fronts[0, 0] = 1
         side.items.totals[0, 0] = 0.0
@@ -115,7 +115,9 @@ def search_with_gold(
         for side in (beam, guide):
             items, expansion = side.items, side.expansion
             for k in range(items.counts[m]):
-                score_item(words, start, length, of_buffer, others, layers, rules, False, stacks, items, m, k, expansion, scratch)
+                score_item(
+                    words, start, length, of_buffer, others, layers, rules, False, stacks, items, m, k, expansion, scratch
+                )
             attainable = _attainable(sentence, gold, stacks, items, m, asked)
             if is_guide:
                 for k in range(items.counts[m]):
@@ -126,7 +128,8 @@ def search_with_gold(
             items.counts[m + 1] = made
             for k in range(made):
                 parent = items.parents[m + 1, k]
-                loss = lost_by(items.outputs[m + 1, k], attainable[parent], sentence, gold, stacks, items.cells[m, parent], rules)
+                output, cell = items.outputs[m + 1, k], items.cells[m, parent]
+                loss = lost_by(output, attainable[parent], sentence, gold, stacks, cell, rules)
                 side.lost[m + 1, k] = side.lost[m, parent] + loss
             is_guide = True
         if first_lost == NO_NODE:
