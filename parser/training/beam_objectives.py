@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from omegaconf import OmegaConf
+
+from parser.settings import BeamTrainingSettings
+
 
 class Objective(StrEnum):
     """The loss of a step: see compiled/beam_steps.py."""
@@ -23,3 +27,8 @@ class UpdateStep(StrEnum):
     EARLY = "early"
     MAX_VIOLATION = "max_violation"
     LAST = "last"
+
+
+def update_of(settings: BeamTrainingSettings) -> str:
+    """The setting ``update``, by its name: as an attribute it is the method of a mapping."""
+    return str(OmegaConf.select(settings, "update"))  # type: ignore[arg-type]

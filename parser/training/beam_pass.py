@@ -8,7 +8,7 @@ from parser.beam_settings import Beam, Merge
 from parser.model import Model
 from parser.settings import BeamTrainingSettings, OptimizerSettings, Settings, TrainingTrees
 from parser.training.beam_fitter import BeamFitter
-from parser.training.beam_objectives import Objective, UpdateStep
+from parser.training.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.beam_updates import BeamTraining
 from parser.training.build import word_dropout_of
 from parser.training.corpus import Corpus
@@ -35,7 +35,7 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Beam,
     assert wanted is not None, "see settings_check.py"
     merge = Merge.CONFIGURATION if beam.merge is Merge.SIGNATURE else beam.merge
     training = BeamTraining(
-        Beam(beam.size, merge, beam.scores), Objective(wanted.objective), UpdateStep(wanted.update), wanted.gold_size
+        Beam(beam.size, merge, beam.scores), Objective(wanted.objective), UpdateStep(update_of(wanted)), wanted.gold_size
     )
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
     return BeamFitter(model, data, training, _optimizer(settings, wanted), Span(0, wanted.epochs), word_dropout)

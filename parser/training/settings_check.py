@@ -24,7 +24,7 @@ from parser.settings import (
     vocabulary_is_of_subset,
 )
 from parser.text.udpipe import package
-from parser.training.beam_objectives import Objective, UpdateStep
+from parser.training.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
@@ -170,7 +170,7 @@ def _check_global_training(settings: Settings) -> None:
             f"beam.name={Scores.GLOBAL}: scores are global after global training alone, and there is no beam.training; choose "
             f"the group, beam={Scores.GLOBAL}, or beam.name={Scores.LOCAL}"
         )
-    for key, value, known in (("objective", training.objective, Objective), ("update", training.update, UpdateStep)):
+    for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
         if value not in list(known):
             raise SettingsError(f"beam.training.{key}={value} is unknown; known: {', '.join(known)}")
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
