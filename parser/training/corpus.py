@@ -116,10 +116,10 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     if held is not None:
         _report("dev", dev := held)
     test = _read("test", settings.treebank.test)
-    if TrainingTrees.PROJECTIVIZED in (settings.first_pass.trees, settings.second_pass.trees):
+    kind, vectors = MODELS[settings.model], None
+    if TrainingTrees.PROJECTIVIZED in kind.trees(settings):
         _check_lengths(train)
     known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
-    kind, vectors = MODELS[settings.model], None
     by_attribute = {}
     for attribute in kind.attributes(settings):
         values = attribute_values(known, attribute)

@@ -18,11 +18,12 @@ from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.linear.weights import HashedWeights
-from parser.settings import Mode, OnlineSentences, OnlineSettings, TrainingTrees, system_options
+from parser.settings import Mode, OnlineSettings, TrainingTrees, system_options
 from parser.training.example_sources import oracle_of
 from parser.training.examples import TrainingSentences
 from parser.training.exploration import ExplorationReport
 from parser.training.observer import ExplorationEnd
+from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 
 PASS = "online"
@@ -40,10 +41,10 @@ class OnlineRun(Run):
             corpus.vocabularies, corpus.relations, templates, settings.system, system_options(settings)
         )
         self._perceptron = Perceptron(self._model.system, self._model.templates)
-        oracle = oracle_of(settings)
+        (trees,) = MODELS[settings.model].trees(settings)
         with self.stopwatch("projectivize"):
-            self._data = corpus.training_sentences(_trees(self._online, oracle.needs_projective_gold))
-        self._oracle = oracle.bind(self._data.trees)
+            self._data = corpus.training_sentences(TrainingTrees(trees))
+        self._oracle = oracle_of(settings).bind(self._data.trees)
 
     @property
     def model(self) -> LinearModel:
@@ -142,9 +143,3 @@ def iterate(
             lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if followed else 0
         reached_gold += bool((now.heads[0, 1 : end - start] == gold[0][1:]).all())
     return wrong, ExplorationReport.of(steps, left_optimum, n_optimal, lost_edges, reached_gold, len(data))
-
-
-def _trees(online: OnlineSettings, needs_projective_gold: bool) -> TrainingTrees:
-    if online.sentences == OnlineSentences.PROJECTIVE:
-        return TrainingTrees.PROJECTIVE_SUBSET
-    return TrainingTrees.PROJECTIVIZED if needs_projective_gold else TrainingTrees.ORIGINAL

@@ -36,6 +36,7 @@ from parser.training.example_sources import ExampleSource, ExploredComputations,
 from parser.training.fitter import Fitter
 from parser.training.observer import Metrics, Observer, Observers, SearchEnd, Update
 from parser.training.online import OnlineRun
+from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
@@ -77,7 +78,8 @@ def train(
             log.info("%s: the run is finished; resume=false trains again", folder)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-            run = _RUNS.get(settings.model, _Passes)(settings, origin, folder, everyone, vectors)
+            kind = _Passes if MODELS[settings.model].two_passes else OnlineRun
+            run: Run = kind(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
             run.finish()
@@ -205,10 +207,6 @@ class _Passes(Run):
 
     def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
         restore_weights(self._model.classifier, weights)
-
-
-# By model=; the others are _Passes.
-_RUNS: dict[str, type[Run]] = {"linear": OnlineRun}
 
 
 class _Updates:

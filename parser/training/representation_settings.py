@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+import oracles
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.character_encoder import CharacterShape
 from parser.classifier.tagger import TaggerShape
@@ -40,6 +41,10 @@ class ModelKind(ABC):
     @abstractmethod
     def templates(self, settings: Settings) -> Mapping[str, list[str]]:
         """By attribute, the addresses at which slots read it."""
+
+    def trees(self, settings: Settings) -> set[str]:
+        """The kinds of trees that training learns from (see TrainingTrees)."""
+        return {trees for trees in (settings.first_pass.trees, settings.second_pass.trees) if trees is not None}
 
     def attributes(self, settings: Settings) -> list[str]:
         """The attributes of tokens that it reads, which there will be vocabularies of."""
@@ -147,6 +152,12 @@ class _Linear(ModelKind):
 
     def templates(self, settings: Settings) -> Mapping[str, list[str]]:
         return {}
+
+    def trees(self, settings: Settings) -> set[str]:
+        if settings.online is not None and settings.online.sentences == OnlineSentences.PROJECTIVE:
+            return {TrainingTrees.PROJECTIVE_SUBSET}
+        needs_projective = oracles.oracle_class(settings.oracle).needs_projective_gold
+        return {TrainingTrees.PROJECTIVIZED if needs_projective else TrainingTrees.ORIGINAL}
 
     def attributes(self, settings: Settings) -> list[str]:
         feats = settings.online is not None and settings.online.feats

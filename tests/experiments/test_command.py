@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import runpy
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -112,3 +115,25 @@ def test_every_configuration_is_one_of_an_experiment():
     for path in command.FOLDER.glob("*.yaml"):
         if path.stem not in ("trainings", "pictures"):
             assert isinstance(settings_of(object, path.stem), command.Trainings | command.Pictures)
+
+
+def commands_of_the_page() -> list[str]:
+    text = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+    found = [" ".join(line.split()) for line in re.findall(r"`(python\s+experiments/[^`]+)`", text)]
+    return [line for line in dict.fromkeys(found) if line != "python experiments/speed.py"]  # it has no settings
+
+
+@pytest.mark.parametrize("line", commands_of_the_page())
+def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
+    """Every ``python experiments/...`` of experiments/README.md is understood; it is stopped before it does anything."""
+
+    def stop(*given: Any) -> None:
+        settings_of(*given)
+        raise ValueError("understood")
+
+    _, file, *arguments = shlex.split(line)
+    monkeypatch.setattr(command, "settings_of", stop)
+    monkeypatch.setattr(sys, "argv", [file, *arguments])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
+    with pytest.raises(SystemExit, match=r"^error: understood$"):
+        runpy.run_path(str(ROOT / file), run_name="__main__")

@@ -38,7 +38,8 @@ _PIECES = [
     *[b"9" * 5000, b"1-" + b"9" * 20, b"\t" * 9, b"root", b"|", b"=", b"a" * 300, b"A=b|C=d", "\u0661".encode(), b"-1", b"1e1"],
 ]
 
-_VALUES: list[Any] = [
+# What stands in no file of ours, or in another place.
+VALUES: list[Any] = [
     *[0, 1, -1, 2, 3, 5, 2**31, 2**63, 10**6, 10**30, 0.5, 1.0, -0.1, 1e308, float("inf"), float("nan"), True, False, None],
     *["", "x", "root", "s0:form", "b9.l1:deprel", "a\tb", "\ud800", "\0", "x" * 1000, [], {}, [[]], [1], ["root"], {"size": 1}],
 ]
@@ -85,7 +86,7 @@ def mutate_model(folder: Path, rng: Random) -> None:
         elif path.suffix == ".json":
             _mutate_json(path, rng)
         else:
-            _mutate_tensors(path, rng)
+            mutate_tensors(path, rng)
 
 
 def _mutate_json(path: Path, rng: Random) -> None:
@@ -101,7 +102,7 @@ def _mutate_json(path: Path, rng: Random) -> None:
 def _changed(value: Any, rng: Random) -> Any:
     """The value with a change somewhere in it."""
     if not isinstance(value, (dict, list)) or not value or rng.random() < 0.05:
-        return copy.deepcopy(rng.choice(_VALUES))
+        return copy.deepcopy(rng.choice(VALUES))
     keys = list(value) if isinstance(value, dict) else list(range(len(value)))
     key = rng.choice(keys)
     kind = rng.randrange(8)
@@ -110,15 +111,16 @@ def _changed(value: Any, rng: Random) -> Any:
     elif kind == 1:
         value[key] = copy.deepcopy(value[rng.choice(keys)])
     elif kind == 2 and isinstance(value, list):
-        value.append(copy.deepcopy(rng.choice([*value, *_VALUES])))
+        value.append(copy.deepcopy(rng.choice([*value, *VALUES])))
     elif kind == 2 and isinstance(value, dict):
-        value[rng.choice(["encoder", "form", "deprel", "token", "degree", "x"])] = copy.deepcopy(rng.choice(_VALUES))
+        value[rng.choice(["encoder", "form", "deprel", "token", "degree", "x"])] = copy.deepcopy(rng.choice(VALUES))
     else:
         value[key] = _changed(value[key], rng)
     return value
 
 
-def _mutate_tensors(path: Path, rng: Random) -> None:
+def mutate_tensors(path: Path, rng: Random) -> None:
+    """Changes one of the tensors of a safetensors file; its metadata are lost."""
     try:
         tensors = load_file(path)
     except SafetensorError:

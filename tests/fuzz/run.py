@@ -25,7 +25,9 @@ def main() -> None:
     arguments.add_argument("--cases", type=int, default=10_000, help="of each target (10000)")
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--first", type=int, default=0, help="the number of the first case (0)")
-    arguments.add_argument("--target", nargs="*", help="parse, gold, compressed, model; default: all")
+    arguments.add_argument(
+        "--target", nargs="*", help="parse, gold, compressed, model, output, checkpoint, settings; default: all"
+    )
     arguments.add_argument("--bounds", action="store_true", help="check every index in the kernels")
     given = arguments.parse_args()
     if given.bounds:

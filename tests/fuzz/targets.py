@@ -25,6 +25,7 @@ from parser.decoding.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse
 from parser.model import Model, ModelError
 from tests.forgery import KINDS, small_model
+from tests.fuzz import outputs, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model
 from tests.toy import sentence
 
@@ -150,6 +151,9 @@ TARGETS: dict[str, Callable[[Random, Path], None]] = {
     "gold": fuzz_gold,
     "compressed": fuzz_compressed,
     "model": fuzz_model,
+    "output": outputs.fuzz_output,
+    "checkpoint": runs.fuzz_checkpoint,
+    "settings": runs.fuzz_settings,
 }
 
 
@@ -158,6 +162,7 @@ def compile_kernels() -> None:
     for kind in KINDS:
         parse(_model(kind), [sentence([0, 1])])
         parse_file(_model(kind), io.BytesIO(SEEDS[0]), io.BytesIO(), allow_missing_columns=True)
+    outputs.compile_kernels()
 
 
 def generator(seed: int, target: str, case: int) -> Random:

@@ -46,8 +46,8 @@ class View:
         node = self.node(name)
         if node is None:
             return None
-        if what in "wp":
-            column = {"w": "form", "p": "upos"}[what]
+        if what in "wpm":
+            column = {"w": "form", "p": "upos", "m": "feats"}[what]
             return "ROOT" if node == 0 else self.sentence[column][node - 1]
         if what == "L":
             return None if self.relations[node] < 0 else self.relations[node]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,18 +14,21 @@ from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.parsers import parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
-from parser.linear.templates import TEMPLATES
+from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.training.examples import TrainingSentences
 from parser.training.online import iterate
 from tests.linear import reference
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence
 
-# System, options, and whether the oracle takes any tree.
+# System, options, and an oracle, with the templates that a run would have.
 SYSTEMS = [
-    ("arc_standard", {}, "context_rows"),
-    ("attardi", {"degree": 2}, "attardi_search"),
-    ("lr_spine", {}, "lr_spine_chart"),
+    ("arc_standard", {}, "context_rows", TEMPLATES),
+    ("arc_standard", {}, "context_rows", (*TEMPLATES, *FEATS_TEMPLATES)),
+    ("arc_hybrid", {}, "arc_hybrid_local", TEMPLATES),
+    ("attardi", {"degree": 2}, "attardi_search", TEMPLATES),
+    ("lr_spine", {}, "lr_spine_chart", TEMPLATES),
+    ("swap", {}, "swap_dynamic", TEMPLATES),
 ]
 RELATIONS = Vocabulary(["det", "root", "obj", "nsubj", "punct"])
 
@@ -32,13 +36,15 @@ RELATIONS = Vocabulary(["det", "root", "obj", "nsubj", "punct"])
 @pytest.fixture(scope="module")
 def treebank():
     rng = random.Random(3)
-    return [sentence(random_mildly_nonprojective_tree(rng, rng.randint(1, 8)), rng) for _ in range(5)]
+    found = [sentence(random_mildly_nonprojective_tree(rng, rng.randint(1, 8)), rng) for _ in range(5)]
+    return [replace(s, feats=[rng.choice(["_", "Case=Nom", "Number=Sing"]) for _ in s.forms]) for s in found]
 
 
 def encoded(treebank) -> tuple[Vocabularies, TrainingSentences]:
     by_attribute = {
         "form": Vocabulary.of(form for s in treebank for form in s.forms),
         "upos": Vocabulary.of(tag for s in treebank for tag in s.upos),
+        "feats": Vocabulary.of(value for s in treebank for value in s.feats),
     }
     vocabularies = Vocabularies(by_attribute)
     trees = Trees.from_heads(s.heads for s in treebank)
@@ -48,10 +54,15 @@ def encoded(treebank) -> tuple[Vocabularies, TrainingSentences]:
 
 
 @pytest.mark.parametrize("mode", ["static", "nondet", "explore"])
-@pytest.mark.parametrize(("system", "options", "oracle"), SYSTEMS)
-def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, mode):
+@pytest.mark.parametrize(("system", "options", "oracle", "templates"), SYSTEMS)
+def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, templates, mode):
+    if oracles.oracle_class(oracle).needs_projective_gold:
+        trees = oracles.projectivize_trees(Trees.from_heads(s.heads for s in treebank), "nearest_ancestor")
+        spans = zip(trees.offsets[:-1] + 1, trees.offsets[1:], strict=True)
+        pairs = zip(treebank, spans, strict=True)
+        treebank = [replace(s, heads=trees.heads[start:end].tolist()) for s, (start, end) in pairs]
     vocabularies, data = encoded(treebank)
-    model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, system, options)
+    model = LinearModel.new(vocabularies, RELATIONS, templates, system, options)
     bound = oracles.create(oracle, "any", **options).bind(data.trees)
     perceptron = Perceptron(model.system, model.templates)
     for i in range(2):
@@ -59,12 +70,12 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, m
         iterate(perceptron, model, data, bound, generator, canonical=mode == "static", follow=float(mode == "explore"))
     model.weights = perceptron.average()
 
-    columns = [{"form": s.forms, "upos": s.upos} for s in treebank]
+    columns = [{"form": s.forms, "upos": s.upos, "feats": s.feats} for s in treebank]
     heads = [s.heads for s in treebank]
     relations = [[number - N_RESERVED for number in RELATIONS.encode(s.deprels)] for s in treebank]
     expected = reference.learn(
         model.system,
-        TEMPLATES,
+        templates,
         columns,
         heads,
         relations,
@@ -79,7 +90,7 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, m
     for s in range(len(treebank)):
         inside = slice(parses.offsets[s] + 1, parses.offsets[s + 1])
         found = parses.heads[inside].tolist(), parses.relations[inside].tolist()
-        assert found == reference.parse(model.system, TEMPLATES, columns[s], len(heads[s]), expected)
+        assert found == reference.parse(model.system, templates, columns[s], len(heads[s]), expected)
 
 
 def test_a_resumed_perceptron_goes_on_to_the_same_bits(treebank):

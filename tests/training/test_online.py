@@ -16,6 +16,7 @@ from parser.decoding.parsers import parse
 from parser.linear.model import WEIGHTS, LinearModel
 from parser.model import Model, ModelError
 from parser.settings import Settings, SettingsError
+from parser.training import corpus
 from parser.training.observer import EpochEnd, Observer
 from parser.training.passes import train
 from parser.training.settings_check import check
@@ -110,8 +111,34 @@ def test_settings_that_the_model_does_not_read(model, override):
         check_overrides(settings(f"model={model}"), ["seed=1", f"model={model}", override])
 
 
+@pytest.mark.parametrize(
+    ("read_if", "override"),
+    [
+        ("vectors.file=vectors.vec", "vectors.limit=10"),
+        ("vectors.file=vectors.vec", "vectors.restrict=true"),
+        ("optimizer.name=sgd", "optimizer.momentum=0.9"),
+        ("second_pass.policy=mixed", "second_pass.follow=0.5"),
+        ("beam=local", "beam.merge=none"),
+    ],
+)
+def test_settings_that_another_one_makes_read(read_if, override):
+    with pytest.raises(SettingsError, match=f"{override} is read with .*; leave it out, or add that"):
+        check_overrides(settings("recipe=accurate", override), [override])
+    check_overrides(settings("recipe=accurate", read_if, override), [read_if, override])
+
+
 def test_what_is_read_may_be_given():
-    check_overrides(settings("model=linear"), ["system=attardi", "degree=3", "oracle=attardi_search", "keep=last"])
+    given = ["system=attardi", "degree=3", "oracle=attardi_search", "keep=last", "tensorboard.examples=2"]
+    check_overrides(settings("model=linear"), given)
+
+
+def test_long_sentences_are_named_where_trees_are_made_projective(treebank, monkeypatch, caplog):
+    """The two passes' kinds of trees, which model=linear does not read, say nothing about it."""
+    monkeypatch.setattr(corpus, "_LONG", 3)
+    for oracle, named in (("nederhof_linear", True), ("context_rows", False)):
+        caplog.clear()
+        corpus.prepare(run(treebank, f"oracle={oracle}"))
+        assert ("words projective may take minutes" in caplog.text) == named, oracle
 
 
 def test_a_linear_model_is_no_first_pass(treebank, tmp_path):

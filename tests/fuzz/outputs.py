@@ -1,0 +1,97 @@
+"""Classifiers that score anything: NaN, infinities, constants, extremes. What they parse must be trees all the same."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+
+from parser.beam_settings import Beam, Merge
+from parser.conllu.checks import check_tree
+from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.evaluation.nonprojective import nonprojective_edges
+from parser.model import Model
+from parser.transitions import system_class
+from parser.transitions.features import anchored, slots_of
+from tests.forgery import small_model
+from tests.toy import sentence
+
+# Transition systems, and encoders over arc-standard.
+MODELS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "contextual", "text")
+_OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
+_CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
+
+
+def fuzz_output(rng: Random, folder: Path) -> None:
+    """Greedy or with a beam, each tree has one root, or several where that may be; no cycle; projective where the system is."""
+    model = hostile_model(rng.choice(MODELS))
+    _make_hostile(model, rng)
+    sentences = [sentence([0] + [1] * (n - 1), rng) for n in (1, 2, rng.randint(3, 12))]
+    encoded, single_root, beam = model.vocabularies.encode(sentences), rng.random() < 0.7, _beam(model, rng)
+    parser = parser_of(model, rng.choice([1, 2])) if beam is None else beam_parser_of(model, beam)
+    parses = parser.parse(encoded, single_root=single_root)
+    for s, (start, end) in enumerate(zip(parses.offsets[:-1] + 1, parses.offsets[1:], strict=True)):
+        assert end - start == len(sentences[s])
+        _check(model, parses.heads[start:end], parses.relations[start:end], single_root)
+    if beam is not None:
+        for s, trees in enumerate(beam_parser_of(model, beam).k_best(encoded, beam.size, single_root=single_root)):
+            assert trees, "no tree was found"
+            for tree in trees:
+                assert len(tree.heads) == len(sentences[s])
+                _check(model, tree.heads, tree.relations, single_root)
+
+
+def _check(model: Model, heads: np.ndarray, relations: np.ndarray, single_root: bool) -> None:
+    check_tree(heads.tolist(), several_roots=not single_root)
+    if single_root:  # else any relation will do at any place
+        assert ((heads == 0) == (relations == model.relations.symbols.index("root"))).all()
+    assert ((relations >= 0) & (relations < len(model.relations.symbols))).all()
+    assert not model.system.projective or not nonprojective_edges(heads.tolist())
+
+
+def _make_hostile(model: Model, rng: Random) -> None:
+    generator = torch.Generator().manual_seed(rng.randrange(2**31))
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            kind = rng.randrange(4)
+            if kind == 0:
+                parameter.fill_(rng.choice(_CONSTANTS))
+                continue
+            parameter.normal_(std=rng.choice([1.0, 100.0, 1e20, 1e38]), generator=generator)
+            if kind == 1:
+                parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(_CONSTANTS)
+
+
+def _beam(model: Model, rng: Random) -> Beam | None:
+    """None: greedy."""
+    if rng.random() < 0.5:
+        return None
+    return Beam(rng.randint(1, 6), rng.choice(_merges(model)))
+
+
+def _merges(model: Model) -> list[Merge]:
+    return [*Merge] if model.system.name == "arc_standard" else [Merge.NONE, Merge.CONFIGURATION]
+
+
+def compile_kernels() -> None:
+    """Lets no case wait for kernels to be compiled."""
+    for name in MODELS:
+        model = hostile_model(name)
+        encoded = model.vocabularies.encode([sentence([0, 1])])
+        parser_of(model).parse(encoded)
+        for merge in _merges(model):
+            beam_parser_of(model, Beam(2, merge)).k_best(encoded, 2)
+            beam_parser_of(model, Beam(2, merge)).parse(encoded)
+
+
+@cache
+def hostile_model(name: str) -> Model:
+    """One of MODELS, whose weights the cases change."""
+    if name in _OF_FORGERY:
+        return small_model(_OF_FORGERY[name])
+    like, system = small_model("static"), system_class(name)
+    slots = slots_of(anchored({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
+    return Model.new(like.vocabularies, like.relations, slots, like.shape, name)

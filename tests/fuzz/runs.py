@@ -1,0 +1,89 @@
+"""What a run reads besides data: checkpoints, and settings."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from torch import Tensor
+
+from parser.settings import Settings, SettingsError
+from parser.training.checkpoint import CheckpointError, Progress, load, save
+from parser.training.settings_check import check
+from tests.fuzz.mutations import VALUES, mutate_bytes, mutate_tensors
+from tests.toy import settings
+
+_RECIPES = (["recipe=paper"], ["recipe=accurate"], ["recipe=accurate", "model=bilstm"], ["recipe=text"], ["model=linear"])
+
+
+def fuzz_checkpoint(rng: Random, folder: Path) -> None:
+    """Damage is told; or what is read is what was written."""
+    path = folder / "checkpoint.safetensors"
+    progress, groups = _state(rng)
+    save(path, progress, groups)
+    if rng.random() < 0.5:
+        path.write_bytes(mutate_bytes(path.read_bytes(), rng))
+    else:
+        mutate_tensors(path, rng)
+    try:
+        found, tensors = load(path)
+    except CheckpointError as error:
+        assert str(error).startswith(str(path))
+        assert "resume=false" in str(error)
+        return
+    assert found == progress
+    assert tensors.keys() == groups.keys()
+    for group, named in groups.items():
+        assert tensors[group].keys() == named.keys()
+        assert all(torch.equal(tensors[group][name], tensor) for name, tensor in named.items())
+
+
+def _state(rng: Random) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
+    progress = Progress(
+        {"settings": {"seed": 1}, "files": {}}, rng.randrange(2), rng.randrange(9), None, {}, {"read": 0.5}, 2.0
+    )
+    torch.manual_seed(rng.randrange(1000))
+    return progress, {"weights": {"a": torch.rand(3, 2), "b": torch.rand(0)}, "optimizer": {"step": torch.tensor(3.0)}}
+
+
+def fuzz_settings(rng: Random, folder: Path) -> None:
+    """Any values of settings are refused with their key, or taken."""
+    wanted = OmegaConf.create(_plain(tuple(rng.choice(_RECIPES))))
+    assert isinstance(wanted, DictConfig)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        keys = _leaves(wanted)
+        key = rng.choice(keys)
+        value = rng.choice([*VALUES, *(OmegaConf.select(wanted, other) for other in rng.sample(keys, 3))])
+        OmegaConf.update(wanted, key, value, merge=False, force_add=True)
+    try:
+        typed: Any = OmegaConf.merge(_any(), wanted)
+    except (OmegaConfBaseException, ValueError):  # of another type: hydra's own
+        return
+    try:
+        check(typed)
+    except SettingsError as error:
+        assert len(str(error)) < 1500
+
+
+@cache
+def _any() -> Settings:
+    """Settings that others are put on top of, for their types."""
+    return settings()
+
+
+@cache
+def _plain(overrides: tuple[str, ...]) -> Any:
+    return OmegaConf.to_container(settings(*overrides), resolve=True)
+
+
+def _leaves(config: DictConfig, prefix: str = "") -> list[str]:
+    found = []
+    for key in config:
+        value = config[key]
+        found += _leaves(value, f"{prefix}{key}.") if isinstance(value, DictConfig) and len(value) else [f"{prefix}{key}"]
+    return found
