@@ -6,7 +6,8 @@ A system whose settings have beam=global is trained once, with the beam that the
 
 The rows of experiments/beam/results.csv are published, and count (see results.py); yours go to runs/beam/results.csv as
 trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees, or how high it scores
-them if it is globally trained: of two searches with the same score one is as good as the other. Speed is measured by ``scripts/benchmark.py parsing --beam``.
+them if it is globally trained: of two searches with the same score one is as good as the other. Speed is measured by
+``scripts/benchmark.py parsing --beam``.
 """
 
 from __future__ import annotations
@@ -149,8 +150,8 @@ def report(rows: Rows) -> str:
         "# Accuracy against the size of a beam",
         "",
         "LAS on test in percent (all words, full relations, gold tags), mean ± standard deviation over seeds; in parentheses "
-        "the mean logarithm of the probability of the trees found, or their score where the parser is globally trained, in nats "
-        "a word. The others are trained for greedy parsing.",
+        "the mean logarithm of the probability of the trees found, in nats a word, or their score where the parser is globally "
+        "trained. The others are trained for greedy parsing.",
     ]
     for system, merge in sorted({(row.system, row.merge) for row in rows.values()}):
         found = _of(rows, system, merge)

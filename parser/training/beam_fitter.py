@@ -128,11 +128,11 @@ class BeamFitter:
         """
         classifier = self._classifier
         features = torch.from_numpy(searched.features).to(torch.int64)
-        vectors = {}
+        matrices, vectors = classifier.tokens.fixed_vectors(), {}
         for name, columns in classifier.embedded_columns.items():
             # Contributions are computed of the values that occur alone.
             used, numbers = features[:, columns].unique(return_inverse=True)
-            vectors[name] = classifier.tokens.fixed_vectors()[name][used]
+            vectors[name] = matrices[name][used]
             features[:, columns] = numbers
         hidden = classifier.activation.apply(classifier.hidden_by_contributions(features, vectors))
         if kept is not None:

@@ -27,7 +27,7 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Beam,
     Args:
         model: the model.
         corpus: of the run.
-        settings: of the run; the optimizer is that of the passes before, but for its learning rate and its batches.
+        settings: of the run. The optimizer is Adam; its schedule and weight decay are those of the passes before.
         beam: what the parser will search with. Training merges equal configurations where that beam merges by signature.
         data: see beam_sentences().
     """
@@ -42,5 +42,5 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Beam,
 
 
 def _optimizer(settings: Settings, wanted: BeamTrainingSettings) -> OptimizerSettings:
-    own = {"learning_rate": wanted.learning_rate, "batch_size": wanted.batch_sentences}
+    own = {"name": "adam", "learning_rate": wanted.learning_rate, "batch_size": wanted.batch_sentences, "momentum": 0.0}
     return OmegaConf.merge(settings.optimizer, own)  # type: ignore[return-value]

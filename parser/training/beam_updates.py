@@ -65,7 +65,7 @@ class Searched:
         rows, outputs: int64[moves]: the scores that count, each the output of a row.
         slopes: float32[moves]: the derivative of the loss of its sentence by the score.
         losses: float64[sentences], in nats.
-        steps: int64[sentences], the steps that were learned from, as a share of all.
+        steps: float64[sentences], the step that was learned from, as a share of all.
         lost: bool[sentences], whether the beam had no gold item at some step.
     """
 

@@ -141,6 +141,7 @@ class _Passes(Run):
 
     def _begin_third_pass(self) -> None:
         assert self.beam is not None, "see settings_check.py"
+        self._model.beam = self.beam  # what observers draw is parsed with it
         self._data = beam_sentences(self.corpus)
         self._beam_fitter = beam_fitter_of(self._model, self.corpus, self.settings, self.beam, self._data)
         if self.saved:

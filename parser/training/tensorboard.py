@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import OmegaConf
 
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.parsers import parser_of
+from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text
+from parser.model import Model
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 from parser.training.tensorboard_figures import figures
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
+
+    from parser.decoding.sentence_parser import SentenceParser
+    from parser.models import AnyModel
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +107,7 @@ class TensorBoard(Observer):
             log.info("no figures for TensorBoard without matplotlib: pip install 'optimal-step[experiments]'")
             return
         gold, model = self._start.corpus.dev, self._start.model
-        parses = parser_of(model).parse(gold.sentences, single_root=self._start.settings.single_root)
+        parses = _parser(model).parse(gold.sentences, single_root=self._start.settings.single_root)
         for name, figure in figures(gold, parses, model.relations.symbols).items():
             self._writer.add_figure(name, figure, self._step - 1)
 
@@ -129,7 +133,7 @@ class TensorBoard(Observer):
         most = min(self._start.settings.tensorboard.trees, len(gold.source))
         if not most:
             return
-        parses = parser_of(model).parse(gold.sentences.span(0, most), single_root=self._start.settings.single_root)
+        parses = _parser(model).parse(gold.sentences.span(0, most), single_root=self._start.settings.single_root)
         for number, sentence in enumerate(gold.source[:most]):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
@@ -150,6 +154,11 @@ class TensorBoard(Observer):
         if self._writer is not None:
             for tag, value in curves.items():
                 self._writer.add_scalar(tag, value, self._step)
+
+
+def _parser(model: AnyModel) -> SentenceParser:
+    """Greedy, or with the beam that training gives the model."""
+    return parser_with_beam(model, model.beam if isinstance(model, Model) else None)
 
 
 def _preformatted(text: str) -> str:
