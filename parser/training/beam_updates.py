@@ -105,7 +105,8 @@ class _Moves(NamedTuple):
     @classmethod
     def room(cls, size: int) -> _Moves:
         """For so many moves."""
-        return cls(*(np.empty(size, np.int32) for _ in range(4)), np.empty(size, np.float64))
+        cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
+        return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
 
 
 class BeamUpdates(BeamParser):
@@ -168,10 +169,11 @@ class BeamUpdates(BeamParser):
         # Without single_root, as in exploration.
         rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
         model = words, self._of_buffer, self._others, layers, rules
-        sides = room.stacks, room.beam, room.guide, room.asked, room.scratch
+        rooms = room.stacks, room.beam, room.guide, room.asked, room.scratch
         until_lost = self._training.update is UpdateStep.EARLY
+        arguments: list[Any] = [number, start, length, model, merging, until_lost, self._trees.gold, *rooms]
         with self._trees.lock:
-            made, first_lost = search_with_gold(number, start, length, model, merging, until_lost, self._trees.gold, *sides)
+            made, first_lost = search_with_gold(*arguments)
         assert made >= 0, "a step of arc-standard makes a part of each kind at most"
         return made, first_lost
 

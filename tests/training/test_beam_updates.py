@@ -164,7 +164,7 @@ def test_what_is_lost_is_missed_at_the_end(seed):
     sentences = random_sentences(seed, 6, 12 if COMPILED else 5)
     model = new_model(sentences, seed)
     data, training = gold_of(model, sentences), training_with(5, 3, "configuration", "crf", "last")
-    updates = BeamUpdates(model.weights(), model.system, model.table, training, GoldTrees(data))  # type: ignore[arg-type]
+    updates = BeamUpdates(model.weights(), model.system, model.table, training, GoldTrees(data))
     words = updates._words(data.sentences)
     room = _Room(int(data.trees.lengths.max()), updates, training)
     for s, length in enumerate(data.trees.lengths.tolist()):

@@ -40,11 +40,12 @@ class Searches(Observer):
 def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, tmp_path):
     local = train(run(treebank, "beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "local")
     searches = Searches()
-    metrics = train(run(treebank, *GLOBAL), tmp_path / "global", [searches])
+    longer = "beam.training.epochs=8", "beam.training.learning_rate=0.01"
+    metrics = train(run(treebank, *GLOBAL, *longer), tmp_path / "global", [searches])
     assert metrics["beam"] == "global"
     assert metrics["after_first_pass"] == local["after_first_pass"]
     assert metrics["dev"]["las"] > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
-    assert [search.epoch for search in searches.seen] == [0, 1, 2]
+    assert [search.epoch for search in searches.seen] == [*range(8)]
     assert all(0 < search.report.updated_percent <= 100 for search in searches.seen)
     model = Model.load(tmp_path / "global")
     assert model.beam == Beam(4, scores=Scores.GLOBAL)
@@ -73,12 +74,11 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epoc
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["beam=local", "+beam.training.epochs=2"], r"beam\.training is not read with beam=local; leave it out, or choose"),
+        (["beam=local", "+beam.training={epochs:2}"], r"beam\.training is not read with beam=local; leave it out, or choose"),
         (["beam=local", "beam.name=global"], "scores are global after global training alone.*choose the group, beam=global"),
         (["beam=global", "beam.training.objective=risk"], "objective=risk is unknown; known: perceptron, crf"),
         (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last"),
         (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
-        (["beam=global", "beam.training.batch_size=2"], r"batch_size"),
         (["beam=global", "system=swap"], "beam=global is there for system=arc_standard alone.*or beam=local"),
         (["beam=global", "model=bilstm", "recipe=accurate"], "beam=global is there for model=mlp alone.*or beam=local"),
         (["beam=global", "model=linear"], "beam=global is not there for model=linear"),
@@ -86,6 +86,5 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epoc
     ],
 )
 def test_global_training_that_cannot_be(treebank, tmp_path, overrides, message):
-    with pytest.raises((SettingsError, Exception), match=message) as raised:
+    with pytest.raises(SettingsError, match=message):
         train(run(treebank, *overrides), tmp_path)
-    assert isinstance(raised.value, ValueError) or "batch_size" in message
