@@ -16,11 +16,12 @@ from tests.transitions.reference_systems import State, applicable, arc, take
 
 @dataclass
 class Item:
-    """A configuration with the score of its best computation, and how many words it has lost besides the start's."""
+    """A configuration with the score of its best computation, how many words it has lost besides the start's, and its moves."""
 
     state: State
     total: Tensor
     lost: int
+    moves: tuple[int, ...] = ()
 
     @property
     def key(self) -> tuple:
@@ -83,7 +84,7 @@ class SlowBeam:
                     output = 0 if column == 0 else 1 + (column - 1) * n + relation
                     lost = self.lost(after)
                     if not gold_only or lost == 0:
-                        made.append(Item(after, item.total + scores[output].double(), lost))
+                        made.append(Item(after, item.total + scores[output].double(), lost, (*item.moves, output)))
         return self.best(made, size)
 
     def best(self, items: list[Item], size: int) -> list[Item]:
@@ -106,8 +107,8 @@ class SlowBeam:
         items = [*beam, *guide]
         if self.merging:
             items = self.best(items, len(items))
-        else:  # a computation counts once, and is known by its state and its score
-            items = list({(item.key, float(item.total.detach())): item for item in items}.values())
+        else:  # a computation counts once
+            items = list({item.moves: item for item in items}.values())
         totals = torch.stack([item.total for item in items])
         gold = torch.stack([item.total for item in items if item.lost == 0])
         if objective == "perceptron":

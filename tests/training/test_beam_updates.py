@@ -130,7 +130,8 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
     beam, _ = slow.steps(700, 1)[-1]
     totals = torch.stack([item.total for item in beam])
     of_gold = torch.stack([item.total for item in beam if item.lost == 0])
-    assert searched.losses[0] == pytest.approx(float(totals.logsumexp(0) - of_gold.logsumexp(0)), abs=1e-4)
+    expected = (totals.logsumexp(0) - of_gold.logsumexp(0)).item()
+    assert searched.losses[0] == pytest.approx(expected, abs=1e-4)
     fitter.surrogate(searched, None).backward()
     bias = model.classifier.output.bias
     assert bias.grad is not None
@@ -155,8 +156,8 @@ def test_a_mask_of_hidden_units_is_the_same_in_search_and_gradient():
     assert kept is not None
     assert set(kept.unique().tolist()) == {0.0, 2.0}
     # The perceptron's loss is the sum of scores that its gradient is of.
-    assert float(fitter.surrogate(searched, kept)) == pytest.approx(searched.losses.mean(), abs=1e-4)
-    assert float(fitter.surrogate(searched, 2 - kept)) != pytest.approx(searched.losses.mean(), abs=1e-2)
+    assert fitter.surrogate(searched, kept).item() == pytest.approx(searched.losses.mean(), abs=1e-4)
+    assert fitter.surrogate(searched, 2 - kept).item() != pytest.approx(searched.losses.mean(), abs=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(8 if COMPILED else 2))

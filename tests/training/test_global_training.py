@@ -74,7 +74,7 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epoc
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["beam=local", "+beam.training={epochs:2}"], r"beam\.training is not read with beam=local; leave it out, or choose"),
+        (["beam=global", "beam.name=local"], r"beam\.training is not read with beam=local; leave it out, or choose"),
         (["beam=local", "beam.name=global"], "scores are global after global training alone.*choose the group, beam=global"),
         (["beam=global", "beam.training.objective=risk"], "objective=risk is unknown; known: perceptron, crf"),
         (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last"),
