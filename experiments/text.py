@@ -34,7 +34,7 @@ from parser.conllu.stream import read_raw_sentences
 from parser.decoding.file_parsing import parse_file
 from parser.decoding.tag_writing import TagUse
 from parser.evaluation import evaluate_files
-from parser.model import Model
+from parser.models import load_for_parsing
 from parser.settings import training_files
 from parser.text.tokenizer import TOKENIZER, Tokenizer, train_tokenizer
 
@@ -103,9 +103,8 @@ def main(wanted: Text) -> None:
     asked = {key: config for key, (config, _) in jobs.items()}
     missing = results.missing(asked)
     treebanks = {key[1]: training_of(wanted, UDPIPE, key[1], 1) for key in missing}
-    for _ in run_jobs(
-        [Job(f"{name} tokenizer", partial(tokenizer_of, t, runs)) for name, t in treebanks.items()], wanted.workers
-    ):
+    tokenizers = [Job(f"{name} tokenizer", partial(tokenizer_of, t, runs, wanted.fresh)) for name, t in treebanks.items()]
+    for _ in run_jobs(tokenizers, wanted.workers):
         pass
     results.run([jobs[key][1] for key in missing], wanted.workers)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
@@ -117,10 +116,10 @@ def training_of(wanted: Text, system: str, language: str, seed: int) -> Training
     return Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, settings)
 
 
-def tokenizer_of(training: Training, runs: Path) -> Path:
-    """The tokenizer of a treebank, trained if it is not there yet."""
+def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
+    """The tokenizer of a treebank, trained if it is not there yet, or ``fresh``."""
     path = runs / training.treebank / TOKENIZER
-    if not path.exists():
+    if fresh or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         settings = training.settings()
         train_tokenizer(training_files(settings), settings.treebank.dev, path)
@@ -144,7 +143,8 @@ def run_ours(system: str, training: Training, runs: Path, fresh: bool = False) -
     logging.disable(logging.WARNING)
     folder = runs / f"{training.treebank}-seed{training.seed}-{training.fingerprint()}"
     metrics = run_training(training, folder, fresh=fresh)
-    model, gold = Model.load(folder), str(training.settings().treebank.test)
+    model, beam = load_for_parsing(folder)
+    gold = str(training.settings().treebank.test)
     text = io.BytesIO(raw_text(gold).encode())
     tokenized = b"".join(Tokenizer(tokenizer_of(training, runs)).conllu(text))
     with open_input(gold) as stream:
@@ -152,7 +152,8 @@ def run_ours(system: str, training: Training, runs: Path, fresh: bool = False) -
     written = []
     for name, content in {"words": words, "text": tokenized}.items():
         with replacing(folder / f"{name}.conllu") as temporary, temporary.open("wb") as target:
-            parse_file(model, io.BytesIO(content), target, tags=TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP)
+            tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
+            parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
         written.append(folder / f"{name}.conllu")
     predicts_tags = bool(model.vocabularies.tags)
     seconds = sum(metrics["seconds"].values())

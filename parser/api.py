@@ -20,14 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
-from parser.decoding.lockstep import LockstepParser, StepProbabilities
+from parser.beam_settings import Beam
+from parser.conllu.checks import shortened
+from parser.data.vocabulary import COLUMN_NUMBERS
 from parser.decoding.missing_columns import check_columns
+from parser.decoding.probabilities import ProbabilityParser
+from parser.decoding.tag_writing import TagPredictor
 from parser.model import Model
+from parser.models import AnyModel, load_for_parsing
 from parser.text.tokenizer import Token, Tokenizer, TokenizerError, model_tokenizer
 
 _EMPTY = "_"
-_NUMBERS = {"forms": FORM, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+_TAGS = ("upos", "xpos", "feats")
 
 Word = str | Sequence[str] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form must be there; or a token of the library ``conllu``."""
@@ -46,8 +50,9 @@ class ParsedSentence:
         heads: the numbers of their heads, 0 for the root of the sentence.
         deprels: their relations.
         probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the step
-            that made the arc, calibrated on the dev part of the model's training.
-        probability: 0 to 1, that of all steps together, as the model sees it.
+            that made the arc, calibrated on the dev part of the model's training; without a dev part, not calibrated. NaN for
+            a linear model, whose scores are no probabilities.
+        probability: 0 to 1, that of all steps together, as the model sees it; NaN for a linear model.
         tags: by column that the model predicts (upos, xpos, feats), the values of the words.
         tokens: the sentence as it was written, where it was text; see Token.
     """
@@ -81,52 +86,69 @@ class Parser:
         model: the model; its weights must stay as they are.
         tokenizer: for parse_text().
         folder: where parse_text() finds its tokenizer if none is given.
+        beam: how to search; None: as the model remembers, or greedily.
+
+    Raises:
+        BeamError: the model cannot be searched with this beam.
     """
 
-    def __init__(self, model: Model, tokenizer: Tokenizer | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Beam | None = None
+    ) -> None:
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder
-        self._parser = LockstepParser(model.weights(), model.system, model.table)
+        own = model.beam if isinstance(model, Model) else None
+        self._parser = ProbabilityParser(model, beam or own)
+        self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "cpu", tokenizer: str | Path | None = None) -> Parser:
+    def load(
+        cls, folder: str | Path, device: str = "cpu", tokenizer: str | Path | None = None, beam: int | None = None
+    ) -> Parser:
         """Reads a model's folder, or that within a run's folder.
 
         Args:
             folder: the folder.
             device: ``cpu`` or ``cuda``.
             tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
+            beam: items of the beam to search with, 1 for none; None: as the model remembers.
 
         Raises:
             ModelError: the folder holds no model that this version can load.
             TokenizerError: the tokenizer that is named cannot be loaded.
+            BeamError: the model cannot be searched with this beam.
         """
-        model = Model.load(Path(folder), device)
-        return cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder))
+        model, search = load_for_parsing(Path(folder), beam, device=device)
+        return cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
 
-    def parse(self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True) -> list[ParsedSentence]:
-        """Parses sentences greedily.
+    def parse(
+        self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True, allow_missing_columns: bool = False
+    ) -> list[ParsedSentence]:
+        """Parses sentences.
 
         Args:
             sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which the form alone must be there;
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
+            allow_missing_columns: parse words without the columns that the model reads all the same, but far worse.
 
         Raises:
-            InputError: something is no word.
+            InputError: something is no sentence, or no word.
             MissingColumnsError: the model reads a column that the words do not have.
         """
+        if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
+            raise InputError(f"{_named(sentences)} are no sentences; give a list of them, each a list of its words")
         read = [_read(sentence, number) for number, sentence in enumerate(sentences, 1)]
-        self._check_columns(read)
+        if not allow_missing_columns:
+            self._check_columns(read)
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
-        probabilities = StepProbabilities.room_for(encoded)
-        parses = self._parser.parse(encoded, single_root=single_root, probabilities=probabilities)
-        of_arcs = self.model.calibration(probabilities.arcs)
-        symbols, relations = self.model.vocabularies.tags, self.model.relations.symbols
-        tags = self.model.classifier.tokens.tags_of(encoded) if symbols else {}  # only taggers need torch
+        parses, probabilities = self._parser.parse(encoded, single_root=single_root)
+        of_arcs = self.model.calibration(probabilities.arcs) if isinstance(self.model, Model) else probabilities.arcs
+        relations = self.model.relations.symbols
+        tags = {} if self._predict_tags is None else self._predict_tags(encoded)
         found = []
         for s, (start, end) in enumerate(pairwise(parses.offsets.tolist())):
             words = slice(start + 1, end)
@@ -137,33 +159,32 @@ class Parser:
                     deprels=[relations[relation] for relation in parses.relations[words].tolist()],
                     probabilities=of_arcs[words].tolist(),
                     probability=float(np.exp(probabilities.trees[s])),
-                    tags={
-                        column: [symbols[column].symbols[value] for value in values[words].tolist()]
-                        for column, values in tags.items()
-                    },
+                    tags={column: values[words] for column, values in tags.items()},
                 )
             )
         return found
 
-    def parse_text(self, text: str, *, single_root: bool = True) -> list[ParsedSentence]:
+    def parse_text(self, text: str, *, single_root: bool = True, allow_missing_columns: bool = False) -> list[ParsedSentence]:
         """Splits text into sentences and words, and parses them.
 
         Args:
             text: any text; a blank line ends a sentence.
-            single_root: make valid UD trees, with exactly one root.
+            single_root, allow_missing_columns: as of parse().
 
         Raises:
+            InputError: it is no str.
             TokenizerError: there is no tokenizer.
             MissingColumnsError: the model reads tags, which text does not have.
         """
+        if not isinstance(text, str):
+            raise InputError(f"{_named(text)} is no text; give a str")
         if self._tokenizer is None:
             if self._folder is None:
                 raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
             self._tokenizer = model_tokenizer(self._folder)
         tokenized = self._tokenizer.tokenize(text)
-        parsed = self.parse(
-            ([word for token in tokens for word in token.words] for tokens in tokenized), single_root=single_root
-        )
+        words = [[word for token in tokens for word in token.words] for tokens in tokenized]
+        parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
         for sentence, tokens in zip(parsed, tokenized, strict=True):
             sentence.tokens.extend(tokens)
         return parsed
@@ -171,7 +192,7 @@ class Parser:
     def _check_columns(self, sentences: list[_Columns]) -> None:
         empty = [
             number
-            for column, number in _NUMBERS.items()
+            for column, number in COLUMN_NUMBERS.items()
             if all(value == _EMPTY for sentence in sentences for value in getattr(sentence, column))
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
@@ -183,18 +204,33 @@ def _read(sentence: Iterable[Word], number: int) -> _Columns:
     columns = _Columns([], [], [], [])
     if isinstance(sentence, str):
         raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
+    if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
+        raise InputError(f"sentence {number} is {_named(sentence)}; give a list of its words")
     for place, word in enumerate(sentence, 1):
         if isinstance(word, Mapping):
             if not isinstance(word.get("id", place), int):
                 continue  # a multiword token or an empty node
-            feats = word.get("feats")
-            written = "|".join(f"{key}={value}" for key, value in feats.items()) if isinstance(feats, Mapping) else feats
-            values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), written)
+            values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), _written(word.get("feats")))
         else:
             values = tuple(word) if isinstance(word, list | tuple) else (word,)
         if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])
-        for column, value in zip((columns.upos, columns.xpos, columns.feats), [*values[1:], None, None, None], strict=False):
+        tags = (*values[1:], None, None, None)
+        for name, column, value in zip(_TAGS, (columns.upos, columns.xpos, columns.feats), tags, strict=False):
+            if not (value is None or isinstance(value, str)):
+                raise InputError(f"sentence {number}, word {place}: its {name} is {_named(value)}; give a str, or None")
             column.append(value or _EMPTY)
     return columns
+
+
+def _written(feats: Any) -> Any:
+    """FEATS as ``conllu`` writes them, where they are a mapping: "" is of an attribute without =, None of one without value."""
+    if not isinstance(feats, Mapping):
+        return feats
+    return "|".join(str(key) if value == "" else f"{key}={_EMPTY if value is None else value}" for key, value in feats.items())
+
+
+def _named(value: object) -> str:
+    """A value as errors show it."""
+    return "None" if value is None else f"{type(value).__name__} {shortened(repr(value))}"

@@ -227,7 +227,8 @@ class Model:
             beam = Beam(**settings["beam"]) if "beam" in settings else None
             calibration = Calibration(**settings.get("calibration", {}))
         characters = shape.encoder and shape.encoder.characters
-        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None)
+        tagger = shape.encoder is not None and shape.encoder.tagger is not None
+        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
         with told(folder / SETTINGS):
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)

@@ -174,12 +174,13 @@ def check_system(settings: dict[str, Any]) -> None:
         _check(value, int, f"the option {key}")
 
 
-def read_vocabularies(folder: Path, longest_form: int | None = None) -> tuple[Vocabularies, Vocabulary]:
+def read_vocabularies(folder: Path, longest_form: int | None = None, tagger: bool = False) -> tuple[Vocabularies, Vocabulary]:
     """The vocabularies, and the relations.
 
     Args:
         folder: of a model.
         longest_form: characters of a form that the model reads; None: it reads no characters.
+        tagger: whether the model has one, which predicts the tags.
 
     Raises:
         ModelError: the part is missing or damaged.
@@ -190,6 +191,8 @@ def read_vocabularies(folder: Path, longest_form: int | None = None) -> tuple[Vo
         attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
         characters = None if longest_form is None else Characters(vocabularies["characters"], longest_form)
         tags = {column: tag_vocabulary(column, symbols) for column, symbols in vocabularies.get("tags", {}).items()}
+        if tags and not tagger:
+            raise ValueError("there are tags, but there is no tagger to predict them")
         return Vocabularies(attributes, characters, tags), Vocabulary(vocabularies["relations"])
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from parser.beam_settings import Beam, Merge
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.linear.model import LinearModel
 from parser.model import Model
@@ -39,21 +40,49 @@ class AnyModel(Protocol):
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
 
 
-# By what settings.json says; a model with a classifier says nothing, for once there was no other kind.
-_LOADERS: dict[str, Callable[[Path], AnyModel]] = {Model.kind: Model.load, LinearModel.kind: LinearModel.load}
-
-
-def load(folder: Path) -> AnyModel:
+def load(folder: Path, device: str = "cpu") -> AnyModel:
     """Reads the folder of a model of any kind, or that within a run's folder.
+
+    Args:
+        folder: the folder.
+        device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
 
     Raises:
         ModelError: a part is missing or damaged, or the format is another one.
     """
     folder = find_model(folder)
-    kind = read_json(folder, SETTINGS).get("model", Model.kind)
-    if not isinstance(kind, str) or kind not in _LOADERS:
-        raise ModelError(
-            f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {', '.join(_LOADERS)}; use the "
-            "version that wrote it"
-        )
-    return _LOADERS[kind](folder)
+    kind = read_json(folder, SETTINGS).get("model", Model.kind)  # once there was no other kind
+    if kind == Model.kind:
+        return Model.load(folder, device)
+    if kind == LinearModel.kind:
+        return LinearModel.load(folder)
+    known = ", ".join((Model.kind, LinearModel.kind))
+    raise ModelError(
+        f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {known}; use the version that wrote it"
+    )
+
+
+def load_for_parsing(
+    folder: Path, size: int | None = None, merge: Merge | None = None, device: str = "cpu"
+) -> tuple[AnyModel, Beam | None]:
+    """A model, and the beam to search with: the one that the model remembers, but for what is said otherwise.
+
+    Args:
+        folder: see load().
+        size: items of the beam; 1: parse greedily.
+        merge: which items become one.
+        device: see load().
+
+    Returns:
+        The model and the beam; without a beam, the parser is greedy.
+
+    Raises:
+        ModelError: see load().
+        BeamError: there is no beam of this size.
+    """
+    model = load(folder, device)
+    own = model.beam if isinstance(model, Model) else None
+    if size is None and merge is None:
+        return model, own
+    own = own or Beam(1)
+    return model, replace(own, size=own.size if size is None else size, merge=merge or own.merge)

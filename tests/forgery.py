@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from parser.classifier.bilstm import BiLSTMShape
@@ -16,6 +17,8 @@ from parser.classifier.tagger import TaggerShape
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.linear.model import LinearModel
+from parser.linear.weights import HashedWeights
 from parser.model import Model
 from parser.transitions.features import slots_of
 
@@ -45,6 +48,16 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
     if kind == "attardi":
         return Model.new(vocabularies, relations, slots, shape, "attardi", {"degree": 2})
     return Model.new(vocabularies, relations, slots, shape)
+
+
+def small_linear_model() -> LinearModel:
+    """A linear model with a few weights."""
+    vocabularies = Vocabularies({"form": Vocabulary(["a", "w1"]), "upos": Vocabulary(["NOUN", "VERB"])})
+    model = LinearModel.new(vocabularies, Vocabulary(["det", "root"]), ["X:p", "Y:p", "X:p+Y:p", "Y:vl"])
+    keys = np.unique(np.random.default_rng(0).integers(1, 2**62, 20)).astype(np.uint64)
+    starts, outputs = np.arange(21), np.arange(20, dtype=np.int32) % model.system.n_outputs
+    model.weights = HashedWeights(keys, starts, outputs, np.ones(20, np.float32), model.system.n_outputs)
+    return model
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:

@@ -7,16 +7,19 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import conllu
+import numpy as np
 import pytest
 
 from parser import Parser
-from parser.api import InputError
+from parser.api import InputError, _read
+from parser.beam_settings import Beam, BeamError
 from parser.conllu.checks import check_tree
+from parser.decoding import probabilities
 from parser.decoding.missing_columns import MissingColumnsError
-from parser.decoding.parsers import parse
+from parser.decoding.parsers import parse, parser_with_beam
 from parser.text.tokenizer import TokenizerError
 from tests.classifier.test_text_model import random_text_model
-from tests.forgery import small_model
+from tests.forgery import small_linear_model, small_model
 from tests.toy import sentence
 
 FORMS = [["a", "b", "éa"], ["b"], []]
@@ -62,6 +65,45 @@ def test_tuples_and_token_lists_are_the_same(folder):
     assert parser.parse([tokens]) == parser.parse([[("a", "X", "_", "A=b|C=d"), ("b", "X", None, "A=b|C=d")]])
 
 
+def test_feats_are_written_as_the_library_does():
+    lines = "".join(f"{i}\tb\t_\tX\t_\t{feats}\t_\t_\t_\t_\n" for i, feats in enumerate(["Foo", "A=b|C=d", "_", "E="], 1))
+    [tokens] = conllu.parse(lines + "\n")
+    written = [line.split("\t")[5] for line in tokens.serialize().splitlines() if line]
+    assert written == ["Foo", "A=b|C=d", "_", "E=_"]
+    assert _read(tokens, 1).feats == written
+
+
+def test_it_searches_with_the_beam_of_the_model(tmp_path, monkeypatch):
+    model = random_text_model()
+    model.beam = Beam(4)
+    model.save(tmp_path / "model")
+    many = [["a", "b", "éa", "b", "a", "ab"][:n] for n in range(7)]
+    encoded = model.vocabularies.encode([_read(forms, 1) for forms in many])
+    asked = []
+
+    def note(model, beam):
+        asked.append(beam)
+        return parser_with_beam(model, beam)
+
+    monkeypatch.setattr(probabilities, "parser_with_beam", note)
+    for given in (None, 2, 1):
+        found = Parser.load(tmp_path, beam=given).parse(many)
+        expected = parser_with_beam(model, Beam(given or 4)).parse(encoded)
+        assert [head for one in found for head in (-1, *one.heads)] == expected.heads.tolist()
+        assert all(0 < probability < 1 for one in found for probability in one.probabilities)
+    assert asked == [Beam(4), Beam(2)]
+
+
+def test_linear_models_parse_and_have_no_probabilities(tmp_path):
+    model = small_linear_model()
+    model.save(tmp_path / "model")
+    [found] = Parser.load(tmp_path / "model").parse([[("a", "NOUN"), ("w1", "VERB"), ("a", "VERB")]])
+    check_tree(found.heads)
+    assert np.isnan([found.probability, *found.probabilities]).all()
+    with pytest.raises(BeamError, match="no beam"):
+        Parser.load(tmp_path / "model", beam=4)
+
+
 def test_threads_share_a_parser(folder):
     parser = Parser.load(folder)
     many = [[form * (i % 3 + 1) for form in ("a", "b", "é")] for i in range(30)]
@@ -79,6 +121,15 @@ def test_threads_share_a_parser(folder):
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),
         ([[("a", "b", "c", "d", "e")]], "sentence 1, word 1"),
+        (None, "None are no sentences"),
+        ([["a"], None], "sentence 2 is None"),
+        ([["a"], 7], "sentence 2 is int 7"),
+        ([b"a b"], "sentence 1 is bytes"),
+        ([{"form": "a"}], "sentence 1 is dict"),
+        ([["a", b"b"]], "sentence 1, word 2"),
+        ([[("a", 5)]], "sentence 1, word 1: its upos is int 5"),
+        ([[("a", "X", None, {"A": "b"})]], "sentence 1, word 1: its feats is dict"),
+        ([["a"], [{"id": 1, "form": "b", "xpos": ["Y"]}]], "sentence 2, word 1: its xpos is list"),
     ],
 )
 def test_what_is_no_sentence(folder, sentences, message):
@@ -91,10 +142,14 @@ def test_a_column_that_the_model_reads_must_be_there():
     model.vocabularies.by_attribute["upos"] = model.vocabularies.by_attribute.pop("form")
     with pytest.raises(MissingColumnsError, match="UPOS is _ in all of the first 2 words"):
         Parser(model).parse([["a", "b"]])
+    [found] = Parser(model).parse([["a", "b"]], allow_missing_columns=True)
+    assert len(found.heads) == 2
 
 
 def test_text_needs_a_tokenizer(folder):
     with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
         Parser.load(folder).parse_text("a b")
+    with pytest.raises(InputError, match="bytes b'a' is no text"):
+        Parser.load(folder).parse_text(b"a")
     with pytest.raises(TokenizerError, match="give one"):
         Parser(random_text_model()).parse_text("a b")

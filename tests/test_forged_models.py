@@ -137,6 +137,13 @@ def test_characters_and_tags_that_cannot_be(forged_text, edit):
     refused(forged_text, "")
 
 
+@pytest.mark.parametrize("kind", ["static", "contextual"])
+def test_tags_without_a_tagger(tmp_path, kind):
+    small_model(kind).save(tmp_path / "model")
+    change(tmp_path / "model" / VOCABULARIES, set_at("tags", {"upos": ["X"]}))
+    assert "there is no tagger" in refused(tmp_path / "model", VOCABULARIES)
+
+
 def refused(folder: Path, part: str) -> str:
     with pytest.raises(ModelError) as raised:
         Model.load(folder)

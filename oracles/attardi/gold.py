@@ -1,4 +1,4 @@
-"""What Attardi's system can make of gold trees: their children as lists, and whether it can parse them.
+"""Whether Attardi's system can parse gold trees.
 
 Attaching as soon as possible parses a tree iff the system can parse it at all: a node that is complete and can go to its
 head never does better to wait.
@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from oracles.attardi.states import flip, normalise, words_of
+from oracles.gold_children import gold_children
 from oracles.trees import Trees
 
 
@@ -17,24 +18,10 @@ class UnparseableGoldError(ValueError):
     """Attardi's system cannot parse a gold tree, and the oracle is only exact for those that it can."""
 
 
-@njit(cache=True)
-def child_lists(heads, offsets):
-    """Two int32[total]: the last child of each node, and of each token the next child of its head to the left; 0 = none."""
-    last_child = np.zeros(len(heads), np.int32)
-    sibling = np.zeros(len(heads), np.int32)
-    for s in range(len(offsets) - 1):
-        start = offsets[s]
-        for token in range(1, offsets[s + 1] - start):
-            head = heads[start + token]
-            sibling[start + token] = last_child[start + head]
-            last_child[start + head] = token
-    return last_child, sibling
-
-
 def parseable(trees: Trees, degree: int) -> np.ndarray:
     """bool[sentences]: whether Attardi's system of that degree can make the whole tree."""
-    last_child, sibling = child_lists(trees.heads, trees.offsets)
-    return _parseable(trees.heads, trees.offsets, last_child, sibling, degree)
+    children = gold_children(trees.heads, trees.offsets)
+    return _parseable(trees.heads, trees.offsets, children.last, children.previous, degree)
 
 
 @njit(cache=True)

@@ -40,7 +40,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, 
 
     Args:
         all_heads, offsets: the trees, see Trees.
-        lists: last_child and sibling, see oracles.attardi.gold.
+        lists: ``last`` and ``previous`` of oracles.gold_children.
         degree: D.
         memo: see oracles.attardi.memo.
         max_states: how many states a search may find.

@@ -44,9 +44,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.attardi.gold import child_lists
 from oracles.attardi.moves import AttardiOracle
 from oracles.attardi.score_kernels import score_batch
+from oracles.gold_children import gold_children
 from oracles.interface import BoundOracle, Strategy
 from oracles.trees import Trees
 
@@ -105,7 +105,8 @@ class BoundSearch(BoundOracle):
         self.trees = trees
         self.degree = degree
         self.max_states = max_states
-        self.lists = child_lists(trees.heads, trees.offsets)
+        children = gold_children(trees.heads, trees.offsets)
+        self.lists = children.last, children.previous
         # Not touched here: the system hands out pages when they are first written to.
         wanted = _MEMO_BYTES_OF_HARD_SENTENCES + _MEMO_BYTES_PER_TOKEN * len(trees.heads)
         arena = np.empty(min(wanted, max_bytes) // np.dtype(np.int64).itemsize, np.int64)

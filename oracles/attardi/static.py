@@ -26,9 +26,10 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.attardi.gold import child_lists, parseable
+from oracles.attardi.gold import parseable
 from oracles.attardi.moves import AttardiOracle
 from oracles.attardi.search import AttardiSearch
+from oracles.gold_children import gold_children
 from oracles.interface import NOT_APPLICABLE, BoundOracle
 from oracles.trees import ROOT_HEAD, Trees
 
@@ -48,7 +49,7 @@ class _BoundStatic(BoundOracle):
     def __init__(self, trees: Trees, degree: int) -> None:
         self.trees = trees
         self.degree = degree
-        self.last_child, _ = child_lists(trees.heads, trees.offsets)
+        self.last_child = gold_children(trees.heads, trees.offsets).last
 
     def score_batch(
         self,

@@ -1,4 +1,4 @@
-"""Room for the rows of context_rows: an arena that sentences enter in the order in which they are asked for.
+"""Room for what oracles remember of sentences: an arena that these enter in the order in which they are asked for.
 
 The arena is a ring: a sentence is put behind the one that came before it, and where there is no room, those who came first are
 forgotten. So all that is remembered is the latest, and nothing is ever moved.

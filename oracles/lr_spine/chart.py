@@ -28,7 +28,8 @@ operations; O(n^3) once per sentence.
 
 Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), kept as context_rows does it: up to ``max_bytes`` for all
 sentences together, and beyond that those who came first are forgotten and computed again when they return. While a chart is
-filled, 4 n^2 bytes more; while a batch is scored, 8 bytes for each pair of a node of a spine and a token.
+filled, 4 n^2 bytes more; while a batch is scored, up to 16 bytes for each pair
+of a node of a spine and a token, and 40 for each pair of such nodes.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class _BoundChart(BoundLRSpine):
                 f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its chart takes {2 * sizes[s]} bytes, and "
                 f"{max_bytes} are allowed; raise max_bytes, or leave the sentence out"
             )
-        self.last_child = gold_children(trees.heads, trees.offsets)[0]
+        self.last_child = gold_children(trees.heads, trees.offsets).last
         # Not touched here: the system hands out pages when they are first written to.
         self.arena = np.empty(min(int(sizes.sum()), room), np.int16)
         self.places = np.full(len(trees), -1, np.int64)  # where in the arena a sentence is; -1 = nowhere

@@ -45,7 +45,7 @@ class LRSpinePartial(LRSpineOracle):
 class _BoundPartial(BoundLRSpine):
     def __init__(self, trees: Trees) -> None:
         self.trees = trees
-        self.last_child = gold_children(trees.heads, trees.offsets)[0]
+        self.last_child = gold_children(trees.heads, trees.offsets).last
 
     def _score_batch(
         self,

@@ -13,6 +13,7 @@ COMMANDS = {
     "train": "train a parser, or with -m a sweep of parsers",
     "parse": "parse CoNLL-U, or text",
     "parse_many": "parse many files by many processes",
+    "serve": "answer requests over HTTP, as UDPipe's service does, with a page for people",
     "evaluate": "compare a file of trees with the gold ones",
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
     "report": "write a page about a run, or two runs compared",

@@ -1,4 +1,4 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training} [OPTIONS].
+"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training,serving} [OPTIONS].
 
 It prints JSON, and a table to stderr. Each benchmark is a module of benchmarks/ with a function ``run``; its name and
 --help explain it. With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions, in place
@@ -19,7 +19,7 @@ from parser.commands.benchmarks.measurements import Measurement, write_measureme
 from parser.commands.command_line import run
 
 # Imported when asked for: each brings its own libraries.
-BENCHMARKS = ("oracles", "parsing", "training")
+BENCHMARKS = ("oracles", "parsing", "training", "serving")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -21,18 +21,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from parser import models
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import Merge
 from parser.commands.command_line import number_of_threads, run
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, parse_file, warm_up
 from parser.decoding.tag_writing import TagUse
 from parser.model import Model
-from parser.models import AnyModel
+from parser.models import load_for_parsing
 from parser.numba_start import start_numba_without_scipy
 from parser.text.tokenizer import as_stream, model_tokenizer
 
@@ -79,12 +77,11 @@ def main() -> int:
     )
     given = arguments.parse_args()
     start_numba_without_scipy()
-    model = models.load(given.model)
+    model, beam = load_for_parsing(given.model, given.beam, given.merge)
     if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
 
         torch.set_num_threads(1)  # the threads of the parser are enough
-    beam = _beam(model, given.beam, given.merge)
     if given.warm_up:
         warm_up(model, beam)
         return 0
@@ -112,15 +109,6 @@ def main() -> int:
         print(f"warning: {given.input}: {warning}", file=sys.stderr)
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
     return int(parsed.refused > 0)
-
-
-def _beam(model: AnyModel, size: int | None, merge: Merge | None) -> Beam | None:
-    """The model's beam, with what the command line says otherwise; None: parse greedily."""
-    own = model.beam if isinstance(model, Model) else None
-    if size is None and merge is None:
-        return own
-    own = own or Beam(1)
-    return replace(own, size=own.size if size is None else size, merge=merge or own.merge)
 
 
 def command() -> NoReturn:

@@ -1,7 +1,8 @@
-"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N].
+"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
 
 Each file goes to the same place below out/, with the bytes that scripts/parse.py writes. Files that are there already are done:
-the same command, started again, parses the others. A file that fails is named, the others are parsed, and the exit status is 1.
+the same command, started again, parses the others. A file that fails is named, the others are parsed, and the exit status is 1,
+as it is where --on-error=skip or keep found a sentence that is not CoNLL-U.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
+from parser.beam_settings import Merge
 from parser.commands.command_line import number_of_threads, run
-from parser.text.bulk import Options, claim, parse_shards, shards_of, undone
+from parser.text.shards import Options, claim, shards_of, undone
 
 
 def main() -> int:
@@ -25,31 +27,46 @@ def main() -> int:
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
     arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder of the results")
     arguments.add_argument("--workers", type=number_of_threads, default=os.cpu_count() or 1, help="processes (all cores)")
+    arguments.add_argument(
+        "--engine",
+        choices=["local", "ray"],
+        default="local",
+        help="whose processes: this machine's, or those of a Ray cluster (RAY_ADDRESS), which has the same paths (local)",
+    )
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
     arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], default="keep", help="as of scripts/parse.py")
     arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as of scripts/parse.py")
     arguments.add_argument("--allow-missing-columns", action="store_true", help="as of scripts/parse.py")
+    arguments.add_argument("--beam", type=int, metavar="N", help="as of scripts/parse.py")
+    arguments.add_argument("--merge", choices=[*Merge], help="as of scripts/parse.py")
     arguments.add_argument("--text", action="store_true", help="the files are text, as of scripts/parse.py")
     arguments.add_argument("--tokenizer", help="of --text: a file of UDPipe 1; without, the model's own")
     given = arguments.parse_args()
 
-    from parser.model import Model
     from parser.model_folder import find_model
+    from parser.text.shard_parser import ShardParser
+
+    if given.engine == "ray":
+        from parser.text.ray_engine import parse_shards
+    else:
+        from parser.text.local_engine import parse_shards
 
     folder = find_model(given.model)
-    model = Model.load(folder)  # says what is wrong with it before processes begin
     options = Options(
         single_root=not given.several_roots,
-        tags="overwrite" if given.text and model.vocabularies.tags else given.tags,
+        tags=given.tags,
         on_error=given.on_error,
         allow_missing_columns=given.allow_missing_columns,
         text=given.text,
         tokenizer=given.tokenizer,
+        beam=given.beam,
+        merge=given.merge,
     )
+    checked = ShardParser(folder, options)  # says what is wrong before processes begin
     shards = shards_of(given.input, given.output, given.text)
-    claim(given.output, folder, options)
+    claim(given.output, folder, options, checked.tokenizer_path)
     left = undone(shards)
-    failed = words = 0
+    failed = refused = words = 0
     with tqdm(total=len(shards), initial=len(shards) - len(left), unit="file", disable=None) as bar:
         for outcome in parse_shards(folder, left, options, given.workers):
             for warning in outcome.warnings:
@@ -58,10 +75,11 @@ def main() -> int:
                 failed += 1
                 bar.write(f"error: {outcome.error}", file=sys.stderr)
             words += outcome.words
+            refused += outcome.refused
             bar.update()
     done = f"{len(left) - failed:,} files parsed, {words:,} words; {len(shards) - len(left):,} were there; {failed:,} failed"
     print(done, file=sys.stderr)
-    return int(failed > 0)
+    return int(failed > 0 or refused > 0)
 
 
 def command() -> NoReturn:

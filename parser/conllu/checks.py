@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 N_COLUMNS = 10
+COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import os
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+
+from parser.digest import sha256_of
 
 _BLOCK = 1 << 16
 _TRIES = 5  # connections that may be cut, one after the other, without a byte between
@@ -61,12 +62,6 @@ def download(
         part.unlink()
         raise DownloadError(f"{url}: its SHA-256 is {found}, but {sha256.lower()} was expected; it was not kept, try again")
     os.replace(part, path)
-
-
-def sha256_of(path: Path) -> str:
-    """The sum of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _continue(url: str, part: Path, progress: Callable[[int, int | None], None]) -> bool:

@@ -23,3 +23,14 @@ class Parses:
     heads: np.ndarray
     relations: np.ndarray
     offsets: np.ndarray
+
+    @classmethod
+    def room_for(cls, offsets: np.ndarray) -> Parses:
+        """For sentences that begin at these offsets, none of whose words has a head."""
+        heads = np.full(offsets[-1], NO_NODE, np.int32)
+        return cls(heads, heads.copy(), offsets)
+
+    def span(self, first: int, last: int) -> Parses:
+        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        start, end = self.offsets[first], self.offsets[last]
+        return Parses(self.heads[start:end], self.relations[start:end], self.offsets[first : last + 1] - start)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
+
 if TYPE_CHECKING:
     from parser.data.characters import Characters
 
@@ -60,6 +62,10 @@ class Columns(Protocol):
     upos: list[str]
     xpos: list[str]
     feats: list[str]
+
+
+# Their numbers among the ten columns of CoNLL-U.
+COLUMN_NUMBERS = {"forms": FORM, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ Nederhof (2019), Section 8, uses vectors of length 100. A form without a vector 
 from __future__ import annotations
 
 import logging
-import struct
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from parser.data.vector_files import check_finite, read_vector_file
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from parser.settings import VectorSettings
 
@@ -25,9 +24,6 @@ log = logging.getLogger(__name__)
 # Rarest forms whose mean stands for unknown ones, when the file does not say how often a form was seen (files are sorted by
 # frequency, so the last ones are the rarest).
 _RAREST = 1000
-
-# How binary files of fastText begin: its magic number, 793712314, in the order of bytes of all machines of today.
-_FASTTEXT = (793712314).to_bytes(4, "little")
 
 
 @dataclass(frozen=True)
@@ -109,19 +105,10 @@ class WordVectors:
                 of their characters where it knows none.
 
         Raises:
-            ValueError: the file is missing or is in none of these formats, or has no vector that is wanted.
+            VectorFileError: the file is missing, damaged or in none of these formats.
+            ValueError: it has no vector that is wanted.
         """
-        if not path.is_file():
-            raise ValueError(f"{path}: no such file of word vectors; see vectors.file")
-        binary = ".bin" in path.suffixes
-        try:
-            keyed, from_characters = _keyed_vectors(path, binary, limit)
-        except (ValueError, UnicodeDecodeError, EOFError, NotImplementedError, AssertionError, struct.error) as error:
-            kind = "binary" if binary else "text"
-            raise ValueError(
-                f"{path} is not a word2vec {kind} file ({error}), nor one of fastText; text files begin with a line "
-                "'COUNT DIMENSIONS', binary ones must be named .bin"
-            ) from error
+        keyed, from_characters = read_vector_file(path, limit)
         forms = list(keyed.index_to_key)[:limit]
         rare = np.arange(len(forms)) >= len(forms) - _RAREST
         if wanted is None:
@@ -131,22 +118,11 @@ class WordVectors:
         if not kept and not more:
             raise ValueError(f"{path}: none of its forms is in the training part; is it of this language (vectors.restrict)?")
         vectors = np.concatenate([keyed.vectors[kept], *(keyed.get_vector(form)[None] for form in more)])
+        check_finite(vectors[len(kept) :], more, path)
         unknown = keyed.vectors[: len(forms)][rare].mean(axis=0)
         found = cls.from_forms([*(forms[i] for i in kept), *more], vectors, np.zeros(len(vectors), bool))
         found.matrix[UNKNOWN] = unknown
         return found
-
-
-def _keyed_vectors(path: Path, binary: bool, limit: int | None) -> tuple[Any, bool]:
-    """Gensim's vectors of a file, and whether they make vectors of characters, too."""
-    from gensim.models import KeyedVectors
-    from gensim.models.fasttext import load_facebook_vectors
-
-    if binary:
-        with path.open("rb") as file:
-            if file.read(len(_FASTTEXT)) == _FASTTEXT:
-                return load_facebook_vectors(str(path)), True
-    return KeyedVectors.load_word2vec_format(str(path), binary=binary, limit=limit), False
 
 
 def train_vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:

@@ -9,6 +9,7 @@ import numpy as np
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.weights import ClassifierWeights
+from parser.data.parses import Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.beam_search import Expansion, Items, Scratch, parse_sentences
 from parser.decoding.compiled import SHARE, CompiledParser, Words
@@ -16,7 +17,6 @@ from parser.decoding.greedy import Rules
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.tree_stacks import TreeStacks, read_trees
 from parser.transitions.attardi import Attardi
-from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable
 
 
@@ -36,23 +36,11 @@ class BeamParser(CompiledParser):
         self.elements = 1 + int(table.programs[in_stack, 1].max(initial=0))
         self.beam = beam
 
-    def _parse_words(
-        self,
-        offsets: np.ndarray,
-        words: Words,
-        now: Configurations,
-        single_root: bool,
-        heads: np.ndarray,
-        relations: np.ndarray,
-    ) -> None:
-        self._search(offsets, words, single_root).parse(heads, relations)
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+        self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """For each sentence, the k best distinct trees that the beam has found, or as many as there are, best first.
-
-        Raises:
-            BeamError: k is not from 1 to the size of the beam.
-        """
+        """See KBestParser; k is at most the size of the beam."""
         self.beam.check_k_best(k)
         found: list[list[Tree]] = []
         for span in sentences.spans(SHARE):

@@ -1,15 +1,14 @@
-"""Greedy parsing in a compiled loop: what its loops have in common, whatever the transition system.
+"""Parsing in a compiled loop, greedily (greedy.py, spine.py) or with a beam (beam.py): what the loops have in common.
 
 A step adds up a precomputed contribution to the hidden layer for every address (type_contributions.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads; with a static token representation,
-it depends on no other sentence that is parsed along. decoding/lockstep.py is the reference implementation.
+it depends on no other sentence that is parsed along. lockstep.py and lockstep_beam.py are the reference implementations.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from parser.classifier.compiled_activations import activate, activation_number
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
+from parser.decoding.spans import parse_spans
 from parser.decoding.type_contributions import address_contributions
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable
@@ -29,7 +29,7 @@ from parser.transitions.system import TransitionSystem
 SHARE = 4_000
 _SMALLEST_SHARE = 1_000
 
-# Outputs are filled up to a multiple of the numbers that a processor multiplies at a time.
+# Outputs are padded to a multiple of the numbers that a processor multiplies at a time.
 _LANES = 16
 
 
@@ -95,28 +95,14 @@ class CompiledParser(ABC):
         )
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep."""
-        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-        relations = heads.copy()
-
-        def parse_span(span: tuple[int, int]) -> None:
-            first, last = span
-            part = sentences.span(first, last)
-            inside = slice(sentences.offsets[first], sentences.offsets[last])
-            words = self._words(part)
-            now = Configurations.initial(np.diff(part.offsets).max(keepdims=True, initial=1) - 1)
-            self._parse_words(part.offsets, words, now, single_root, heads[inside], relations[inside])
-
-        if self._threads == 1:
-            for span in sentences.spans(SHARE):
-                parse_span(span)
-        else:
-            share = SHARE
-            if not self._contextual:  # whose scores do not depend, in their last digits, on what is parsed together
-                share = min(SHARE, max(_SMALLEST_SHARE, len(heads) // (4 * self._threads)))
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, sentences.spans(share)))
-        return Parses(heads, relations, sentences.offsets)
+        """Parses sentences; see SentenceParser."""
+        share = SHARE
+        # A contextual model's scores depend, in their last digits, on what is parsed together: that stays the same.
+        if self._threads > 1 and not self._contextual:
+            share = min(SHARE, max(_SMALLEST_SHARE, int(sentences.offsets[-1]) // (4 * self._threads)))
+        return parse_spans(
+            sentences, share, self._threads, lambda part, parses: self._parse_words(self._words(part), parses, single_root)
+        )
 
     def _words(self, sentences: Sentences) -> Words:
         """The words of sentences, their contributions computed."""
@@ -125,22 +111,19 @@ class CompiledParser(ABC):
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """float32[hidden, outputs] and float32[outputs] as the loop wants them, of the classifier's."""
-        return filled_up(weights, bias)
+        return padded_outputs(weights, bias)
 
     @abstractmethod
-    def _parse_words(
-        self,
-        offsets: np.ndarray,
-        words: Words,
-        now: Configurations,
-        single_root: bool,
-        heads: np.ndarray,
-        relations: np.ndarray,
-    ) -> None:
-        """Parses sentences into ``heads`` and ``relations``; ``now`` is room for one configuration of the longest."""
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+        """Parses the sentences of ``words`` into ``parses``."""
 
 
-def filled_up(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def one_configuration(offsets: np.ndarray) -> Configurations:
+    """Room for one configuration of any of the sentences that begin at these offsets."""
+    return Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
+
+
+def padded_outputs(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 behind them."""
     lacking = -len(bias) % _LANES
     return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))

@@ -245,6 +245,11 @@ class ChunkParser:
         )
         return text.encode("utf-8", "surrogateescape"), part
 
+    def texts(self, sentences: list[RawSentence]) -> list[str]:
+        """The text of each sentence with its tree, as parse_slowly() writes it; they may be of several files."""
+        encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
+        return [*self._best_texts(sentences, encoded, [*self._written_tags(sentences, encoded)])]
+
     def _written_tags(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[dict[int, list[str]]]:
         """By column that is written, the tags of the words of each sentence."""
         predicted = {} if self._predict_tags is None else self._predict_tags(encoded)

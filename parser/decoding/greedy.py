@@ -7,10 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
-from parser.decoding.compiled import CompiledParser, Words, output_scores, pick, pick_words, sum_rows
+from parser.data.parses import NO_NODE, Parses
+from parser.decoding.compiled import (
+    CompiledParser,
+    Words,
+    one_configuration,
+    output_scores,
+    pick,
+    pick_words,
+    sum_rows,
+)
 from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
-from parser.transitions.configurations import Configurations, clear
+from parser.transitions.configurations import clear
 from parser.transitions.features import NO_ANCHORS, find_nodes
 
 
@@ -34,17 +42,11 @@ class GreedyParser(CompiledParser):
 
     _system: Attardi
 
-    def _parse_words(
-        self,
-        offsets: np.ndarray,
-        words: Words,
-        now: Configurations,
-        single_root: bool,
-        heads: np.ndarray,
-        relations: np.ndarray,
-    ) -> None:
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
         rules = Rules.of(self._system, single_root)
-        _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, now, heads, relations)
+        now = one_configuration(parses.offsets)
+        model = self._of_buffer, self._others, self._layers, rules
+        _parse(parses.offsets, words, *model, now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
-import numpy as np
-
-from parser.data.parses import NO_NODE, Parses
+from parser.data.parses import Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.spans import parse_spans
 from parser.linear.model import LinearModel
 
 # Tokens that a thread takes at a time, unless a sentence has more.
@@ -29,21 +26,10 @@ class LinearParser:
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences greedily; see parse_in_lockstep."""
-        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-        relations = heads.copy()
         model = self._model
 
-        def parse_span(span: tuple[int, int]) -> None:
-            first, last = span
-            part = sentences.span(first, last)
-            parses = parse_in_lockstep(part, model.system, model.templates, model.weights.scores, single_root=single_root)
-            inside = slice(sentences.offsets[first], sentences.offsets[last])
-            heads[inside], relations[inside] = parses.heads, parses.relations
+        def parse(part: Sentences, parses: Parses) -> None:
+            found = parse_in_lockstep(part, model.system, model.templates, model.weights.scores, single_root=single_root)
+            parses.heads[:], parses.relations[:] = found.heads, found.relations
 
-        if self._threads == 1:
-            for span in sentences.spans(_SHARE):
-                parse_span(span)
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                list(pool.map(parse_span, sentences.spans(_SHARE)))
-        return Parses(heads, relations, sentences.offsets)
+        return parse_spans(sentences, _SHARE, self._threads, parse)

@@ -6,6 +6,7 @@ and Attardi's system, spine.py for LR-spine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +16,14 @@ from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
+from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable
-from parser.transitions.system import TransitionSystem
+from parser.transitions.system import Moves, TransitionSystem
+
+# What chooses a move for each of some configurations, as best() does: from the configurations, which of them (int[m]), the
+# numbers of their sentences (int[m]), the moves and the scores, columns and relations, int32[m].
+Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 # Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
 # token and address: some kilobytes for a token.
@@ -44,6 +50,10 @@ class StepProbabilities:
         """For these sentences, none of whose steps has been taken."""
         return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
 
+    def span(self, sentences: Sentences, first: int, last: int) -> StepProbabilities:
+        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
+
 
 def parse_in_lockstep(
     sentences: Sentences,
@@ -53,6 +63,7 @@ def parse_in_lockstep(
     *,
     single_root: bool = True,
     probabilities: StepProbabilities | None = None,
+    choice: Choice | None = None,
 ) -> Parses:
     """Parses sentences greedily.
 
@@ -62,10 +73,10 @@ def parse_in_lockstep(
         features: what reads the features.
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
-        probabilities: filled in, if given.
+        probabilities: filled in, if given, where no step has been taken.
+        choice: what chooses the moves; None: the scores alone do.
     """
-    heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-    relations = heads.copy()
+    parses = Parses.room_for(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
     for start in range(0, len(order), LOCKSTEP):
         numbers = order[start : start + LOCKSTEP]
@@ -73,7 +84,10 @@ def parse_in_lockstep(
         while len(rows := system.unfinished(now)):
             moves = system.moves(now, rows, single_root)
             scores = scorer(features.extract(now, rows, sentences, numbers, moves))
-            columns, relations_of_arcs = best(system, scores, moves, single_root)
+            if choice is None:
+                columns, relations_of_arcs = best(system, scores, moves, single_root)
+            else:
+                columns, relations_of_arcs = choice(now, rows, numbers[rows], moves, scores)
             if probabilities is not None:
                 of_steps = log_probabilities(system, scores, moves, columns, relations_of_arcs, single_root)
                 probabilities.trees[numbers[rows]] += of_steps
@@ -84,9 +98,9 @@ def parse_in_lockstep(
         tokens = np.arange(now.heads.shape[1])
         inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
         places = (sentences.offsets[numbers][:, None] + tokens)[inside]
-        heads[places] = now.heads[inside]
-        relations[places] = now.relations[inside]
-    return Parses(heads, relations, sentences.offsets)
+        parses.heads[places] = now.heads[inside]
+        parses.relations[places] = now.relations[inside]
+    return parses
 
 
 class LockstepParser:
@@ -104,18 +118,27 @@ class LockstepParser:
         self._table = table
 
     def parse(
-        self, sentences: Sentences, *, single_root: bool = True, probabilities: StepProbabilities | None = None
+        self,
+        sentences: Sentences,
+        *,
+        single_root: bool = True,
+        probabilities: StepProbabilities | None = None,
+        choice_of: Callable[[int, int], Choice] | None = None,
     ) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep."""
-        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-        relations = heads.copy()
-        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(heads)):
-            part = sentences.span(first, last)
+        """Parses sentences greedily; see parse_in_lockstep.
+
+        Args:
+            sentences, single_root, probabilities: as there.
+            choice_of: what chooses the moves in the sentences from the first number to before the second.
+        """
+        parses = Parses.room_for(sentences.offsets)
+        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(parses.heads)):
+            part, room = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
-            of_part = None if probabilities is None else StepProbabilities.room_for(part)
-            parses = parse_in_lockstep(part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part)
-            inside = slice(sentences.offsets[first], sentences.offsets[last])
-            if probabilities is not None and of_part is not None:
-                probabilities.arcs[inside], probabilities.trees[first:last] = of_part.arcs, of_part.trees
-            heads[inside], relations[inside] = parses.heads, parses.relations
-        return Parses(heads, relations, sentences.offsets)
+            of_part = None if probabilities is None else probabilities.span(sentences, first, last)
+            choice = None if choice_of is None else choice_of(first, last)
+            found = parse_in_lockstep(
+                part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
+            )
+            room.heads[:], room.relations[:] = found.heads, found.relations
+        return parses

@@ -10,14 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parser.beam_settings import Beam, Merge, Scores
+from parser.beam_settings import Beam, Merge
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.k_best import Tree, distinct
+from parser.decoding.move_costs import finite, normalizer
 from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import Moves, TransitionSystem
 
@@ -122,25 +124,20 @@ def _best_moves(
     total: float, row: int, system: TransitionSystem, moves: Moves, scores: np.ndarray, beam: Beam, single_root: bool
 ) -> list[tuple[float, int, int]]:
     """The best columns and relations of one configuration, with the scores of the items that they make."""
+    root_relation = required_root_relation(system, single_root)
     found: list[tuple[int, int]] = []
     outputs: list[float] = []
     for column, feature_row in enumerate(moves.rows[row].tolist()):
         if feature_row == NO_NODE:
             continue
         block, head = moves.blocks[row, column], moves.heads[row, column]
-        relations = range(system.block_sizes[block])
-        if head == 0 and single_root and system.root_relation is not None:
-            relations = range(system.root_relation, system.root_relation + 1)
         of_block = scores[feature_row, system.block_starts[block] :]
-        for relation in relations:
-            if head <= 0 or not single_root or relation != system.root_relation:
+        for relation in range(system.block_sizes[block]):
+            if head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation):
                 found.append((column, relation))
                 outputs.append(of_block[relation])
-    lowest, highest = (float(limit) for limit in (np.finfo(np.float32).min, np.finfo(np.float32).max))
-    own = np.nan_to_num(np.array(outputs, np.float64), nan=lowest, posinf=highest, neginf=lowest)
-    norm = 0.0
-    if beam.scores is Scores.LOCAL:
-        norm = own.max() + np.log(np.exp(own - own.max()).sum())
+    own = finite(np.array(outputs, np.float32))
+    norm = normalizer(own, beam.scores)
     order = np.argsort(-own, kind="stable")[: beam.size]
     return [((total - norm) + own[i], *found[i]) for i in order.tolist()]
 
@@ -184,15 +181,14 @@ class LockstepBeamParser:
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        heads = np.full(sentences.offsets[-1], NO_NODE, np.int32)
-        relations = heads.copy()
+        parses = Parses.room_for(sentences.offsets)
         trees = self.k_best(sentences, 1, single_root=single_root)
         for start, end, (tree, *_) in zip(sentences.offsets[:-1], sentences.offsets[1:], trees, strict=True):
-            heads[start + 1 : end], relations[start + 1 : end] = tree.heads, tree.relations
-        return Parses(heads, relations, sentences.offsets)
+            parses.heads[start + 1 : end], parses.relations[start + 1 : end] = tree.heads, tree.relations
+        return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """See BeamParser."""
+        """See KBestParser; k is at most the size of the beam."""
         self._beam.check_k_best(k)
         found: list[list[Tree]] = []
         for first, last in sentences.spans(_SHARE):

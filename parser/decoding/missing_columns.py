@@ -5,15 +5,13 @@ A parser that learned from tags makes poor trees without them (13 LAS where it h
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from parser.conllu.checks import FEATS, FORM, ID, UPOS, XPOS, ConlluError
+from parser.conllu.checks import COLUMN_NAMES, FEATS, FORM, ID, ConlluError
 from parser.conllu.chunks import Chunk
-from parser.data.vocabulary import ATTRIBUTES, Vocabulary
+from parser.data.vocabulary import ATTRIBUTES, COLUMN_NUMBERS, Vocabulary
 
-_COLUMNS = {"forms": FORM, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
-_NAMES = {FORM: "FORM", UPOS: "UPOS", XPOS: "XPOS", FEATS: "FEATS"}
 _EMPTY = "_"
 
 # A column is looked at in so many words at the beginning of the input.
@@ -71,10 +69,12 @@ def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[st
     """
     missing = []
     for column in sorted(read_columns(vocabularies) & set(empty)):
-        of_column = [known for attribute, known in vocabularies.items() if _COLUMNS[ATTRIBUTES[attribute].column] == column]
+        of_column = [
+            known for attribute, known in vocabularies.items() if COLUMN_NUMBERS[ATTRIBUTES[attribute].column] == column
+        ]
         never_empty = column != FORM and any(_EMPTY not in known for known in of_column)
         if n_words >= _BY_CHANCE or (n_words and never_empty):
-            missing.append(_NAMES[column])
+            missing.append(COLUMN_NAMES[column])
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         raise MissingColumnsError(
@@ -84,6 +84,6 @@ def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[st
         )
 
 
-def read_columns(vocabularies: Mapping[str, Vocabulary]) -> set[int]:
-    """The columns that attributes (the keys) are read off."""
-    return {_COLUMNS[ATTRIBUTES[attribute].column] for attribute in vocabularies}
+def read_columns(attributes: Iterable[str]) -> set[int]:
+    """The numbers of the columns that attributes are read off."""
+    return {COLUMN_NUMBERS[ATTRIBUTES[attribute].column] for attribute in attributes}

@@ -10,7 +10,11 @@ from parser.decoding.k_best import Tree
 
 
 class SentenceParser(Protocol):
-    """Parses encoded sentences. What it returns depends on each sentence alone, for any number of threads."""
+    """Parses encoded sentences; the trees are the same for any number of threads.
+
+    With a static token representation, a tree depends on its sentence alone; with a contextual one, the last digits of scores
+    depend on the sentences that are encoded together.
+    """
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences into valid UD trees, or, without ``single_root``, into any trees."""

@@ -11,19 +11,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
+from parser.data.parses import NO_NODE, Parses
 from parser.decoding.compiled import (
     CompiledParser,
     Words,
     activate_units,
-    filled_up,
+    one_configuration,
+    padded_outputs,
     pick,
     pick_words,
     scores_of_units,
     sum_rows,
 )
-from parser.transitions.configurations import Configurations, clear, shift
-from parser.transitions.decisions import best_moves
+from parser.transitions.configurations import clear, shift
+from parser.transitions.decisions import best_moves, required_root_relation
 from parser.transitions.features import NO_ANCHORS, find_nodes
 from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
 
@@ -32,9 +33,9 @@ class _Rules(NamedTuple):
     """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made.
 
     Attributes:
-        padded_starts: int32[blocks + 1], where the blocks begin among outputs that are filled up; see filled_up().
+        padded_starts: int32[blocks + 1], where the blocks begin among outputs that are padded; see padded_outputs().
         block_sizes: int32[blocks], outputs of each.
-        root_relation: the relation of the root's child; NO_NODE: any.
+        root_relation: see required_root_relation().
         single_root: see TransitionSystem.moves.
     """
 
@@ -54,25 +55,18 @@ class SpineParser(CompiledParser):
         sizes = self._system.block_sizes
         parts = zip(*(np.split(a, np.cumsum(sizes)[:-1]) for a in (weights, bias)), strict=True)
         blocks = [
-            filled_up(np.pad(w, ((0, sizes.max() - len(b)), (0, 0))), np.pad(b, (0, sizes.max() - len(b)))) for w, b in parts
+            padded_outputs(np.pad(w, ((0, sizes.max() - len(b)), (0, 0))), np.pad(b, (0, sizes.max() - len(b))))
+            for w, b in parts
         ]
         self._padded_starts = np.arange(len(blocks) + 1, dtype=np.int32) * len(blocks[0][1])
         return np.stack([w for w, _ in blocks]), np.stack([b for _, b in blocks])
 
-    def _parse_words(
-        self,
-        offsets: np.ndarray,
-        words: Words,
-        now: Configurations,
-        single_root: bool,
-        heads: np.ndarray,
-        relations: np.ndarray,
-    ) -> None:
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
         system = self._system
-        root_relation = NO_NODE if system.root_relation is None or not single_root else system.root_relation
-        rules = _Rules(self._padded_starts, system.block_sizes, root_relation, single_root)
-        n_anchors = len(system.anchors)
-        _parse(offsets, words, self._of_buffer, self._others, self._layers, rules, n_anchors, now, heads, relations)
+        rules = _Rules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
+        now = one_configuration(parses.offsets)
+        model = self._of_buffer, self._others, self._layers, rules, len(system.anchors)
+        _parse(parses.offsets, words, *model, now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)

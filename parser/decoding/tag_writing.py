@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from parser.conllu.checks import FEATS, UPOS, XPOS
 from parser.conllu.stream import RawSentence
-from parser.data.vocabulary import Sentences
+from parser.data.vocabulary import COLUMN_NUMBERS, Sentences
 from parser.model import Model
 from parser.models import AnyModel
 
-_COLUMNS = {"upos": UPOS, "xpos": XPOS, "feats": FEATS}
 _EMPTY = "_"
 
 
@@ -55,7 +53,7 @@ def tags_to_write(sentence: RawSentence, predicted: dict[str, list[str]], use: T
         predicted: by column, the values of its words.
         use: which columns are written.
     """
-    written = {_COLUMNS[column]: values for column, values in predicted.items()}
+    written = {COLUMN_NUMBERS[column]: values for column, values in predicted.items()}
     if use is TagUse.FILL:
         return {column: values for column, values in written.items() if set(sentence.column(column)) <= {_EMPTY}}
     return {} if use is TagUse.KEEP else written

@@ -33,7 +33,8 @@ class Triples(NamedTuple):
     Attributes:
         keys: int32[room, 3].
         slots: int32[a power of two], the numbers of the triples where their hashes put them.
-        state: int64[2]: how many triples there are, and how many of the slots are in use less one.
+        state: int64[2]: how many triples there are, and how many of the slots are in use less one; a power of two of them,
+            more when they are half full, up to all.
     """
 
     keys: np.ndarray
@@ -84,28 +85,52 @@ def clear(stacks, length, steps):
 @njit(cache=True, nogil=True)
 def number(triples, first, second, third):
     """The number of a triple, which is added if it is new; NO_ROOM if there is none left."""
-    hashed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
-    hashed = (hashed ^ (hashed >> np.uint64(29)) ^ np.uint64(second + 2)) * np.uint64(0xBF58476D1CE4E5B9)
-    hashed = (hashed ^ (hashed >> np.uint64(32)) ^ np.uint64(third + 2)) * np.uint64(0x94D049BB133111EB)
-    mask = triples.state[1]
-    slot = np.int64(hashed >> np.uint64(33)) & mask
-    while True:
-        found = triples.slots[slot]
-        if found == _FREE:
-            break
-        keys = triples.keys
-        if keys[found, 0] == first and keys[found, 1] == second and keys[found, 2] == third:
-            return np.int64(found)
-        slot = (slot + 1) & mask
+    slot = _slot_of(triples, first, second, third)
+    if triples.slots[slot] != _FREE:
+        return np.int64(triples.slots[slot])
     new = triples.state[0]
-    if new == len(triples.keys) or 2 * new > mask:
+    if new == len(triples.keys):
         return np.int64(NO_ROOM)
+    if 2 * new > triples.state[1]:
+        if not _use_more_slots(triples):
+            return np.int64(NO_ROOM)
+        slot = _slot_of(triples, first, second, third)
     triples.slots[slot] = new
     triples.keys[new, 0] = first
     triples.keys[new, 1] = second
     triples.keys[new, 2] = third
     triples.state[0] = new + 1
     return new
+
+
+@njit(cache=True, nogil=True)
+def _slot_of(triples, first, second, third):
+    """The slot of a triple, or the free one where it belongs."""
+    hashed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
+    hashed = (hashed ^ (hashed >> np.uint64(29)) ^ np.uint64(second + 2)) * np.uint64(0xBF58476D1CE4E5B9)
+    hashed = (hashed ^ (hashed >> np.uint64(32)) ^ np.uint64(third + 2)) * np.uint64(0x94D049BB133111EB)
+    mask = triples.state[1]
+    slot = np.int64(hashed >> np.uint64(33)) & mask
+    keys = triples.keys
+    while True:
+        found = triples.slots[slot]
+        if found == _FREE or (keys[found, 0] == first and keys[found, 1] == second and keys[found, 2] == third):
+            return slot
+        slot = (slot + 1) & mask
+
+
+@njit(cache=True, nogil=True)
+def _use_more_slots(triples):
+    """Puts the triples into twice as many slots; False if there are no more."""
+    used = 2 * (triples.state[1] + 1)
+    if used > len(triples.slots):
+        return False
+    triples.state[1] = used - 1
+    triples.slots[:used] = _FREE
+    keys = triples.keys
+    for old in range(triples.state[0]):
+        triples.slots[_slot_of(triples, keys[old, 0], keys[old, 1], keys[old, 2])] = old
+    return True
 
 
 @njit(cache=True, nogil=True)

@@ -24,7 +24,7 @@ from numba import njit
 from oracles import NOT_APPLICABLE
 from parser.data.parses import NO_NODE
 from parser.linear.templates import Templates, find_keys
-from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, add_scores, entry_of, listed, moved, new_places
+from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, add_scores, entry_of, list_keys, move_keys, new_places
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves, TransitionSystem
 
@@ -135,7 +135,7 @@ class Perceptron:
         """The average of the weights over the steps; weights that are 0 on average are left out."""
         features = int(self._used[0])
         keys, firsts, sizes = np.empty(features, np.uint64), np.empty(features, np.int64), np.empty(features, np.int64)
-        listed(self._weights.places, keys, firsts, sizes)
+        list_keys(self._weights.places, keys, firsts, sizes)
         order = np.argsort(keys)
         keys, firsts, sizes = keys[order], firsts[order], sizes[order]
         ends = np.cumsum(sizes)
@@ -174,7 +174,7 @@ class Perceptron:
         places, outputs, values = self._weights
         if 2 * (features + self._features_of_update) > len(places):
             places = new_places(2 * (features + self._features_of_update))
-            moved(self._weights.places, places)
+            move_keys(self._weights.places, places)
         if entries + self._entries_of_update > len(outputs):
             more = 2 * entries + self._entries_of_update - len(outputs)
             outputs, values = np.pad(outputs, (0, more)), np.pad(values, (0, more))

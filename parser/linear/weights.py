@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-# A place in the table holds a key, and (first entry << _SIZE_BITS | entries).
+# A place in the table holds a key, and (first entry << _SIZE_BITS | entries). Room for entries is a power of 2.
 _SIZE_BITS = np.uint64(24)
 _SIZE_MASK = np.uint64((1 << 24) - 1)
 MOST_OUTPUTS = 1 << 23
@@ -44,10 +44,12 @@ class HashedWeights:
         n_outputs: of the transition system.
 
     Raises:
-        ValueError: the arrays do not fit each other, as in a damaged file.
+        ValueError: the arrays do not fit each other, as in a damaged file, or there are too many outputs.
     """
 
     def __init__(self, keys: np.ndarray, starts: np.ndarray, outputs: np.ndarray, values: np.ndarray, n_outputs: int) -> None:
+        if n_outputs > MOST_OUTPUTS:
+            raise ValueError(f"{n_outputs:,} outputs; the linear model takes {MOST_OUTPUTS:,} at most")
         if len(starts) != len(keys) + 1 or len(outputs) != len(values):
             raise ValueError("keys and starts, or outputs and values, are not of the same length")
         if len(keys) and (keys[0] == 0 or not (keys[1:] > keys[:-1]).all()):
@@ -141,7 +143,7 @@ def entry_of(weights, sums, used, key, output):
 
 
 @njit(cache=True, nogil=True)
-def moved(places, larger):
+def move_keys(places, larger):
     """Puts the keys of a table into a larger one that is free."""
     for p in range(len(places)):
         if places[p, 0] != 0:
@@ -150,7 +152,7 @@ def moved(places, larger):
 
 
 @njit(cache=True, nogil=True)
-def listed(places, keys, firsts, sizes):
+def list_keys(places, keys, firsts, sizes):
     """Fills in the keys of a table, and where the entries of each begin and how many they are, in the order of the table."""
     count = 0
     for p in range(len(places)):

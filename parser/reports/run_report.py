@@ -18,7 +18,7 @@ from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table
 from parser.drawing.matrix import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
-from parser.model import Model
+from parser.models import load_for_parsing
 
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
 _FEWEST = 20  # words of a relation that has a row of its own
@@ -85,7 +85,8 @@ def report(runs: Sequence[Path], gold: Path) -> str:
 def _parsed(run: Path, gold: Path, output: Path) -> Parsed:
     target = BytesIO()
     with open_input(gold) as source:
-        parse_file(Model.load(run), source, target, str(gold), allow_missing_columns=True)
+        model, beam = load_for_parsing(run)
+        parse_file(model, source, target, str(gold), allow_missing_columns=True, beam=beam)
     output.write_bytes(target.getvalue())
     path = run / "metrics.json"
     metrics = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

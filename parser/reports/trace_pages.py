@@ -37,14 +37,19 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
 
 def as_html(trace: Trace, tree: DrawnTree) -> list[str]:
     """The tree, and a part of a page for each step."""
-    parts = [drawing(tree), f"<p>{text(_summary(trace))}</p>"]
+    return [drawing(tree), f"<p>{text(_summary(trace))}</p>", *steps_as_html(trace, tree.forms)]
+
+
+def steps_as_html(trace: Trace, forms: Sequence[str]) -> list[str]:
+    """A part of a page for each step."""
+    parts = []
     for number, step in enumerate(trace.steps, 1):
-        stack = " ".join(_word(tree.forms, node) for node in step.stack)
-        buffer = " ".join(_word(tree.forms, node) for node in step.buffer)
+        stack = " ".join(_word(forms, node) for node in step.stack)
+        buffer = " ".join(_word(forms, node) for node in step.buffer)
         parts += [
             f"<h3>step {number}</h3>",
             f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
-            table(_head(step), (_row(step, i, tree.forms) for i in range(len(step.moves)))),
+            table(_head(step), (_row(step, i, forms) for i in range(len(step.moves)))),
         ]
         if step.lost:
             parts.append(f'<p class="wrong">lost: {step.lost} gold {"arc" if step.lost == 1 else "arcs"}</p>')

@@ -64,6 +64,9 @@ class Tokenizer:
     Args:
         path: a file of UDPipe's.
 
+    Attributes:
+        path: the file.
+
     Raises:
         TokenizerError: the file is no model with a tokenizer, or UDPipe is not installed.
     """
@@ -74,14 +77,14 @@ class Tokenizer:
             self._model = udpipe.load(path)
         except UdpipeError as error:
             raise TokenizerError(str(error)) from error
-        self._path = path
+        self.path = path
         self._new()
 
     def tokenize(self, text: str) -> list[list[Token]]:
         """Sentences as lists of tokens."""
         return [_tokens(sentence) for sentence in self._sentences(text)]
 
-    def conllu(self, source: BinaryIO, name: str = "-") -> Iterator[bytes]:
+    def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
 
         There are ids, forms, multiword tokens, SpaceAfter=No, and the comments newdoc, newpar, sent_id and text.
@@ -89,6 +92,7 @@ class Tokenizer:
         Args:
             source: the text in UTF-8.
             name: what errors call it.
+            presegmented: each line is a sentence.
 
         Raises:
             TokenizerError: it is not UTF-8.
@@ -96,7 +100,7 @@ class Tokenizer:
         number = 0
         for block in _blocks(source, name):
             written = []
-            for sentence in self._sentences(block):
+            for sentence in self._sentences(block, presegmented):
                 number += 1
                 written += [
                     *(["# newdoc"] if number == 1 else []),
@@ -108,8 +112,8 @@ class Tokenizer:
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
 
-    def _sentences(self, text: str) -> Iterator[Any]:
-        tokenizer, error = self._new(), self._udpipe.ProcessingError()
+    def _sentences(self, text: str, presegmented: bool = False) -> Iterator[Any]:
+        tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
         # UDPipe would end the text at a NUL; what is no character of a text separates words, as a space does.
         tokenizer.setText(text.replace("\0", " "))
         sentence = self._udpipe.Sentence()
@@ -117,12 +121,12 @@ class Tokenizer:
             yield sentence
             sentence = self._udpipe.Sentence()
         if error.occurred():
-            raise TokenizerError(f"{self._path}: UDPipe cannot tokenize this ({error.message})")
+            raise TokenizerError(f"{self.path}: UDPipe cannot tokenize this ({error.message})")
 
-    def _new(self) -> Any:
-        tokenizer = self._model.newTokenizer(_MARKS)
+    def _new(self, presegmented: bool = False) -> Any:
+        tokenizer = self._model.newTokenizer(f"presegmented;{_MARKS}" if presegmented else _MARKS)
         if tokenizer is None:
-            raise TokenizerError(f"{self._path}: this model has no tokenizer; train one with scripts/train.py tokenizer=udpipe")
+            raise TokenizerError(f"{self.path}: this model has no tokenizer; train one with scripts/train.py tokenizer=udpipe")
         return tokenizer
 
 
@@ -229,22 +233,32 @@ def _lines(tokens: list[Token]) -> Iterator[str]:
 
 def _blocks(source: BinaryIO, name: str) -> Iterator[str]:
     """The text cut after blank lines."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    held, read = "", 0
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    held: list[str] = []  # pieces without a blank line, none of them empty
+    carriage = ""  # a CR that may begin an end of line
+    at_start, read = True, 0
     while True:
         piece = source.read(_BLOCK_BYTES)
         try:
-            held += decoder.decode(piece, final=not piece)
+            text = carriage + decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
-            place = max(0, read - len(decoder.getstate()[0])) + error.start
+            place = read - len(decoder.getstate()[0]) + error.start
             raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
+        if text and at_start:
+            text, at_start = text.removeprefix("\ufeff"), False
         read += len(piece)
+        carriage = "\r" if piece and text.endswith("\r") else ""
+        text = text[: len(text) - len(carriage)].replace("\r\n", "\n")
+        if (found := text.rfind("\n\n")) >= 0:
+            end = found + 2
+        else:  # the line before a blank one may end what is held
+            end = int(bool(held) and held[-1].endswith("\n") and text.startswith("\n"))
+        if end:
+            yield "".join([*held, text[:end]])
+            held, text = [], text[end:]
+        if text:
+            held.append(text)
         if not piece:
             break
-        held = held.replace("\r\n", "\n")
-        end = held.rfind("\n\n")
-        if end >= 0:
-            yield held[: end + 2]
-            held = held[end + 2 :]
-    if held.strip():
-        yield held
+    if (last := "".join(held)).strip():
+        yield last

@@ -8,12 +8,13 @@ from enum import StrEnum
 
 import numpy as np
 
-from oracles import NOT_APPLICABLE, BoundOracle, Trees
+from oracles import BoundOracle, Trees
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import Sentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
 from parser.transitions.features import FeatureTable
+from parser.transitions.optimal import best_right_columns, optimal_moves
 from parser.transitions.system import Moves, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
@@ -169,11 +170,6 @@ def gold_examples(data: TrainingSentences, oracle: BoundOracle, system: Transiti
     return Examples.concatenate(parts)
 
 
-def optimal_moves(scores: np.ndarray) -> np.ndarray:
-    """bool[m, width]: the moves with the highest score of their configuration."""
-    return (scores == scores.max(axis=1, keepdims=True)) & (scores != NOT_APPLICABLE)
-
-
 def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
     """int32[m]: of each row of right outputs (int32[m, width]), the column that comes first in the system's eager order."""
     order = system.eager_order(outputs.shape[1])
@@ -187,12 +183,6 @@ def target_columns(
     if target is Target.MARGINAL:
         return None
     return eager_columns(system, outputs) if target is Target.FIXED_ORDER else best_right_columns(outputs, moves, scores)
-
-
-def best_right_columns(outputs: np.ndarray, moves: Moves, scores: np.ndarray) -> np.ndarray:
-    """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[feature rows, outputs])."""
-    own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(moves.rows, 0), np.maximum(outputs, 0)])
-    return own.argmax(axis=1)
 
 
 def new_examples(

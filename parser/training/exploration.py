@@ -20,13 +20,12 @@ from parser.training.examples import (
     Target,
     TrainingSentences,
     batches,
-    best_right_columns,
     new_examples,
-    optimal_moves,
     target_columns,
 )
 from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable
+from parser.transitions.optimal import best_right_columns, optimal_moves
 from parser.transitions.system import Moves, TransitionSystem
 
 

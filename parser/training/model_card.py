@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from parser.atomic import replacing
+from parser.conllu.checks import COLUMN_NAMES, FORM
+from parser.decoding.missing_columns import read_columns
+from parser.model_folder import VOCABULARIES, read_json
 from parser.settings import Settings
 from parser.training.observer import Observer, RunStart
 from parser.training.run_folder import MODEL, Origin
@@ -13,7 +17,8 @@ from parser.training.run_folder import MODEL, Origin
 CARD = "README.md"
 
 _SCORES = ("uas", "las", "las_universal", "uas_nopunct", "las_nopunct")
-_SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
+_TAG_SCORES = ("upos", "feats")
+_SETTINGS = ("system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "beam", "seed")
 
 
 class ModelCard(Observer):
@@ -36,18 +41,32 @@ class ModelCard(Observer):
         """Writes the card beside the model."""
         assert self._settings is not None
         with replacing(self._folder / MODEL / CARD) as temporary:
-            temporary.write_text(card(Origin.of(self._settings), metrics, self._command), encoding="utf-8")
+            attributes = read_json(self._folder / MODEL, VOCABULARIES)["attributes"]
+            temporary.write_text(card(Origin.of(self._settings), metrics, self._command, attributes), encoding="utf-8")
 
 
-def card(origin: Origin, metrics: dict[str, Any], command: str) -> str:
+def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iterable[str]) -> str:
     """The card, Markdown; the same for the same run.
 
     Args:
         origin: settings and files of the run.
         metrics: what metrics.json holds.
         command: the command that trained the model.
+        attributes: what the model reads of a word.
     """
     train = metrics["train"]
+    tags = " and ".join(COLUMN_NAMES[column] for column in sorted(read_columns(attributes) - {FORM}))
+    predicted = [name for name in _TAG_SCORES if any(name in (metrics[part] or {}) for part in ("dev", "test"))]
+    columns = [*_SCORES, *predicted]
+    if tags:
+        read = f"with the gold tags of the files ({tags})"
+        needs = f"The input needs {tags}, tagged as the treebank is"
+    else:
+        read = "of forms alone, without tags"
+        needs = "The input needs no tags"
+    if predicted:
+        read += f"; {' and '.join(predicted)}: predicted tags that are right"
+        needs += "; --tags=fill writes those that the model predicts"
     settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
     files = []
     for key, digest in sorted(origin.files.items()):
@@ -57,7 +76,7 @@ def card(origin: Origin, metrics: dict[str, Any], command: str) -> str:
         if isinstance(path, str):
             files.append(f"| {key} | {Path(path).name} | `{digest}` | {_licence(Path(path))} |")
     scores = [
-        f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in _SCORES)} |"
+        f"| {part} | {' | '.join(f'{metrics[part][key]:.2f}' for key in columns)} |"
         for part in ("dev", "test")
         if metrics[part]
     ]
@@ -75,18 +94,17 @@ Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} 
 
 ## Scores
 
-Percentages, with the gold tags of the files; las counts subtypes, las_universal is that of the CoNLL 2018 script.
+Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 2018 script.
 
-| part | {" | ".join(_SCORES)} |
-|---|{"---|" * len(_SCORES)}
-{chr(10).join(scores) or "| nothing was measured |" + " |" * len(_SCORES)}
+| part | {" | ".join(columns)} |
+|---|{"---|" * len(columns)}
+{chr(10).join(scores) or "| nothing was measured |" + " |" * len(columns)}
 
 ## Use
 
     optimal-step parse THIS_FOLDER input.conllu -o output.conllu
 
-The input needs the tags that the treebank has, of the same kind; text unlike that of the treebank is parsed worse than the
-scores say.
+{needs}. Text unlike that of the treebank is parsed worse than the scores say.
 """
 
 

@@ -20,7 +20,7 @@ from parser.beam_settings import Beam
 from parser.classifier.calibration import Calibration
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
-from parser.decoding.lockstep import LockstepParser, StepProbabilities
+from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError, training_files
@@ -185,9 +185,8 @@ class _Passes(Run):
         model.beam = self.beam
         if gold is None:
             return
-        probabilities = StepProbabilities.room_for(gold.sentences)
-        parser = LockstepParser(model.weights(), model.system, model.table)
-        parses = parser.parse(gold.sentences, single_root=self.settings.single_root, probabilities=probabilities)
+        parser = ProbabilityParser(model, model.beam)
+        parses, probabilities = parser.parse(gold.sentences, single_root=self.settings.single_root)
         _, right = gold.correct(parses)
         model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
 

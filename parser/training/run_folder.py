@@ -7,7 +7,6 @@ was made from.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.atomic import remove_leftovers, write_json
+from parser.digest import sha256_of
 from parser.settings import Settings, training_files
 from parser.training.checkpoint import CheckpointError
 
@@ -64,7 +64,7 @@ class Origin:
         if settings.first_pass.model is not None:
             parts = sorted(Path(settings.first_pass.model).glob("*"))
             paths |= {f"first_pass.model/{part.name}": part for part in parts}
-        return cls(plain, {key: _sha256(path) for key, path in paths.items() if path.is_file()})
+        return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Origin) -> str | None:
         """How another run differs, for a message; None if it does not."""
@@ -129,11 +129,6 @@ def start_over(folder: Path) -> None:
     """Removes what an earlier run left, but for its model, which stays until the new one is whole."""
     for path in (*(folder / name for name in (METRICS, ORIGIN, CHECKPOINT)), *folder.glob(_EVENTS)):
         path.unlink(missing_ok=True)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:

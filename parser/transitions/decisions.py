@@ -20,8 +20,8 @@ def best(
         moves: the moves; with ``single_root``, those that the system gave with it.
         single_root: the root relation goes with the artificial root as head, and with no other head.
     """
-    root_relation = system.root_relation if single_root and system.root_relation is not None else NO_NODE
-    return best_moves(scores, moves.rows, moves.blocks, moves.heads, system.block_starts, system.block_sizes, root_relation)
+    blocks = moves.blocks, moves.heads, system.block_starts, system.block_sizes
+    return best_moves(scores, moves.rows, *blocks, required_root_relation(system, single_root))
 
 
 def log_probabilities(
@@ -39,9 +39,13 @@ def log_probabilities(
         columns: int32[m], the moves.
         relations: int32[m], their relations; NO_NODE where a move makes no arc.
     """
-    root_relation = system.root_relation if single_root and system.root_relation is not None else NO_NODE
     blocks = moves.blocks, moves.heads, system.block_starts, system.block_sizes
-    return _log_probabilities(scores, moves.rows, *blocks, root_relation, columns, relations)
+    return _log_probabilities(scores, moves.rows, *blocks, required_root_relation(system, single_root), columns, relations)
+
+
+def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
+    """The relation that goes with the artificial root as head, and with no other head; NO_NODE where relations are free."""
+    return system.root_relation if single_root and system.root_relation is not None else NO_NODE
 
 
 def outputs_of(system: TransitionSystem, moves: Moves, columns: np.ndarray, relations: np.ndarray) -> np.ndarray:
@@ -72,8 +76,14 @@ def right(
 
 
 @njit(cache=True, nogil=True)
+def _can_bear(head, relation, root_relation):
+    """Whether the arc of a move from ``head`` (NO_NODE: it makes none) can bear a relation."""
+    return head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation)
+
+
+@njit(cache=True, nogil=True)
 def best_moves(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
-    """best() for kernels; ``root_relation`` is NO_NODE where the relation of the root's child is free."""
+    """best() for kernels; ``root_relation`` as of required_root_relation()."""
     columns = np.full(len(rows), NO_NODE, np.int32)
     relations = np.full(len(rows), NO_NODE, np.int32)
     for m in range(len(rows)):
@@ -83,14 +93,13 @@ def best_moves(scores, rows, blocks, heads, block_starts, block_sizes, root_rela
             if row == NO_NODE:
                 continue
             start = block_starts[blocks[m, c]]
-            has_arc = heads[m, c] != NO_NODE
             for r in range(block_sizes[blocks[m, c]]):
-                if has_arc and root_relation >= 0 and (heads[m, c] == 0) != (r == root_relation):
+                if not _can_bear(heads[m, c], r, root_relation):
                     continue
                 if columns[m] == NO_NODE or scores[row, start + r] > highest:
                     highest = scores[row, start + r]
                     columns[m] = c
-                    relations[m] = r if has_arc else NO_NODE
+                    relations[m] = r if heads[m, c] != NO_NODE else NO_NODE
     return columns, relations
 
 
@@ -105,9 +114,8 @@ def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, r
             if row == NO_NODE:
                 continue
             start = block_starts[blocks[m, c]]
-            has_arc = heads[m, c] != NO_NODE
             for r in range(block_sizes[blocks[m, c]]):
-                if has_arc and root_relation >= 0 and (heads[m, c] == 0) != (r == root_relation):
+                if not _can_bear(heads[m, c], r, root_relation):
                     continue
                 total += np.exp(np.float64(scores[row, start + r]) - np.float64(scores[own[0], own[1]]))
         found[m] = -np.log(total)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import save_facebook_model
 
+from parser.data.vector_files import VectorFileError
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
 from parser.data.word_vectors import WordVectors
 from tests.toy import ROOT as REPOSITORY
@@ -95,6 +99,76 @@ def test_what_is_no_file_of_vectors_is_refused(tmp_path):
     (tmp_path / "poem.txt").write_text("The woods are lovely,\n")
     with pytest.raises(ValueError, match="not a word2vec text file"):
         WordVectors.read(tmp_path / "poem.txt")
+
+
+def word2vec_file(path: Path, binary: bool) -> bytes:
+    keyed = KeyedVectors(vector_size=3)
+    keyed.add_vectors(["un", "deux"], np.array([[1, 2, 3], [4, 5, 6]], np.float32))
+    keyed.save_word2vec_format(str(path), binary=binary)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def fasttext_file(tmp_path_factory) -> bytes:
+    path = tmp_path_factory.mktemp("fasttext") / "v.bin"
+    save_facebook_model(FastText(SENTENCES, vector_size=4, min_count=2, epochs=1, bucket=50, seed=1, workers=1), str(path))
+    return path.read_bytes()
+
+
+def refused(path: Path, content: bytes, message: str, **options) -> None:
+    path.write_bytes(content)
+    with pytest.raises(VectorFileError, match=message) as raised:
+        WordVectors.read(path, **options)
+    assert str(raised.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_damaged_files_of_word2vec(tmp_path, binary):
+    path = tmp_path / ("v.bin" if binary else "v.txt")
+    content = word2vec_file(path, binary)
+    row = content[len(b"2 3\n") :]
+    refused(path, content[:-10], "damaged or cut off" if binary else "says 2 vectors of 3 numbers, but line 3 has 1 numbers")
+    refused(path, b"3 3\n" + row, "damaged or cut off|says 3 vectors of 3 numbers, but")
+    refused(path, b"2 4\n" + row, "damaged or cut off|says 2 vectors of 4 numbers, but|cannot be read")
+    refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but")
+    refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but", limit=10**6)
+    refused(path, b"-1 3\n" + row, "does not begin with a line 'COUNT DIMENSIONS'")
+    refused(path, content.replace(b"un ", b"\xff "), "cannot be read")
+    zipped = path.with_name(f"{path.name}.gz")
+    refused(zipped, gzip.compress(content)[:-12], "damaged or cut off")
+    refused(zipped, b"no gzip", "damaged or cut off")
+    refused(zipped, gzip.compress(content)[:30] + b"\0" * 20, "damaged or cut off")
+    zipped.write_bytes(gzip.compress(content))
+    assert WordVectors.read(zipped).vocabulary.symbols == ["un", "deux"]
+
+
+def test_a_first_line_that_says_less_than_there_is(tmp_path):
+    content = word2vec_file(tmp_path / "v.txt", binary=False)
+    refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
+    refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
+
+
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_numbers_that_are_not_finite(tmp_path, number):
+    content = word2vec_file(tmp_path / "v.txt", binary=False).replace(b"5.0", number.encode())
+    refused(tmp_path / "v.txt", content, "the vector of 'deux' holds NaN or infinity")
+
+
+def test_damaged_files_of_fasttext(tmp_path, fasttext_file):
+    path = tmp_path / "v.bin"
+    for size in (5, 40, 100, 110, 200, 700):
+        refused(path, fasttext_file[:size], "cut off|do not fit")
+    model, labels, size = 8 + 7 * 4, 8 + 56 + 8, 8 + 56
+    for at, value, message in (
+        (model, 3, "classifies texts"),
+        (labels, 2, "classifies texts"),
+        (size, 2**30, "cut off"),
+        (8, 7, "do not fit together"),
+    ):
+        refused(path, fasttext_file[:at] + value.to_bytes(4, "little") + fasttext_file[at + 4 :], message)
+    refused(tmp_path / "v.bin.gz", gzip.compress(fasttext_file), "uncompress it first")
+    first = fasttext_file.index(struct.pack("<?2q", False, 50 + fasttext_file[size], 4)) + 17
+    refused(path, fasttext_file[:first] + struct.pack("<f", np.nan) + fasttext_file[first + 4 :], "holds NaN")
 
 
 def test_vocabularies_put_the_frequent_first_and_know_their_unknowns():

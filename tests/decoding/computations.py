@@ -6,6 +6,7 @@ import math
 import random
 import struct
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tests.transitions.reference_systems import State, applicable, take
 
@@ -41,17 +42,38 @@ def read(state: State, slots: Sequence[str]) -> tuple[int, ...]:
     return tuple(find(state, address)[attribute == "deprel"] for address, attribute in parts)
 
 
-def all_computations(
-    system: str,
-    degree: int,
-    n_relations: int,
-    root_relation: int | None,
-    n: int,
-    single_root: bool,
-    local: bool,
-    slots: list[str],
-) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
-    """(score, heads, relations) of every computation; scores are hashed_scores() of what the slots read."""
+class Space(NamedTuple):
+    """What computations there are and what they score: hashed_scores() of what the slots read."""
+
+    system: str
+    degree: int
+    n_relations: int
+    root_relation: int | None
+    single_root: bool
+    local: bool
+    slots: Sequence[str]
+
+    def successors(self, state: State) -> list[tuple[float, State]]:
+        """What a state can become, in the order of the outputs, with what the move scores."""
+        scores = hashed_scores(read(state, self.slots), 1 + 2 * self.degree * self.n_relations)
+        possible = []
+        for column in range(1 + 2 * self.degree):
+            if not applicable(self.system, self.degree, state, column, self.single_root):
+                continue
+            for relation in range(self.n_relations if column else 1):
+                after = State([*state.stack], [*state.buffer], dict(state.arcs))
+                take(self.system, self.degree, after, column, relation)
+                arc = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
+                of_root = self.root_relation if self.single_root else None
+                if arc and of_root is not None and (arc[0] == 0) != (relation == of_root):
+                    continue
+                possible.append((scores[0 if column == 0 else 1 + (column - 1) * self.n_relations + relation], after))
+        norm = math.log(sum(math.exp(score) for score, _ in possible)) if self.local else 0.0
+        return [(score - norm, after) for score, after in possible]
+
+
+def all_computations(space: Space, n: int) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
+    """(score, heads, relations) of every computation of n tokens."""
     results = []
 
     def follow(state: State, total: float) -> None:
@@ -59,24 +81,26 @@ def all_computations(
             arcs = [state.arcs[token] for token in range(1, n + 1)]
             results.append((total, tuple(head for head, _ in arcs), tuple(relation for _, relation in arcs)))
             return
-        scores = hashed_scores(read(state, slots), 1 + 2 * degree * n_relations)
-        possible = []
-        for column in range(1 + 2 * degree):
-            if not applicable(system, degree, state, column, single_root):
-                continue
-            for relation in range(n_relations if column else 1):
-                after = State([*state.stack], [*state.buffer], dict(state.arcs))
-                take(system, degree, after, column, relation)
-                arc = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
-                if arc and single_root and root_relation is not None and (arc[0] == 0) != (relation == root_relation):
-                    continue
-                possible.append((scores[0 if column == 0 else 1 + (column - 1) * n_relations + relation], after))
-        norm = math.log(sum(math.exp(score) for score, _ in possible)) if local else 0.0
-        for score, after in possible:
-            follow(after, total + score - norm)
+        for score, after in space.successors(state):
+            follow(after, total + score)
 
     follow(State.initial(n), 0.0)
     return results
+
+
+def plain_beam(space: Space, n: int, size: int, merging: bool) -> list[tuple[float, State]]:
+    """The last items of a beam of states of n tokens, best first; with ``merging``, of equal states the best alone."""
+    items = [(0.0, State.initial(n))]
+    for _ in range(2 * n):
+        candidates: list[tuple[float, State]] = []
+        for total, state in items:
+            best = sorted(space.successors(state), key=lambda pair: -pair[0])[:size]
+            candidates += [(total + score, after) for score, after in best]
+        items = []
+        for total, after in sorted(candidates, key=lambda pair: -pair[0]):
+            if len(items) < size and not (merging and any(after == other for _, other in items)):
+                items.append((total, after))
+    return items
 
 
 def best_by_tree(computations: list[tuple[float, tuple, tuple]]) -> list[tuple[tuple[tuple, tuple], float]]:

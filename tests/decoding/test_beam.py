@@ -7,21 +7,26 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
+from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.decoding import beam as beam_module
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lockstep_beam import LockstepBeamParser, search_in_lockstep
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_trees, take_move, top_nodes
 from parser.model import Model
+from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import FeatureTable, Slot, _program
-from tests.decoding.computations import all_computations, best_by_tree, hashed_scores
+from tests.decoding.computations import Space, all_computations, best_by_tree, hashed_scores, plain_beam
 from tests.decoding.computations import find as find_slowly
 from tests.decoding.test_greedy import random_model
+from tests.forgery import KINDS, small_model
 from tests.jit import COMPILED
 from tests.toy import sentence
 from tests.transitions.reference_systems import State, applicable, take
@@ -41,9 +46,10 @@ def of_degree(model: Model, degree: int) -> Model:
     return Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
 
 
+@pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("single_root", [True, False])
-def test_one_item_is_greedy_parsing(sentences, single_root):
-    model = random_model(sentences, {"form": 5, "deprel": 3}, "tanh")
+def test_one_item_is_greedy_parsing(sentences, single_root, activation):
+    model = random_model(sentences, {"form": 5, "deprel": 3}, activation)
     encoded = model.vocabularies.encode(sentences)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
     for merge, scores in product((Merge.NONE, Merge.CONFIGURATION), Scores):
@@ -53,6 +59,16 @@ def test_one_item_is_greedy_parsing(sentences, single_root):
         np.testing.assert_array_equal(found.relations, greedy.relations)
     slow = LockstepBeamParser(model.weights(), model.system, model.table, Beam(1))
     np.testing.assert_array_equal(slow.parse(encoded, single_root=single_root).heads, greedy.heads)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_item_is_greedy_parsing_with_any_kind_of_model(kind):
+    rng = random.Random(2)
+    model = small_model(kind)
+    encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 5, 9)])
+    greedy, found = parser_of(model).parse(encoded), beam_parser_of(model, Beam(1)).parse(encoded)
+    np.testing.assert_array_equal(found.heads, greedy.heads)
+    np.testing.assert_array_equal(found.relations, greedy.relations)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +170,7 @@ def test_a_beam_with_room_for_all_finds_the_best_trees_in_their_order(system, de
     table = FeatureTable([Slot.parse(slot) for slot in TABLE], ["form"])
     encoded, scorer = sentence_of_tokens(n), hashing_scorer(TABLE, parsed_with.n_outputs)
     local = scores is Scores.LOCAL
-    computations = all_computations(system, degree, n_relations, root_relation, n, single_root, local, TABLE)
+    computations = all_computations(Space(system, degree, n_relations, root_relation, single_root, local, TABLE), n)
     expected = best_by_tree(computations)
     for merge in (Merge.NONE, Merge.CONFIGURATION):
         beam = Beam(1000, merge, scores)
@@ -172,6 +188,25 @@ def test_a_beam_with_room_for_all_finds_the_best_trees_in_their_order(system, de
         for tree, ((heads, relations), total) in zip(trees, expected, strict=True):
             assert tree.score == pytest.approx(total, abs=1e-9)
             assert (tuple(tree.heads.tolist()), tuple(tree.relations.tolist())) == (heads, relations)
+
+
+@pytest.mark.parametrize(("system", "degree"), [("arc_standard", 1), ("attardi", 2), ("attardi", 3)])
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("scores", [*Scores])
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_beam_is_that_of_plain_lists(system, degree, single_root, scores, size):
+    n, n_relations, root_relation = 6, 2, 1
+    parsed_with = transitions.create(system, n_relations, root_relation, **({"degree": degree} if system == "attardi" else {}))
+    table = FeatureTable([Slot.parse(slot) for slot in TABLE], ["form"])
+    encoded, scorer = sentence_of_tokens(n), hashing_scorer(TABLE, parsed_with.n_outputs)
+    space = Space(system, degree, n_relations, root_relation, single_root, scores is Scores.LOCAL, TABLE)
+    for merge in (Merge.NONE, Merge.CONFIGURATION):
+        items = search_in_lockstep(encoded, parsed_with, table, scorer, Beam(size, merge, scores), single_root=single_root)
+        expected = plain_beam(space, n, size, merging=merge is Merge.CONFIGURATION)
+        assert items.totals.tolist() == pytest.approx([total for total, _ in expected], abs=1e-9)
+        for heads, relations, (_, state) in zip(items.now.heads, items.now.relations, expected, strict=True):
+            found = dict(enumerate(zip(heads.tolist()[1:], relations.tolist()[1:], strict=True), 1))
+            assert found == state.arcs
 
 
 @pytest.mark.parametrize("degree", [1, 3])
@@ -231,6 +266,27 @@ def test_a_search_that_lacks_room_gets_more(sentences, monkeypatch):
     found = beam_parser_of(model, beam).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert len(beam_parser_of(model, beam).k_best(encoded, 2)) == len(sentences)
+
+
+def test_a_search_that_makes_several_parts_in_a_step_gets_room_for_them(monkeypatch):
+    sentences = [sentence([0] + [1] * (29 if COMPILED else 14))]
+    model = of_degree(random_model(sentences * 2, {"form": 5}), MAX_DEGREE)
+    with torch.no_grad():  # all tokens onto the stack, then the deepest arcs: each makes nine cells of the stack anew
+        model.classifier.output.bias[0] += 1000
+        model.classifier.output.bias[1 + 2 * (MAX_DEGREE - 1) * len(model.relations.symbols) :] += 500
+    made, make_room = [], beam_module._Search._make_room
+
+    def make_some_room(search):
+        made.append(search)
+        assert len(made) < 9, "the room is doubled again and again"
+        make_room(search)
+
+    monkeypatch.setattr(beam_module._Search, "_make_room", make_some_room)
+    encoded = model.vocabularies.encode(sentences)
+    found = beam_parser_of(model, Beam(3)).parse(encoded)
+    expected = LockstepBeamParser(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    assert made
 
 
 @pytest.mark.parametrize(

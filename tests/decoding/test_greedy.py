@@ -15,6 +15,7 @@ from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.model import Model
+from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import slots_of
 from tests.toy import sentence
 
@@ -85,6 +86,18 @@ def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_
         start, end = together.offsets[s], together.offsets[s + 1]
         np.testing.assert_array_equal(alone.heads, together.heads[start:end])
         np.testing.assert_array_equal(alone.relations, together.relations[start:end])
+
+
+@pytest.mark.parametrize("degree", [2, MAX_DEGREE])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_attardis_system_of_any_degree(sentences, degree, single_root):
+    model = random_model(sentences, {"form": 5})
+    model = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
+    encoded = model.vocabularies.encode(sentences)
+    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    found = parser_of(model).parse(encoded, single_root=single_root)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
 
 
 def test_no_sentence():

@@ -6,16 +6,20 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
+from parser.decoding.derivations import best_trees, count_derivations
 from parser.decoding.k_best import distinct
-from parser.decoding.merging_beam import Item, MergingSearch, _trees, count_derivations
+from parser.decoding.lockstep_beam import search_in_lockstep
+from parser.decoding.merging_search import Item, MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.persistent_trees import arcs_of
 from parser.decoding.signature import visible_parts
 from parser.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
-from tests.decoding.computations import all_computations, best_by_tree
+from tests.decoding.computations import Space, all_computations, best_by_tree
 from tests.decoding.test_beam import check_trees, hashing_scorer, sentence_of_tokens
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence, settings
@@ -81,16 +85,42 @@ def test_without_a_limit_the_best_trees_are_found_in_their_order(seed):
     n, n_relations = rng.choice([(5, 1), (3, 2)])
     root = 1 if n_relations > 1 else None
     slots, single_root, scores = random_slots(rng), rng.random() < 0.5, rng.choice([*Scores])
-    computations = all_computations("arc_standard", 1, n_relations, root, n, single_root, scores is Scores.LOCAL, slots)
+    computations = all_computations(Space("arc_standard", 1, n_relations, root, single_root, scores is Scores.LOCAL, slots), n)
     last = steps_of(slots, n, n_relations, root=root, single_root=single_root, scores=scores)[-1]
     assert max(item.prefix for item in last) == pytest.approx(max(computations)[0], abs=1e-9)
     assert sum(map(count_derivations, last)) == len(computations)
     expected = best_by_tree(computations)
-    found = distinct(_trees(last), 10_000)
+    found = distinct(best_trees(last), 10_000)
     assert len(found) == len(expected)
     for tree, ((heads, relations), total) in zip(found, expected, strict=True):
         assert tree.score == pytest.approx(total, abs=1e-9)
         assert (tuple(tree.heads.tolist()), tuple(tree.relations.tolist())) == (heads, relations)
+
+
+def whole_stacks(n: int) -> list[str]:
+    """Slots that see all of any stack of a sentence of n tokens."""
+    # A move to a child of some rank needs as many tokens.
+    moves = [""]
+    for text in moves:
+        left = n - sum(map(int, text.replace(".l", " ").replace(".r", " ").split()))
+        moves += [f"{text}.{side}{rank}" for side in "lr" for rank in range(1, left + 1)]
+    return [f"s{depth}{text}:{read}" for depth in range(n + 1) for text in moves for read in ("form", "deprel")]
+
+
+@pytest.mark.parametrize("scores", [*Scores])
+@pytest.mark.parametrize("size", [3, 1000])
+def test_where_all_is_visible_items_are_configurations(size, scores):
+    n, n_relations = 3, 2
+    slots = whole_stacks(n)
+    scorer, encoded = hashing_scorer(slots, 1 + 2 * n_relations), sentence_of_tokens(n)
+    merging = search(slots, n_relations, 1, False, scores, size)
+    *_, last = merging.steps(encoded, 0, scorer)
+    table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
+    system = transitions.create("arc_standard", n_relations, 1)
+    expected = search_in_lockstep(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
+    assert [item.prefix for item in last] == pytest.approx(expected.totals.tolist(), abs=1e-9)
+    for item, heads, relations in zip(last, expected.now.heads, expected.now.relations, strict=True):
+        np.testing.assert_array_equal(arcs_of(item.stack[0], item.front), [heads, relations])
 
 
 def test_what_holds_of_every_item():
@@ -136,6 +166,30 @@ def test_more_trees_than_items_are_valid_and_in_order(sentences):
         check_trees(trees, end - start - 1, model.system.root_relation)
         np.testing.assert_array_equal(trees[0].heads, best.heads[start + 1 : end])
     assert max(map(len, found)) > 4
+
+
+def test_long_sentences_have_several_trees(sentences):
+    model = random_model(sentences, {"form": 5})
+    encoded = model.vocabularies.encode([sentence([0] + [1] * 399)])
+    (trees,) = beam_parser_of(model, Beam(2, Merge.SIGNATURE)).k_best(encoded, 3)
+    check_trees(trees, 400, model.system.root_relation)
+    assert len(trees) == 3
+
+
+@pytest.mark.parametrize("scores", [*Scores])
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
+def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences, broken, scores):
+    model = random_model(sentences, {"form": 5})
+    encoded = model.vocabularies.encode([sentence(heads) for heads in ([0], [0, 1], [0, 1, 1])])
+    with torch.no_grad():
+        model.classifier.output.bias[[0, 3]] = broken
+    merged, expected = (
+        beam_parser_of(model, Beam(1000, merge, scores)).k_best(encoded, 1) for merge in (Merge.SIGNATURE, Merge.CONFIGURATION)
+    )
+    for (ours,), (theirs,), n in zip(merged, expected, encoded.lengths, strict=True):
+        check_trees([ours], int(n), model.system.root_relation)
+        assert np.isfinite(ours.score)
+        assert ours.score == pytest.approx(theirs.score, rel=1e-5)
 
 
 def test_other_systems_do_not_merge_by_signature(sentences):

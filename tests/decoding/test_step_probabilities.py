@@ -6,11 +6,18 @@ import random
 
 import numpy as np
 import pytest
+import torch
 
+from parser import transitions
+from parser.beam_settings import Beam, Merge
 from parser.classifier.calibration import Calibration, expected_calibration_error
 from parser.data.parses import NO_NODE
 from parser.decoding.lockstep import LockstepParser, StepProbabilities, parse_in_lockstep
+from parser.decoding.parsers import parser_with_beam
+from parser.decoding.probabilities import ProbabilityParser, follow
+from parser.model import Model
 from parser.transitions.decisions import best
+from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
 from tests.toy import sentence
 
@@ -62,6 +69,56 @@ def test_they_are_those_of_a_softmax(kind, single_root):
         assert set(of_arcs) == set(range(1, encoded.lengths[number] + 1))
         for child, expected in of_arcs.items():
             assert probabilities.arcs[start + child] == pytest.approx(expected, rel=1e-4)
+
+
+SYSTEMS: list[tuple[str, dict[str, int]]] = [(name, {}) for name in transitions.names() if name != "attardi"]
+SYSTEMS.append(("attardi", {"degree": 2}))
+
+
+def model_of(system: str, options: dict[str, int]) -> Model:
+    """A random model of any system, with weights of the size of trained ones."""
+    like = small_model("static")
+    slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
+    model = Model.new(like.vocabularies, like.relations, slots, like.shape, system, options)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=1.0)
+    return model
+
+
+@pytest.mark.parametrize(("system", "options"), SYSTEMS)
+@pytest.mark.parametrize("single_root", [True, False])
+def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, options, single_root):
+    rng = random.Random(2)
+    model = model_of(system, options)
+    encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 7, 3, 12, 9)])
+    parser = LockstepParser(model.weights(), model.system, model.table)
+    expected, found = StepProbabilities.room_for(encoded), StepProbabilities.room_for(encoded)
+    parses = parser.parse(encoded, single_root=single_root, probabilities=expected)
+    again = follow(parses, encoded, parser, model.system, found, single_root)
+    np.testing.assert_array_equal(again.heads, parses.heads)
+    np.testing.assert_array_equal(again.relations, parses.relations)
+    if system != "swap":  # whose oracle is exact on gold computations alone: other orders of swaps make the same tree
+        np.testing.assert_allclose(found.arcs, expected.arcs)
+        np.testing.assert_allclose(found.trees, expected.trees)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("merge", Merge)
+def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge):
+    if merge is Merge.SIGNATURE and kind == "attardi":
+        pytest.skip("of arc-standard alone")
+    rng = random.Random(3)
+    model = small_model(kind)
+    encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 7, 3, 0)])
+    beam = Beam(4, merge)
+    parses, probabilities = ProbabilityParser(model, beam).parse(encoded)
+    np.testing.assert_array_equal(parses.heads, parser_with_beam(model, beam).parse(encoded).heads)
+    parser, again = LockstepParser(model.weights(), model.system, model.table), StepProbabilities.room_for(encoded)
+    np.testing.assert_array_equal(follow(parses, encoded, parser, model.system, again).heads, parses.heads)
+    assert (probabilities.arcs[parses.heads >= 0] < 0).any()
+    assert (probabilities.trees <= 0).all()
+    assert probabilities.trees[-1] == 0
 
 
 def test_calibration_finds_the_odds_that_made_the_data():

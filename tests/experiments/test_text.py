@@ -35,6 +35,14 @@ def test_the_systems_are_settings_that_can_be():
     assert len({training.fingerprint() for training in trainings.values()}) == len(trainings) == 4
 
 
+def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target: target.write_text(f"{target.exists()}"))
+    training = text.training_of(settings_of(text.Text, "text"), text.UDPIPE, "hu", 1)
+    path = text.tokenizer_of(training, tmp_path)
+    assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"
+    assert text.tokenizer_of(training, tmp_path, fresh=True).read_text() == "True"
+
+
 def test_the_table_has_a_line_for_each_system():
     wanted = settings_of(text.Text, "text", ["languages=[hu]"])
     numbers = dict.fromkeys(("uas", "upos", "ufeats", "raw_las", "raw_upos", "raw_sentences", "raw_words"), "80.0000")

@@ -85,5 +85,5 @@ def _leaves(config: DictConfig, prefix: str = "") -> list[str]:
     found = []
     for key in config:
         value = config[key]
-        found += _leaves(value, f"{prefix}{key}.") if isinstance(value, DictConfig) and len(value) else [f"{prefix}{key}"]
+        found += _leaves(value, f"{prefix}{key!s}.") if isinstance(value, DictConfig) and len(value) else [f"{prefix}{key!s}"]
     return found

@@ -10,23 +10,18 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from parser import models
-from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
-from parser.linear.model import WEIGHTS, LinearModel
-from parser.linear.weights import HashedWeights
-from parser.model_folder import SETTINGS, ModelError
-from tests.forgery import change, set_at
+from parser.linear.model import WEIGHTS
+from parser.linear.weights import MOST_OUTPUTS, HashedWeights
+from parser.model_folder import SETTINGS, VOCABULARIES, ModelError
+from tests.forgery import change, set_at, small_linear_model
 from tests.toy import sentence
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("linear") / "model"
-    vocabularies = Vocabularies({"form": Vocabulary(["a", "w1"]), "upos": Vocabulary(["NOUN", "VERB"])})
-    model = LinearModel.new(vocabularies, Vocabulary(["det", "root"]), ["X:p", "Y:p", "X:p+Y:p", "Y:vl"])
-    keys = np.unique(np.random.default_rng(0).integers(1, 2**62, 20)).astype(np.uint64)
-    starts, outputs = np.arange(21), np.arange(20, dtype=np.int32) % model.system.n_outputs
-    model.weights = HashedWeights(keys, starts, outputs, np.ones(20, np.float32), model.system.n_outputs)
+    model = small_linear_model()
     model.save(folder)
     return folder
 
@@ -123,3 +118,15 @@ def test_a_damaged_file_and_a_missing_one(forged):
     (forged / WEIGHTS).unlink()
     with pytest.raises(ModelError, match="missing"):
         models.load(forged)
+
+
+def test_tags_without_a_tagger(forged):
+    change(forged / VOCABULARIES, set_at("tags", {"upos": ["X"]}))
+    with pytest.raises(ModelError, match="there is no tagger"):
+        models.load(forged)
+
+
+def test_more_outputs_than_a_feature_can_have_entries():
+    # How many entries a feature has must fit into 24 bits, or they would be looked for elsewhere.
+    with pytest.raises(ValueError, match="at most"):
+        HashedWeights(np.ones(1, np.uint64), np.zeros(2, np.int64), *np.zeros((2, 0), np.int32), MOST_OUTPUTS + 1)

@@ -1,11 +1,11 @@
-"""What worker processes do in the tests of bulk.py; it loads nothing slow."""
+"""What worker processes do in the tests of local_engine.py; it loads nothing slow."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from parser.text.bulk import Options, Outcome, Shard
+from parser.text.shards import Options, Outcome, Shard
 
 
 def begin_nothing(folder: Path, options: Options) -> None:
@@ -13,10 +13,10 @@ def begin_nothing(folder: Path, options: Options) -> None:
 
 
 def die_at_times(shard: Shard) -> Outcome:
-    """A process that dies at the file "once" when it meets it first, and always at the file "always"."""
+    """A process that dies at the file "once" when it meets it first, and always at the file "always"; the words are its id."""
     name, met = Path(shard.source).name, Path(shard.source + ".met")
     if name == "always" or (name == "once" and not met.exists()):
         met.touch()
         os._exit(9)
     Path(shard.target).touch()
-    return Outcome(shard, 1)
+    return Outcome(shard, os.getpid())

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from parser.beam_settings import Beam, Merge
 from parser.commands import parse_many
+from parser.decoding import file_parsing
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
-from parser.text.bulk import BulkError, Options, Shard, claim, parse_shards, shards_of, undone
-from tests.forgery import small_model
+from parser.text import local_engine
+from parser.text.local_engine import begin_parser, parse_shard, parse_shards
+from parser.text.shard_parser import ShardParser
+from parser.text.shards import NOTE, BulkError, Options, Shard, claim, shards_of, undone
+from tests.forgery import small_linear_model, small_model
 from tests.text.dying import begin_nothing, die_at_times
 
 WORDS = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
@@ -82,6 +87,97 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     assert "1 files parsed, 2 words; 3 were there" in capsys.readouterr().err
 
 
+def test_its_own_output_is_no_input(folders):
+    pattern = f"{folders}/in/**/*.conllu*"
+    before = shards_of([pattern], folders / "in" / "out")
+    for shard in before:
+        Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
+        Path(shard.target).touch()
+    assert shards_of([pattern], folders / "in" / "out") == before
+    assert [shard.source for shard in shards_of([f"{folders}/in/*.conllu"], folders)] == [f"{folders}/in/a.conllu"]
+
+
+def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch):
+    (folders / "in" / "a.conllu").write_text("1\tx\n\n" + WORDS)
+    command = [f"{folders}/model", f"{folders}/in/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
+    assert run_command(monkeypatch, *command, "--allow-missing-columns", "--on-error", "skip") == 1
+    assert (folders / "out" / "a.conllu").read_text().count("\n\n") == 1
+
+
+def test_the_beam_of_a_model_is_used(folders, monkeypatch):
+    model = small_model("static")
+    model.beam = Beam(8)
+    model.save(folders / "model")
+    asked = []
+
+    def note(*arguments, beam, **options):
+        asked.append(beam)
+        return parse_file(*arguments, beam=beam, **options)
+
+    monkeypatch.setattr(file_parsing, "parse_file", note)
+    shard = Shard(f"{folders}/in/a.conllu", f"{folders}/a.conllu")
+    for beam, merge in ((None, None), (1, None), (4, "none")):
+        parser = ShardParser(folders / "model", Options(allow_missing_columns=True, beam=beam, merge=merge))
+        assert parser(shard).error is None
+    assert asked == [Beam(8), Beam(1), Beam(4, Merge.NONE)]
+
+
+def test_linear_models_parse_files(tmp_path):
+    small_linear_model().save(tmp_path / "model")
+    (tmp_path / "a.conllu").write_text(WORDS)
+    found = ShardParser(tmp_path / "model", Options(allow_missing_columns=True))(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b"))
+    assert (found.words, found.error) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
+        (["--tags", "fill"], "predicts no tags"),
+        (["--beam", "0"], "beam"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(folders, monkeypatch, options, message):
+    command = [f"{folders}/model", f"{folders}/in/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
+    with pytest.raises(ValueError, match=message):
+        run_command(monkeypatch, *command, *options)
+    assert not (folders / "out").exists()
+
+
+def test_a_process_that_cannot_begin_says_why(folders, monkeypatch):
+    monkeypatch.setattr(local_engine, "_parser", None)
+    begin_parser(folders / "model", Options(text=True))
+    found = parse_shard(Shard("a", "b"))
+    assert "a: " in str(found.error)
+    assert "there is no tokenizer" in str(found.error)
+
+
+def test_want_of_memory_is_an_outcome(folders, monkeypatch):
+    parser = ShardParser(folders / "model", Options(allow_missing_columns=True))
+
+    def parse_file_without_memory(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(file_parsing, "parse_file", parse_file_without_memory)
+    found = parser(Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu"))
+    assert "not the memory" in str(found.error)
+    assert not (folders / "out" / "a.conllu").exists()
+
+
+def test_another_tokenizer_makes_other_files(folders):
+    one, other = folders / "one.udpipe", folders / "other.udpipe"
+    one.write_text("1")
+    other.write_text("2")
+    claim(folders / "out", folders / "model", Options(tokenizer=str(one)), one)
+    one.rename(folders / "elsewhere.udpipe")
+    claim(folders / "out", folders / "model", Options(tokenizer="elsewhere.udpipe"), folders / "elsewhere.udpipe")
+    with pytest.raises(BulkError, match="another tokenizer"):
+        claim(folders / "out", folders / "model", Options(tokenizer=str(other)), other)
+    (folders / "out" / NOTE).write_text("{")
+    with pytest.raises(BulkError, match="another model"):
+        claim(folders / "out", folders / "model", Options())
+
+
 def test_other_options_are_refused_in_the_same_folder(folders):
     claim(folders / "out", folders / "model", Options())
     claim(folders / "out", folders / "model", Options())
@@ -89,9 +185,13 @@ def test_other_options_are_refused_in_the_same_folder(folders):
         claim(folders / "out", folders / "model", Options(single_root=False))
 
 
-def test_files_of_processes_that_died_are_tried_again(tmp_path):
-    shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in ("a", "once", "always", "b")]
-    found = list(parse_shards(tmp_path, shards, Options(), 2, begin_nothing, die_at_times))
-    assert sorted(Path(outcome.shard.source).name for outcome in found) == ["a", "always", "b", "once"]
+@pytest.mark.parametrize("workers", [1, 3])
+def test_files_of_processes_that_died_are_tried_again(tmp_path, workers):
+    names = ["a", "once", "b", "always", *"cdef"]
+    shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
+    found = list(parse_shards(tmp_path, shards, Options(), workers, begin_nothing, die_at_times))
+    assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]
+    if workers == 1:  # those behind the dead ones have one process again
+        assert len({outcome.words for outcome in found if Path(outcome.shard.source).name in "cdef"}) == 1

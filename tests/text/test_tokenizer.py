@@ -1,4 +1,4 @@
-"""Text to sentences and words: what needs UDPipe skips without it."""
+"""Text to sentences and words: by UDPipe where it is installed, and by a fake of it everywhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from parser import Parser
 from parser.commands import parse
 from parser.data.treebank import read_treebank
 from parser.model import Model
-from parser.text import tokenizer
+from parser.serving.requests import Request
+from parser.serving.service import Job, Service
+from parser.text import tokenizer, udpipe
+from parser.text.shard_parser import ShardParser
+from parser.text.shards import Options, Shard
 from parser.text.tokenizer import (
     TOKENIZER,
     Token,
@@ -23,6 +27,7 @@ from parser.text.tokenizer import (
     train_tokenizer,
 )
 from tests.classifier.test_text_model import random_text_model
+from tests.text import fake_udpipe
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
 SENTENCES = [["A", "kutya", "ugat", "."], ["Jön", "a", "lány", "!"], ["Ma", "is", "jön", "."]]
@@ -40,9 +45,19 @@ def conllu() -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.fixture(params=["fake", "real"])
+def folder(request, tmp_path, monkeypatch):
+    """A model with a tokenizer: a fake one, and UDPipe's own, that has learned a few sentences by heart."""
+    if request.param == "real":
+        return request.getfixturevalue("real_folder")
+    random_text_model().save(tmp_path / "model")
+    (tmp_path / "model" / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
+    return tmp_path / "model"
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A model with a tokenizer that has learned a few sentences by heart."""
+def real_folder(tmp_path_factory):
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
     folder = tmp_path_factory.mktemp("text")
     random_text_model().save(folder / "model")
@@ -72,6 +87,15 @@ def test_text_is_split_and_parsed(folder, tmp_path, monkeypatch, capsysbinary):
     assert [line.split("\t")[9] for line in found.splitlines()[4:8]] == ["_", "_", "SpaceAfter=No", "_"]
 
 
+def test_the_command_for_many_files_writes_the_same(folder, tmp_path, monkeypatch, capsysbinary):
+    (tmp_path / "text.txt").write_text(TEXT)
+    expected = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
+    parser = ShardParser(folder, Options(text=True))
+    assert parser.tokenizer_path == folder / TOKENIZER
+    assert parser(Shard(str(tmp_path / "text.txt"), str(tmp_path / "trees.conllu"))).error is None
+    assert (tmp_path / "trees.conllu").read_text() == expected
+
+
 def test_the_library_parses_text_too(folder):
     parser = Parser.load(folder)
     found = parser.parse_text(TEXT)
@@ -80,7 +104,7 @@ def test_the_library_parses_text_too(folder):
     assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
 
 
-@pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 2_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
+@pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 100_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
 def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsysbinary, text):
     (tmp_path / "odd.txt").write_text(text, newline="")
     found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "odd.txt"), "--text", "--allow-missing-columns")
@@ -120,6 +144,36 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, 
         list(_blocks(io.BytesIO(content), "text"))
 
 
+@pytest.mark.parametrize("size", [1, 2, 4, 2**16])
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"])
+def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
+    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    with pytest.raises(UnicodeDecodeError) as raised:
+        content.decode("utf-8")
+    with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} "):
+        list(_blocks(io.BytesIO(content), "text"))
+
+
+def test_lines_without_blank_ones_between_are_looked_at_once(monkeypatch):
+    content, size = b"a b c.\n" * 5_000, 64
+    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    source, looked_at = io.BytesIO(content), [0]
+
+    def trace(frame, event, argument):
+        if frame.f_code is _blocks.__code__ and source.tell() < len(content):
+            looked_at.append(max((len(value) for value in frame.f_locals.values() if isinstance(value, str)), default=0))
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        blocks = list(_blocks(source, "text"))
+    finally:
+        sys.settrace(before)
+    assert "".join(blocks).encode() == content
+    assert 0 < max(looked_at) <= size
+
+
 def test_pieces_are_a_stream():
     stream = as_stream(iter([b"", b"abc", b"", b"defg"]))
     assert stream.read(2) + stream.read(4) + stream.read() == b"abcdefg"
@@ -130,8 +184,12 @@ def test_without_a_tokenizer_the_error_says_what_to_do(tmp_path):
         model_tokenizer(tmp_path)
 
 
-def test_what_is_no_tokenizer_is_refused(tmp_path):
-    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+@pytest.mark.parametrize("package", ["fake", "real"])
+def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
+    if package == "fake":
+        monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
+    else:
+        pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
     (tmp_path / TOKENIZER).write_text("no model")
     with pytest.raises(TokenizerError, match="cannot load this"):
         Tokenizer(tmp_path / TOKENIZER)
@@ -139,3 +197,21 @@ def test_what_is_no_tokenizer_is_refused(tmp_path):
 
 def test_a_saved_model_is_loaded_beside_its_tokenizer(folder):
     assert Model.load(folder).is_like(random_text_model())
+
+
+def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
+    (tmp_path / "text.txt").write_text(TEXT)
+    of_parse = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text")
+    service = Service(Model.load(folder), "hu", model_tokenizer(folder))
+    steps = {"tokenizer": "", "tagger": "", "parser": ""}
+    everything, split = service.answers(
+        [Job(Request.of({"data": TEXT, **steps})), Job(Request.of({"data": TEXT, "tokenizer": ""}))]
+    )
+    assert everything == of_parse
+    assert isinstance(split, str)
+    assert split.replace("\t_", "").splitlines()[4:7] == ["1\tA", "2\tkutya", "3\tugat\tSpaceAfter=No"]
+    assert service.steps == ["tokenizer", "tagger", "parser"]
+    # Presegmented text has a sentence a line, whatever is in it.
+    (lines,) = service.answers([Job(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
+    assert isinstance(lines, str)
+    assert [line for line in lines.splitlines() if line.startswith("# text")] == ["# text = A kutya. Ugat a", "# text = Ma"]

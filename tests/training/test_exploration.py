@@ -20,7 +20,6 @@ from parser.training.examples import (
     eager_columns,
     gold_examples,
     new_examples,
-    optimal_moves,
     target_columns,
 )
 from parser.training.exploration import Exploration, Policy, explore
@@ -29,6 +28,7 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
+from parser.transitions.optimal import optimal_moves
 from parser.transitions.system import Moves
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence

@@ -1,0 +1,101 @@
+"""Serves a model over HTTP: python scripts/serve.py MODEL_DIR [--port 8001].
+
+The interface is that of UDPipe's REST service, so that its clients work: /models says what there is, /process parses what comes
+as data (GET, or POST with a form). At / is a page where one types a sentence and sees its tree. Only programs of this machine
+can reach it, unless --host says otherwise. Needs the extra serve: pip install 'optimal-step[serve]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import socket
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from parser.commands.command_line import run
+from parser.model import Model
+from parser.models import load_for_parsing
+from parser.numba_start import start_numba_without_scipy
+from parser.text.tokenizer import TOKENIZER, Tokenizer, model_tokenizer
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d_")
+_OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
+
+
+class ServeError(ValueError):
+    """A model cannot be served; the message says the fix."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Serves until it is told to stop."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: %(default)s, this machine alone)")
+    parser.add_argument("--port", type=int, default=8001, help="default: %(default)s; 0: any that is free")
+    parser.add_argument("--name", help="what requests call the model (default: the name of its folder)")
+    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a file of UDPipe 1; without, the model's own")
+    parser.add_argument("--beam", type=int, metavar="N", help="search with a beam of N items (default: as the model says)")
+    parser.add_argument("--allow-missing-columns", action="store_true", help="parse without the tags that the model reads")
+    parser.add_argument("--max-bytes", type=_positive, default=1_000_000, help="of a request (default: %(default)s)")
+    parser.add_argument("--max-seconds", type=_positive, default=30, help="of a request (default: %(default)s)")
+    parser.add_argument("--max-requests", type=_positive, default=200, help="at a time (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    try:
+        import uvicorn
+
+        from parser.serving.app import create_app
+    except ImportError as error:
+        raise ServeError(f"{error.name} is not installed; pip install 'optimal-step[serve]'") from error
+    from parser.serving.limits import Limits
+    from parser.serving.page import warm_up
+    from parser.serving.service import Service
+
+    start_numba_without_scipy()
+    model, beam = load_for_parsing(given.model, given.beam)
+    if isinstance(model, Model) and model.contextual:
+        import torch
+
+        torch.set_num_threads(1)  # there is one thread that parses
+    service = Service(model, given.name or name_of(given.model), _tokenizer(given), beam, given.allow_missing_columns)
+    warm_up(service)
+    app = create_app(service, Limits(given.max_bytes, given.max_seconds, given.max_requests))
+    family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
+    try:
+        listening = socket.create_server((given.host, given.port), family=family)
+    except (OSError, OverflowError) as error:
+        raise ServeError(f"{given.host}, port {given.port}: {error}; give another --port or --host") from error
+    with listening:
+        if given.host not in _OF_THIS_MACHINE:
+            print("warning: whoever reaches this machine can use the parser", file=sys.stderr)
+        host = f"[{given.host}]" if ":" in given.host else given.host
+        print(f"{service.name} at http://{host}:{listening.getsockname()[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def name_of(folder: Path) -> str:
+    """The name of a model: that of its folder, or of the run's, or the one above where that is a date."""
+    absolute = folder.resolve()
+    run = absolute.parent if absolute.name == "model" else absolute
+    return run.parent.name if _DATE.match(run.name) else run.name
+
+
+def _tokenizer(given: argparse.Namespace) -> Tokenizer | None:
+    places = (given.model / TOKENIZER, given.model / "model" / TOKENIZER)
+    if given.tokenizer is None and not any(place.is_file() for place in places):
+        return None
+    return model_tokenizer(given.model, given.tokenizer)
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+    return number
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,113 @@
+"""Trees with the probabilities of the steps that make them, for any model and however it searches.
+
+A greedy parser's steps are those that it takes. A beam keeps no steps, and what it merges was made in several ways; so its
+trees are made once more, by the steps that the classifier likes best of those that lead to the tree, as an exact oracle says
+(Nederhof 2019, Section 4: those that lose none of its arcs). Of a tree that was parsed greedily these are the parser's own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import oracles
+from oracles.trees import MAX_TOKENS
+from parser.beam_settings import Beam
+from parser.data.parses import NO_NODE, Parses
+from parser.data.vocabulary import Sentences
+from parser.decoding.lockstep import Choice, LockstepParser, StepProbabilities
+from parser.decoding.parsers import parser_with_beam
+from parser.model import Model
+from parser.models import AnyModel
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import right
+from parser.transitions.optimal import best_right_columns, optimal_moves
+from parser.transitions.system import Moves, TransitionSystem
+
+
+class ProbabilityParser:
+    """Parses, and says how probable the steps were. Threads may share it.
+
+    Args:
+        model: the model, with its weights as they are now.
+        beam: how to search; None: greedily.
+
+    Raises:
+        BeamError: the model cannot be searched with this beam.
+    """
+
+    def __init__(self, model: AnyModel, beam: Beam | None = None) -> None:
+        self._system = model.system
+        self._lockstep = LockstepParser(model.weights(), model.system, model.table) if isinstance(model, Model) else None
+        greedy = self._lockstep is not None and (beam is None or beam.size == 1)
+        self._search = None if greedy else parser_with_beam(model, beam)
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> tuple[Parses, StepProbabilities]:
+        """Parses sentences.
+
+        The probabilities of a linear model, whose scores are none, are NaN; so are those of a beam where a sentence is longer
+        than oracles can say how its tree is made (MAX_TOKENS).
+        """
+        probabilities = StepProbabilities.room_for(sentences)
+        if self._search is None:
+            assert self._lockstep is not None
+            parses = self._lockstep.parse(sentences, single_root=single_root, probabilities=probabilities)
+            return parses, probabilities
+        parses = self._search.parse(sentences, single_root=single_root)
+        if self._lockstep is None or np.diff(sentences.offsets).max(initial=0) > MAX_TOKENS:
+            probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
+        else:
+            follow(parses, sentences, self._lockstep, self._system, probabilities, single_root)
+        return parses, probabilities
+
+
+def follow(
+    parses: Parses,
+    sentences: Sentences,
+    parser: LockstepParser,
+    system: TransitionSystem,
+    probabilities: StepProbabilities,
+    single_root: bool = True,
+) -> Parses:
+    """Makes trees once more, and notes the probabilities of the steps.
+
+    Args:
+        parses: the trees.
+        sentences: their sentences.
+        parser: scores the steps.
+        system: its transition system.
+        probabilities: filled in.
+        single_root: whether the trees have one root each.
+
+    Returns:
+        The trees that the steps made, the same ones.
+    """
+    oracle = oracles.create(system.oracles[0], None, **system.options)
+
+    def choice_of(first: int, last: int) -> Choice:
+        start, end = parses.offsets[first], parses.offsets[last]
+        offsets = parses.offsets[first : last + 1] - start
+        bound = oracle.bind(oracles.Trees(parses.heads[start:end], offsets))
+        relations = parses.relations[start:end]
+
+        def choose(
+            now: Configurations, rows: np.ndarray, numbers: np.ndarray, moves: Moves, scores: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            losses = bound.score_batch(
+                numbers.astype(np.int32),
+                now.stacks[rows],
+                now.stack_sizes[rows],
+                now.buffer_fronts[rows],
+                now.children[rows] if bound.needs_children else None,
+                now.buffers[rows] if system.reorders_buffer else None,
+            )
+            places = np.minimum(offsets[numbers][:, None] + np.arange(now.heads.shape[1]), len(relations) - 1)
+            outputs = right(system, optimal_moves(losses), moves, relations[places], np.arange(len(rows)))
+            columns = best_right_columns(np.where(moves.rows == NO_NODE, NO_NODE, outputs), moves, scores).astype(np.int32)
+            at = np.arange(len(rows))
+            children = moves.children[at, columns]
+            made = relations[offsets[numbers] + np.maximum(children, 0)]
+            return columns, np.where(children == NO_NODE, NO_NODE, made).astype(np.int32)
+
+        return choose
+
+    return parser.parse(sentences, single_root=single_root, probabilities=probabilities, choice_of=choice_of)

@@ -1,0 +1,129 @@
+"""The web application: /process and /models as UDPipe has them, and the page at /."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import parse_qsl
+
+from fastapi import FastAPI
+from fastapi import Request as HttpRequest
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+
+from parser.serving.batching import Batcher
+from parser.serving.limits import Limited, Limits
+from parser.serving.page import HEADERS, error_part, form_page, page_request, result_parts
+from parser.serving.requests import Request, RequestError
+from parser.serving.service import Job, Service, TooLateError
+
+# Fields of a form; UDPipe's interface has seven.
+_FIELDS = 16
+
+
+def create_app(service: Service, limits: Limits | None = None) -> Limited:
+    """The application around a service, an ASGI application.
+
+    Args:
+        service: the model at work.
+        limits: of requests.
+    """
+    limits = limits or Limits()
+    batcher = Batcher(service.answers)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        batcher.close()
+
+    # Their pages of documentation would be loaded from a network.
+    app = FastAPI(title=service.name, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+
+    def job(request: Request) -> Job:
+        return Job(request, time.monotonic() + limits.seconds)
+
+    async def models() -> Response:
+        return _json({"models": {service.name: service.steps}, "default_model": service.name})
+
+    async def process(http: HttpRequest) -> Response:
+        answer = await batcher.answer(job(Request.of(await _fields(http, limits))))
+        if isinstance(answer, ValueError):
+            raise answer
+        return _json({"model": service.name, "acknowledgements": [], "result": answer})
+
+    async def page(http: HttpRequest) -> Response:
+        fields: dict[str, str] = {}
+        try:
+            fields = await _fields(http, limits)
+            if "data" not in fields:
+                return HTMLResponse(form_page(service, fields), headers=HEADERS)
+            answer = await batcher.answer(job(page_request(service, fields)))
+            if isinstance(answer, ValueError):
+                raise answer
+            parts, status = await batcher.alone(lambda: result_parts(service, answer)), 200
+        except ValueError as error:
+            parts, status = [error_part(error)], _status(error)
+        return HTMLResponse(form_page(service, fields, parts), status, headers=HEADERS)
+
+    async def refused(http: HttpRequest, error: Exception) -> Response:
+        return PlainTextResponse(f"{error}\n", _status(error))
+
+    async def not_there(http: HttpRequest, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        line = "there are /, /models and /process" if error.status_code == 404 else str(error.detail)
+        return PlainTextResponse(f"{line}\n", error.status_code, error.headers)
+
+    app.add_api_route("/models", models, methods=["GET", "POST"])
+    app.add_api_route("/process", process, methods=["GET", "POST"])
+    app.add_api_route("/", page, methods=["GET", "POST"])
+    app.add_exception_handler(ValueError, refused)
+    app.add_exception_handler(HTTPException, not_there)
+    return Limited(app, limits)
+
+
+def _status(error: Exception) -> int:
+    return 408 if isinstance(error, TooLateError) else 400
+
+
+def _json(content: dict[str, object]) -> Response:
+    return Response(json.dumps(content, indent=1, ensure_ascii=False), media_type="application/json")
+
+
+async def _fields(http: HttpRequest, limits: Limits) -> dict[str, str]:
+    """The parameters of a request, of its address and its body; a file that is sent along is read like any field.
+
+    Raises:
+        RequestError: they cannot be read.
+    """
+    fields = _decoded(http.url.query)
+    if http.method != "POST":
+        return fields
+    body = await http.body()
+    kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        content = body.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the request is not UTF-8 at byte {error.start:,} ({error.reason}); convert it") from None
+    if kind == "application/x-www-form-urlencoded":
+        return fields | _decoded(content)
+    if kind == "multipart/form-data":
+        try:
+            async with http.form(max_files=_FIELDS, max_fields=_FIELDS, max_part_size=limits.bytes) as form:
+                for name, value in form.items():
+                    fields[name] = (await value.read()).decode() if isinstance(value, UploadFile) else value
+        except HTTPException as error:
+            raise RequestError(f"the multipart form cannot be read: {error.detail}") from None
+        return fields
+    if not body:
+        return fields
+    raise RequestError("send a form: Content-Type application/x-www-form-urlencoded or multipart/form-data")
+
+
+def _decoded(encoded: str) -> dict[str, str]:
+    try:
+        return dict(parse_qsl(encoded, keep_blank_values=True, errors="strict", max_num_fields=_FIELDS))
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise RequestError(f"the parameters cannot be read: {error}") from None

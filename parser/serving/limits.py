@@ -1,0 +1,114 @@
+"""What a client can ask of the server at most: so many bytes and seconds for a request, so many requests at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a server.
+
+    Attributes:
+        bytes: of the body of a request.
+        seconds: from the beginning of a request to its answer.
+        requests: that are read or worked on at a time; further ones are refused.
+    """
+
+    bytes: int = 1_000_000
+    seconds: float = 30.0
+    requests: int = 200
+
+
+class _RefusedError(Exception):
+    def __init__(self, status: int, line: str) -> None:
+        super().__init__(line)
+        self.status = status
+
+
+class Limited:
+    """An ASGI application within limits: what goes beyond is answered with a status of 4xx and a line of text.
+
+    Args:
+        app: the application; it gets the whole body at once.
+        limits: the limits.
+    """
+
+    def __init__(self, app: App, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+        self._running = 0
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answers a request; anything else is left to the application."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        self._running += 1
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                if self._running > self._limits.requests:
+                    raise _RefusedError(429, f"{self._limits.requests} requests are being worked on; try again later")
+                body = await self._body(scope, receive)
+                await self._app(scope, _replayed(body, receive), noting)
+        except TimeoutError:
+            if begun:
+                raise
+            seconds = f"{self._limits.seconds:g} seconds"
+            await _answer(send, 408, f"there was no answer within {seconds}; send a shorter document, or try again later")
+        except _RefusedError as refused:
+            await _answer(send, refused.status, str(refused))
+        finally:
+            self._running -= 1
+
+    async def _body(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+        most = self._limits.bytes
+        too_many = _RefusedError(413, f"the request has more than {most:,} bytes; send the document in parts")
+        told = dict(scope["headers"]).get(b"content-length", b"0")
+        if told.isdigit() and (len(told) > 18 or int(told) > most):
+            raise too_many
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _RefusedError(400, "the request ended too early")
+            body += message.get("body", b"")
+            if len(body) > most:
+                raise too_many
+            if not message.get("more_body", False):
+                return bytes(body)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    held: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return held.pop() if held else await receive()
+
+    return replay
+
+
+async def _answer(send: Send, status: int, line: str) -> None:
+    content = f"{line}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(content)).encode()),
+        (b"connection", b"close"),  # the rest of the request is not read
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

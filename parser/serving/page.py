@@ -1,0 +1,137 @@
+"""The page where a person types or pastes a sentence and sees what the parser makes of it. It needs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
+
+import oracles
+from parser import transitions
+from parser.conllu.checks import DEPREL, FORM, UPOS
+from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.decoding.file_parsing import Columns
+from parser.drawing.drawn_tree import DrawnTree
+from parser.drawing.html import drawing, page, table, text
+from parser.model import Model
+from parser.reports.candidates import Candidate, candidates
+from parser.reports.trace import Trace, model_trace
+from parser.reports.trace_pages import steps_as_html
+from parser.serving.requests import Request
+from parser.serving.service import Job, Service, with_all_steps
+
+# What is shown of a long document, and the longest sentence that is traced.
+SENTENCES, WORDS = 10, 80
+
+# Heads of a word besides the one that it got.
+_OTHERS = 3
+
+# The answer may load nothing from anywhere and run no script, whatever stands in it.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def page_request(service: Service, fields: Mapping[str, str]) -> Request:
+    """What is to be done with what was typed: CoNLL-U if its lines are, text if there is a tokenizer, else words."""
+    data = fields.get("data", "").replace("\r\n", "\n")
+    is_conllu = any(line.count("\t") == 9 for line in data.split("\n"))
+    request = Request(
+        data=f"{data}\n" if is_conllu and not data.endswith("\n") else data,
+        tokenizer=not is_conllu and service.tokenizer is not None,
+        input="conllu" if is_conllu else "horizontal",
+        allow_missing_columns="allow_missing_columns" in fields,
+    )
+    return with_all_steps(request, service)
+
+
+def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] = ()) -> str:
+    """The page with the form, as it was filled in, and parts of HTML below it."""
+    how = "some text" if service.tokenizer is not None else "a sentence a line, its words and punctuation separated by spaces"
+    note = f"Type {how}, or paste CoNLL-U."
+    checkbox = ""
+    if service.needs_tags:
+        note += " This parser reads tags, so give it CoNLL-U with the tags that it learned from."
+        checked = " checked" if "allow_missing_columns" in fields else ""
+        checkbox = (
+            f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags all the same, '
+            "but far worse</label>"
+        )
+    form = (
+        f'<form method="post" accept-charset="utf-8"><p class="note"><label for="data">{text(note)}</label></p>\n'
+        '<textarea id="data" name="data" rows="6" dir="auto" style="width: 100%; box-sizing: border-box; font: inherit" '
+        f"autofocus>\n{_in_textarea(fields.get('data', ''))}</textarea>\n"
+        f"<p><button>Parse</button>{checkbox}</p></form>"
+    )
+    return page(service.name, [form, *parts])
+
+
+def warm_up(service: Service) -> None:
+    """Compiles what a first answer would have to wait for, or loads it where it has been compiled before."""
+    request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
+    [answer] = service.answers([Job(request)])
+    if isinstance(answer, str):  # text may have no words for a tokenizer
+        result_parts(service, answer)
+
+
+def error_part(error: Exception) -> str:
+    """An error as a part of the page."""
+    return f'<p class="wrong" role="alert">{text(str(error))}</p>'
+
+
+def result_parts(service: Service, conllu: str) -> list[str]:
+    """The trees of a parsed document, with the candidates of the words and the steps of the computations."""
+    sentences = [sentence for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data") if len(sentence)]
+    if not sentences:
+        return ['<p class="note">There are no words in this.</p>']
+    parts = []
+    for sentence in sentences[:SENTENCES]:
+        parts += _sentence(service, sentence, f"Sentence {sentence.number}")
+    if len(sentences) > SENTENCES:
+        parts.append(f'<p class="note">Of {len(sentences):,} sentences, the first {SENTENCES} are shown.</p>')
+    return parts
+
+
+def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
+    forms = sentence.column(FORM)
+    heads = sentence.heads(several_roots=True)
+    tree = DrawnTree(forms, sentence.column(UPOS), heads, sentence.column(DEPREL))
+    parts = [f"<h2>{text(title)}</h2>", drawing(tree)]
+    model = service.model
+    if not isinstance(model, Model):
+        return [*parts, '<p class="note">A linear model has no probabilities to show.</p>']
+    if len(forms) > WORDS:
+        return [*parts, f'<p class="note">Steps are shown of sentences of up to {WORDS} words.</p>']
+    oracle = oracles.create(transitions.system_class(model.system.name).oracles[0], None, **model.system.options)
+    trace = model_trace(model, Columns(sentence), len(forms), oracle)
+    if trace.heads != heads:
+        parts.append(
+            '<p class="note">The parser searches with a beam. What follows are the steps of a greedy one, which finds another '
+            "tree.</p>"
+        )
+    steps = "\n".join(steps_as_html(trace, forms))
+    return [
+        *parts,
+        _candidates(trace, forms),
+        f"<details><summary>The computation in {len(trace.steps)} steps</summary>\n{steps}\n</details>",
+    ]
+
+
+def _candidates(trace: Trace, forms: Sequence[str]) -> str:
+    head = ["", "word", "head", "relation", "probability", "other heads that were in question"]
+    rows = []
+    for number, (form, found) in enumerate(zip(forms, candidates(trace), strict=True), 1):
+        taken, *others = found
+        shown = "; ".join(f"{_node(forms, one)} ({one.relation}) {one.probability:.4f}" for one in others[:_OTHERS])
+        rows.append((str(number), form, _node(forms, taken), taken.relation, f"{taken.probability:.4f}", shown))
+    return table(head, rows)
+
+
+def _node(forms: Sequence[str], candidate: Candidate) -> str:
+    return f"{forms[candidate.head - 1]}_{candidate.head}" if candidate.head else "ROOT"
+
+
+def _in_textarea(data: str) -> str:
+    """Text as it was typed, line ends and tabs included."""
+    return "\n".join("\t".join(map(text, line.split("\t"))) for line in data.replace("\r\n", "\n").split("\n"))

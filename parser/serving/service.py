@@ -1,0 +1,175 @@
+"""A model at work on requests, many at a time: their sentences are parsed together, which fills the matrix products."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BytesIO
+
+from parser.beam_settings import Beam
+from parser.conllu.checks import DEPREL, DEPS, HEAD
+from parser.conllu.chunks import read_chunks
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from parser.data.vocabulary import ATTRIBUTES
+from parser.decoding.file_parsing import ChunkParser, Columns
+from parser.decoding.missing_columns import refuse_missing_columns
+from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write
+from parser.model import Model
+from parser.models import AnyModel
+from parser.serving.formats import conllu_of_words, read_words, write_words
+from parser.serving.requests import Request, RequestError
+from parser.text.tokenizer import Tokenizer
+
+# Words of a sentence. UDPipe's service takes 1000; no sentence of a treebank is near it, but text without full stops is.
+LONGEST = 2000
+
+# Words that are parsed together; between two such shares it is looked whether anybody still waits.
+_SHARE = 4000
+
+
+class TooLateError(ValueError):
+    """A request took too long; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request, and the time (of time.monotonic) at which nobody waits for its answer any more."""
+
+    request: Request
+    deadline: float = float("inf")
+
+
+class Service:
+    """A model that answers requests. To be used by one thread at a time.
+
+    Args:
+        model: the model.
+        name: what requests call it.
+        tokenizer: for text, if there is one.
+        beam: how to search; None: greedily.
+        allow_missing_columns: parse also where a column that the model reads is empty.
+    """
+
+    def __init__(
+        self,
+        model: AnyModel,
+        name: str,
+        tokenizer: Tokenizer | None = None,
+        beam: Beam | None = None,
+        allow_missing_columns: bool = False,
+    ) -> None:
+        self.model = model
+        self.name = name
+        self.tokenizer = tokenizer
+        self.beam = beam
+        self._allow_missing_columns = allow_missing_columns
+        self._parser = ChunkParser(model, beam=beam)
+        self._tags = isinstance(model, Model) and bool(model.vocabularies.tags)
+        self._predict_tags = TagPredictor(model) if self._tags else None
+        self._tagging_parser = ChunkParser(model, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser
+
+    @property
+    def steps(self) -> list[str]:
+        """What the model can do, as /models says it."""
+        able = {"tokenizer": self.tokenizer is not None, "tagger": self._tags, "parser": True}
+        return [step for step, there in able.items() if there]
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether the model reads tags of the input."""
+        return any(ATTRIBUTES[attribute].column != "forms" for attribute in self.model.vocabularies.by_attribute)
+
+    def answers(self, jobs: Sequence[Job]) -> list[str | ValueError]:
+        """The result of each request, or why there is none."""
+        found: list[str | ValueError | None] = [None] * len(jobs)
+        documents: list[list[RawSentence]] = [[] for _ in jobs]
+        for number, job in enumerate(jobs):
+            try:
+                documents[number] = self.read(job.request)
+            except ValueError as error:
+                found[number] = error
+        alike: defaultdict[tuple[bool, bool], list[tuple[int, int]]] = defaultdict(list)
+        for number, (job, sentences) in enumerate(zip(jobs, documents, strict=True)):
+            if job.request.tagger or job.request.parser:
+                alike[job.request.tagger, job.request.parser] += [(number, place) for place in range(len(sentences))]
+        texts = [["".join(sentence.lines) for sentence in sentences] for sentences in documents]
+        for steps, places in alike.items():
+            for share in _shares(places, documents):
+                now = time.monotonic()
+                share = [place for place in share if found[place[0]] is None]
+                for number in {number for number, _ in share if jobs[number].deadline < now}:
+                    found[number] = TooLateError("this took too long; send a shorter document, or try again later")
+                share = [place for place in share if found[place[0]] is None]
+                rewritten = self._rewritten([documents[number][place] for number, place in share], *steps)
+                for (number, place), text in zip(share, rewritten, strict=True):
+                    texts[number][place] = text
+        results = (error or "".join(text) for error, text in zip(found, texts, strict=True))
+        return [self._written(result, job) for result, job in zip(results, jobs, strict=True)]
+
+    def read(self, request: Request) -> list[RawSentence]:
+        """The sentences of a request.
+
+        Raises:
+            RequestError: the model is not there, or cannot do what is asked, or a sentence is too long.
+            ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
+        """
+        if request.model is not None and not f"{self.name}-".startswith(f"{request.model}-"):
+            raise RequestError(f"model={request.model[:60]} is not here; there is {self.name}")
+        if request.tagger and not self._tags:
+            raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
+        content = self._conllu(request).encode()
+        if request.parser and not (self._allow_missing_columns or request.allow_missing_columns):
+            refuse_missing_columns(read_chunks(BytesIO(content)), self.model.vocabularies.by_attribute, "data")
+        sentences = list(read_raw_sentences(BytesIO(content), "data"))
+        for sentence in sentences:
+            if len(sentence) > LONGEST:
+                raise RequestError(f"{sentence.place()}: {len(sentence):,} words, where {LONGEST:,} are allowed; split it")
+        return sentences
+
+    def _conllu(self, request: Request) -> str:
+        if not request.tokenizer:
+            return request.data if request.input == "conllu" else conllu_of_words(read_words(request.data, request.input))
+        if self.tokenizer is None:
+            raise RequestError(f"{self.name} has no tokenizer; give words, with input=conllu, horizontal or vertical")
+        pieces = self.tokenizer.conllu(BytesIO(request.data.encode()), "data", request.presegmented)
+        return b"".join(pieces).decode()
+
+    def _rewritten(self, sentences: list[RawSentence], tagger: bool, parser: bool) -> list[str]:
+        if parser:
+            return (self._tagging_parser if tagger else self._parser).texts(sentences)
+        assert self._predict_tags is not None
+        encoded = self.model.vocabularies.encode([Columns(sentence) for sentence in sentences])
+        predicted = self._predict_tags(encoded)
+        texts = []
+        for sentence, end in zip(sentences, encoded.offsets[1:].tolist(), strict=True):
+            tags = {column: values[end - len(sentence) : end] for column, values in predicted.items()}
+            kept = {column: sentence.column(column) for column in (HEAD, DEPREL, DEPS)}
+            blank = [0] * len(sentence)
+            texts.append(rewrite(sentence, blank, kept[DEPREL], others=kept | tags_to_write(sentence, tags, TagUse.OVERWRITE)))
+        return texts
+
+    def _written(self, result: str | ValueError, job: Job) -> str | ValueError:
+        if isinstance(result, ValueError) or job.request.output == "conllu":
+            return result
+        return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), job.request.output)
+
+
+def with_all_steps(request: Request, service: Service) -> Request:
+    """The request with trees, and with tags if the model predicts some."""
+    return replace(request, parser=True, tagger="tagger" in service.steps)
+
+
+def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -> Iterator[list[tuple[int, int]]]:
+    """Places of sentences, number of document and place in it, cut into shares."""
+    share: list[tuple[int, int]] = []
+    words = 0
+    for number, place in places:
+        share.append((number, place))
+        words += len(documents[number][place])
+        if words >= _SHARE:
+            yield share
+            share, words = [], 0
+    if share:
+        yield share

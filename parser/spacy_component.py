@@ -1,0 +1,217 @@
+"""The parser as a component of spaCy (extra ``spacy``):
+
+    nlp = spacy.blank("hu")
+    nlp.add_pipe("optimal_step", config={"model": "RUN_FOLDER/model"})
+    doc = nlp("A kutya ugat.")
+
+It parses the words that spaCy's tokenizer finds. Sentences are those that an earlier component has set; where none has, spaCy's
+Sentencizer is asked. Each gets one root, called ROOT as everywhere in spaCy. Whitespace that is a token of its own is not
+parsed: it hangs on the word before it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from spacy.attrs import DEP, HEAD
+from spacy.language import Language
+from spacy.parts_of_speech import IDS as POS_IDS
+from spacy.pipeline import Pipe, Sentencizer
+from spacy.tokens import Doc, Span, Token
+from spacy.util import minibatch
+
+from parser.api import ParsedSentence, Parser
+from parser.data.vocabulary import UD_ROOT
+from parser.decoding.tag_writing import NoTagsError, TagUse
+from parser.model_folder import ModelError, find_model
+
+# What spaCy calls the relation of a root, and ours of whitespace, which no word has.
+_ROOT = "ROOT"
+_SPACE = "dep"
+# The part of speech of values that UD does not have; spaCy takes no others.
+_OTHER_POS = "X"
+PROBABILITY = "arc_probability"
+
+if not Token.has_extension(PROBABILITY):
+    Token.set_extension(PROBABILITY, default=None)
+
+
+class OptimalStep(Pipe):
+    """Sets heads, relations and sentence boundaries, and ``token._.arc_probability``, how likely head and relation are right.
+
+    Args:
+        name: the component's in its pipeline.
+        model: the folder of a model, or of a run; it is loaded when the first text comes, or by from_disk().
+        beam: items of the beam to search with; None: as the model remembers.
+        tags: which of pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no token of
+            a document has yet, ``overwrite`` all.
+        allow_missing_columns: parse also without the tags that the model reads, but far worse.
+        device: ``cpu`` or ``cuda``.
+    """
+
+    def __init__(
+        self,
+        name: str = "optimal_step",
+        *,
+        model: str | Path | None = None,
+        beam: int | None = None,
+        tags: str = TagUse.KEEP,
+        allow_missing_columns: bool = False,
+        device: str = "cpu",
+    ) -> None:
+        if tags not in [*TagUse]:
+            raise ValueError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
+        self.name = name
+        self._folder = None if model is None else Path(model)
+        self._beam, self._device = beam, device
+        self._tags = TagUse(tags)
+        self._allow_missing_columns = allow_missing_columns
+        self._loaded: Parser | None = None
+        self._sentencizer = Sentencizer()
+
+    @property
+    def parser(self) -> Parser:
+        """The parser, loaded when it is first asked for.
+
+        Raises:
+            ModelError: there is no model.
+            NoTagsError: tags are asked for of a model that predicts none.
+        """
+        if self._loaded is None:
+            if self._folder is None:
+                raise ModelError(f'{self.name} has no model; nlp.add_pipe("{self.name}", config={{"model": FOLDER}}) names one')
+            loaded = Parser.load(self._folder, self._device, beam=self._beam)
+            if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.tags:
+                raise NoTagsError(f"{self._folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
+            self._loaded = loaded
+        return self._loaded
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parses a document, in place."""
+        self._annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Parses documents, ``batch_size`` at a time; what an error handler of spaCy's takes is left out."""
+        handle = self.get_error_handler()
+        for batch in minibatch(stream, size=batch_size):
+            docs = list(batch)
+            try:
+                self._annotate(docs)
+            except Exception as error:  # the handler decides, as in spaCy's own components
+                handle(self.name, self, docs, error)
+            else:
+                yield from docs
+
+    def to_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> None:
+        """Copies the model's folder, so that the pipeline's folder needs no other."""
+        if self._folder is not None:
+            source = find_model(self._folder)
+            if source.resolve() != Path(path).resolve():
+                shutil.copytree(source, path, dirs_exist_ok=True)
+
+    def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> OptimalStep:
+        """Takes the model that to_disk() has copied."""
+        if Path(path).is_dir():
+            self._folder, self._loaded = Path(path), None
+        return self
+
+    def _annotate(self, docs: list[Doc]) -> None:
+        sentences = [(doc, words) for doc in docs for words in self._sentences(doc)]
+        parsed = self.parser.parse(
+            [[_columns(token) for token in words] for _, words in sentences],
+            allow_missing_columns=self._allow_missing_columns,
+        )
+        of_docs: dict[int, list[tuple[list[Token], ParsedSentence]]] = {}
+        for (doc, words), tree in zip(sentences, parsed, strict=True):
+            of_docs.setdefault(id(doc), []).append((words, tree))
+        for doc in docs:
+            if len(doc):
+                self._write(doc, of_docs.get(id(doc), []))
+
+    def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
+        """The words of each sentence that has any."""
+        if not doc.has_annotation("SENT_START"):
+            self._sentencizer(doc)
+        for sentence in doc.sents:
+            if words := [token for token in sentence if not token.is_space]:
+                yield words
+
+    def _write(self, doc: Doc, trees: list[tuple[list[Token], ParsedSentence]]) -> None:
+        heads, deps = _spaces(list(doc.sents), len(doc))
+        for words, tree in trees:
+            for word, head, deprel in zip(words, tree.heads, tree.deprels, strict=True):
+                heads[word.i] = words[head - 1].i if head else word.i
+                deps[word.i] = _ROOT if deprel == UD_ROOT else deprel
+        relations = [doc.vocab.strings.add(dep) for dep in deps]
+        relative = np.array(heads, np.int64) - np.arange(len(doc))
+        doc.from_array([HEAD, DEP], np.stack([relative.astype(np.uint64), np.array(relations, np.uint64)], axis=1))
+        written = {column for column in _SETTERS if self._writes(doc, column)}
+        for words, tree in trees:
+            for number, word in enumerate(words):
+                word._.set(PROBABILITY, tree.probabilities[number])
+                for column in written & tree.tags.keys():
+                    _SETTERS[column](word, tree.tags[column][number])
+
+    def _writes(self, doc: Doc, column: str) -> bool:
+        if self._tags is TagUse.FILL:
+            return not doc.has_annotation(_ATTRIBUTES[column])
+        return self._tags is TagUse.OVERWRITE
+
+
+_ATTRIBUTES = {"upos": "POS", "xpos": "TAG", "feats": "MORPH"}
+
+
+def _set_pos(token: Token, value: str) -> None:
+    token.pos_ = "" if value == "_" else value if value in POS_IDS else _OTHER_POS
+
+
+def _set_tag(token: Token, value: str) -> None:
+    token.tag_ = "" if value == "_" else value
+
+
+def _set_morph(token: Token, value: str) -> None:
+    token.set_morph("" if value == "_" else value)
+
+
+_SETTERS: dict[str, Callable[[Token, str], None]] = {"upos": _set_pos, "xpos": _set_tag, "feats": _set_morph}
+
+
+def _columns(token: Token) -> tuple[str, str, str, str]:
+    """What the parser reads of a token."""
+    return token.text, token.pos_, token.tag_, str(token.morph)
+
+
+def _spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]]:
+    """Heads and relations of all n tokens as if they were whitespace: on the word before it, or the first of the sentence."""
+    heads, deps = list(range(n)), [_SPACE] * n
+    for sentence in sentences:
+        last = next((token.i for token in sentence if not token.is_space), sentence.start)
+        if sentence[last - sentence.start].is_space:
+            deps[last] = _ROOT
+        for token in sentence:
+            heads[token.i] = last
+            if not token.is_space:
+                last = token.i
+    return heads, deps
+
+
+@Language.factory(
+    "optimal_step",
+    assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents", f"token._.{PROBABILITY}"],
+    default_config={"model": None, "beam": None, "tags": "keep", "allow_missing_columns": False, "device": "cpu"},
+)
+def make_optimal_step(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    beam: int | None,
+    tags: str,
+    allow_missing_columns: bool,
+    device: str,
+) -> OptimalStep:
+    """What ``nlp.add_pipe("optimal_step", config=...)`` calls; see OptimalStep for the keys of config."""
+    return OptimalStep(name, model=model, beam=beam, tags=tags, allow_missing_columns=allow_missing_columns, device=device)

@@ -1,0 +1,100 @@
+"""Many files parsed by the workers of a Ray cluster, through Ray Data (extra ``ray``).
+
+The cluster is the one that RAY_ADDRESS names or that runs on this machine; where there is none, one begins here and ends with
+the work. Model, input and output must have the same paths on all machines, as on a file system that they share. Each worker
+loads the model once and takes one file at a time. Ray starts a worker that is lost again, with its file; a file at which they
+are lost over and over is given up, and named.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from parser.text.local_engine import begin_parser, parse_shard
+from parser.text.shards import BulkError, Options, Outcome, Shard
+
+# Times that a file is tried whose workers are lost. Ray itself would try for ever.
+_TRIES = 3
+
+
+class _Worker:
+    """What lives in a process of the cluster."""
+
+    def __init__(
+        self,
+        model_folder: str,
+        options: Options,
+        begin: Callable[[Path, Options], None],
+        parse: Callable[[Shard], Outcome],
+    ) -> None:
+        begin(Path(model_folder), options)
+        self._parse = parse
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        shard = Shard(row["source"], row["target"])
+        tries = _tries(shard)
+        tries.parent.mkdir(parents=True, exist_ok=True)
+        with tries.open("ab") as file:
+            file.write(b".")
+        if tries.stat().st_size > _TRIES:
+            outcome = Outcome(shard, error=f"{shard.source}: {_TRIES} workers were lost at it; have they the memory?")
+        else:
+            outcome = self._parse(shard)
+        tries.unlink()
+        return {"outcome": json.dumps(asdict(outcome))}
+
+
+def _tries(shard: Shard) -> Path:
+    """A file, as long as a file is parsed, that counts the workers which have begun it."""
+    target = Path(shard.target)
+    return target.with_name(f".{target.name}.tries")
+
+
+def parse_shards(
+    model_folder: Path,
+    shards: Sequence[Shard],
+    options: Options,
+    workers: int,
+    begin: Callable[[Path, Options], None] = begin_parser,
+    parse: Callable[[Shard], Outcome] = parse_shard,
+) -> Iterator[Outcome]:
+    """As that of local_engine.py; ``workers`` is how many there are at most.
+
+    Raises:
+        BulkError: Ray is not installed, or its cluster fails.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is told to anybody
+    try:
+        import ray
+        from ray.data import ActorPoolStrategy, DataContext
+    except ImportError as error:
+        raise BulkError("Ray is not installed; pip install 'optimal-step[ray]', or take --engine=local") from error
+    if not shards:
+        return
+    ours = not ray.is_initialized()
+    if ours:
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        context = DataContext.get_current()
+        context.enable_progress_bars = False
+        for shard in shards:
+            _tries(shard).unlink(missing_ok=True)  # of a run that was killed
+        outcomes = ray.data.from_items([asdict(shard) for shard in shards], override_num_blocks=len(shards)).map(
+            _Worker,
+            fn_constructor_args=(str(model_folder.absolute()), options, begin, parse),
+            compute=ActorPoolStrategy(min_size=1, max_size=workers, max_tasks_in_flight_per_actor=1),
+            num_cpus=1,
+        )
+        for row in outcomes.iter_rows():
+            found = json.loads(row["outcome"])
+            yield Outcome(**found | {"shard": Shard(**found["shard"]), "warnings": tuple(found["warnings"])})
+    except ray.exceptions.RayError as error:
+        raise BulkError(f"Ray's cluster failed ({error}); what is done is done: start the same command again") from error
+    finally:
+        if ours:
+            ray.shutdown()

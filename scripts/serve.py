@@ -1,0 +1,10 @@
+"""Serves a model over HTTP: python scripts/serve.py MODEL_DIR [--port 8001]."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.serve import command
+
+    command()

@@ -1,0 +1,50 @@
+"""A model with arbitrary weights, documents, and what parse.py makes of them."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import torch
+
+from parser.decoding.file_parsing import parse_file
+from parser.decoding.tag_writing import TagUse
+from parser.model import Model
+from parser.serving.requests import Request
+from parser.serving.service import Job
+from tests.forgery import small_model
+
+WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"
+
+
+def model_of_kind(kind: str = "plain") -> Model:
+    """A small model with weights of the size of trained ones."""
+    model = small_model(kind)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+def document(seed: int, sentences: int = 3) -> str:
+    """CoNLL-U of words that the model knows and others, with comments."""
+    rng = random.Random(seed)
+    text = ""
+    for number in range(sentences):
+        text += f"# sent_id = {seed}-{number}\n"
+        for place in range(1, rng.randint(2, 12)):
+            text += WORD.format(place, rng.choice(["a", "b", "é", "<c>"]), rng.choice(["_", "A=b", "A=b|C=d"]))
+        text += "\n"
+    return text
+
+
+def parsed(model: Model, text: str, tags: TagUse = TagUse.KEEP) -> str:
+    """What parse.py writes."""
+    target = io.BytesIO()
+    parse_file(model, io.BytesIO(text.encode()), target, allow_missing_columns=True, tags=tags)
+    return target.getvalue().decode()
+
+
+def job(**fields: str) -> Job:
+    """A job for a request with these fields."""
+    return Job(Request.of(fields))

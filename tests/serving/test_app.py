@@ -1,0 +1,208 @@
+"""The server over HTTP: every answer is what parse.py writes; what is wrong is a line with a status of 4xx."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+from urllib.parse import quote
+
+import pytest
+
+from parser.serving.limits import Limits
+from parser.serving.service import Service
+from tests.serving.documents import document, model_of_kind, parsed
+
+pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
+pytest.importorskip("python_multipart", reason="python-multipart is not installed (extra serve)")
+pytest.importorskip("httpx", reason="httpx is not installed (extra dev)")
+
+from fastapi.testclient import TestClient
+
+from parser.serving import page
+from parser.serving.app import create_app
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    service = Service(model_of_kind(), "toy", allow_missing_columns=True)
+    page.warm_up(service)
+    return service
+
+
+@pytest.fixture(scope="module")
+def client(service):
+    with TestClient(create_app(service, Limits(bytes=100_000, seconds=600))) as client:
+        yield client
+
+
+def test_models(client):
+    for answer in (client.get("/models"), client.post("/models")):
+        assert answer.json() == {"models": {"toy": ["parser"]}, "default_model": "toy"}
+
+
+def test_get_and_post_forms_and_files(client, service):
+    text = document(3)
+    fields = {"data": text, "parser": "", "model": "toy"}
+    others = {name: value for name, value in fields.items() if name != "data"}
+    answers = [
+        client.get("/process", params=fields),
+        client.post("/process", data=fields),
+        client.post("/process", params=others, data={"data": text}),
+        client.post("/process", files={name: (None, value) for name, value in fields.items()}),
+        client.post("/process", data=others, files={"data": ("/etc/passwd", text)}),
+        client.post("/process", data=others, files={"data": ("../../x", text.encode(), "application/octet-stream")}),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.json() == {"model": "toy", "acknowledgements": [], "result": parsed(service.model, text)}
+
+
+@pytest.mark.parametrize(
+    ("send", "status", "told"),
+    [
+        (lambda c: c.get("/process"), 400, "data is missing; give the text, or the sentences, as the parameter data"),
+        (lambda c: c.get("/process?data=%FF"), 400, "the parameters cannot be read: 'utf-8' codec"),
+        (
+            lambda c: c.get("/process?" + "&".join(f"a{i}=" for i in range(99))),
+            400,
+            "the parameters cannot be read: Max number",
+        ),
+        (lambda c: c.post("/process", data={"data": "1\ta"}), 400, "data, line 1, sentence 1: 2 columns where CoNLL-U has 10"),
+        (lambda c: c.post("/process", files={"data": b"\xff"}), 400, "the request is not UTF-8 at byte"),
+        (
+            lambda c: c.post("/process", json={"data": ""}),
+            400,
+            "send a form: Content-Type application/x-www-form-urlencoded or",
+        ),
+        (
+            lambda c: c.post("/process", content=b"x", headers={"content-type": "multipart/form-data"}),
+            400,
+            "the multipart form cannot be read: Missing boundary",
+        ),
+        (lambda c: c.post("/process", data={"data": "a" * 100_001}), 413, "the request has more than 100,000 bytes; send"),
+        (lambda c: c.get("/etc/passwd"), 404, "there are /, /models and /process"),
+        (lambda c: c.get("/docs"), 404, "there are /, /models and /process"),
+        (lambda c: c.put("/process"), 405, "Method Not Allowed"),
+    ],
+)
+def test_errors_are_a_line(client, send, status, told):
+    answer = send(client)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/plain; charset=utf-8")
+    assert answer.text.startswith(told)
+    assert answer.text.count("\n") == 1
+
+
+def test_no_file_is_opened_for_a_request(client, monkeypatch, tmp_path):
+    secret = tmp_path / "secret.conllu"
+    secret.write_text(document(1))
+    for name in ("data", "model", "input", "output", "tokenizer", "file"):
+        answer = client.post("/process", data={"data": "", "parser": ""} | {name: str(secret)})
+        assert "sent_id = 1-0" not in answer.text
+    monkeypatch.setattr("builtins.open", None)
+    monkeypatch.setattr("io.open", None)
+    answer = client.post("/process", files={"data": (str(secret), document(2)), "parser": (None, "")})
+    assert answer.status_code == 200
+
+
+def test_the_page(client, service):
+    empty = client.get("/")
+    assert empty.status_code == 200
+    assert "<textarea" in empty.text
+    assert "<h2>" not in empty.text
+    text = document(4, 2)
+    for answer in (client.post("/", data={"data": text}), client.get("/", params={"data": text})):
+        assert answer.status_code == 200
+        assert answer.text.count("<svg") == answer.text.count("<details>") == 2
+        assert "other heads that were in question" in answer.text
+        assert "&lt;c&gt;" in answer.text
+        assert "<c>" not in answer.text
+    # Nothing comes from anywhere else, and nothing is run.
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert not re.search(r"<script|<link|<img|<iframe|\bsrc=|\bhref=|@import|url\(", answer.text)
+    words = client.post("/", data={"data": "a b <c>\r\n"})
+    assert words.text.count("<svg") == 1
+    assert ">\na b &lt;c&gt;\n</textarea>" in words.text
+
+
+def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
+    answer = client.post("/", data={"data": "1\ta" + "\t_" * 8 + "\n<3\t\n"})
+    assert answer.status_code == 400
+    assert 'role="alert">data, line 2, sentence 1: 2 columns' in answer.text
+    assert "&lt;3\t\n</textarea>" in answer.text
+    assert client.post("/", data={"data": " \n"}).text.count("There are no words in this.") == 1
+
+
+def test_the_page_shows_what_the_parser_found(service):
+    (answer,) = service.answers([page.Job(page.page_request(service, {"data": document(5, 1)}))])
+    [sentence] = [part for part in page.result_parts(service, answer) if "probability</th>" in part and "<details" not in part]
+    rows = re.findall(r"<tr><td>(\d+)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td>", sentence)
+    columns = [line.split("\t") for line in answer.splitlines() if line[:1].isdigit()]
+    assert [(number, head.rpartition("_")[2].replace("ROOT", "0"), deprel) for number, head, deprel in rows] == [
+        (c[0], c[6], c[7]) for c in columns
+    ]
+
+
+@pytest.fixture(scope="module")
+def server(service):
+    """A server that listens; its address."""
+    uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        running = uvicorn.Server(uvicorn.Config(create_app(service, Limits(seconds=600)), log_level="warning", ws="none"))
+        thread = Thread(target=running.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        running.should_exit = True
+        thread.join()
+
+
+def test_clients_at_the_same_time(server, service):
+    import httpx
+
+    texts = [document(seed) for seed in range(60)]
+
+    def ask(text: str) -> str:
+        return httpx.post(f"{server}/process", data={"data": text, "parser": ""}, timeout=600).json()["result"]
+
+    with ThreadPoolExecutor(12) as threads:
+        assert list(threads.map(ask, texts)) == [parsed(service.model, text) for text in texts]
+
+
+def test_a_client_of_udpipe_works(server, service):
+    online = pytest.importorskip("udapi.tool.udpipeonline", reason="udapi is not installed (it comes with udtools)")
+    udpipe = online.UDPipeOnline("toy", server)
+    assert udpipe.list_models() == ["toy"]
+    text = document(6)
+    request = {"model": "toy", "data": text, "parser": ""}
+    assert udpipe.perform_request_urlencoded(request) == parsed(service.model, text)
+    assert udpipe.perform_request(request).replace("\r\n", "\n") == parsed(service.model, text)
+    assert udpipe.perform_request_urlencoded({"data": "a b\nc", "input": "horizontal", "output": "vertical"}) == "a\nb\n\nc\n\n"
+
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+def test_the_page_in_a_browser(server, tmp_path):
+    picture = tmp_path / "page.png"
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    # No other host can be found, so that what the page needs is all here.
+    command += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=900,1200", "--dump-dom"]
+    done = subprocess.run([*command, f"{server}/?data={quote('a b é a')}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("<svg") == 1
+    assert re.search(r"<summary>The computation in \d+ steps</summary>", done.stdout)
+    assert "Refused to" not in done.stderr  # by the policy of the page
+    subprocess.run([*command[:-1], f"--screenshot={picture}", f"{server}/?data={quote('a b é a')}"], capture_output=True)
+    assert picture.stat().st_size > 10_000
+
+
+def test_json_is_plain(client):
+    answer = client.post("/process", data={"data": document(7), "parser": ""})
+    assert json.loads(answer.content.decode())["model"] == "toy"
+    assert "é" in answer.content.decode()

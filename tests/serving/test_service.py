@@ -1,0 +1,137 @@
+"""What a service answers is what parse.py writes, whatever else is asked for at the same time."""
+
+from __future__ import annotations
+
+import pytest
+
+from parser.commands.serve import name_of
+from parser.conllu.checks import ConlluError
+from parser.decoding.missing_columns import MissingColumnsError
+from parser.decoding.tag_writing import TagUse
+from parser.serving import service as module
+from parser.serving.requests import Request, RequestError
+from parser.serving.service import Job, Service, TooLateError
+from tests.serving.documents import WORD, document, job, model_of_kind, parsed
+
+
+@pytest.fixture(scope="module")
+def service() -> Service:
+    return Service(model_of_kind(), "toy-small", allow_missing_columns=True)
+
+
+@pytest.fixture(scope="module")
+def tagging() -> Service:
+    return Service(model_of_kind("text"), "text", allow_missing_columns=True)
+
+
+@pytest.mark.parametrize("share", [1, 7, 4000])
+def test_many_at_a_time_are_as_each_alone(service, monkeypatch, share):
+    monkeypatch.setattr(module, "_SHARE", share)
+    documents = [document(seed, seed % 4) for seed in range(12)]
+    answers = service.answers([job(data=text, parser="") for text in documents])
+    assert answers == [parsed(service.model, text) for text in documents]
+
+
+def test_bad_ones_lose_themselves_alone(service):
+    good, bad = document(1), "1\ta\n\n"
+    first, second, third = service.answers([job(data=good, parser=""), job(data=bad, parser=""), job(data=good, parser="")])
+    assert first == third == parsed(service.model, good)
+    assert isinstance(second, ConlluError)
+    assert str(second).startswith("data, line 1, sentence 1: 2 columns where CoNLL-U has 10")
+
+
+def test_what_nobody_waits_for_is_not_parsed(service):
+    request = Request.of({"data": document(1), "parser": ""})
+    late, in_time = service.answers([Job(request, 0.0), Job(request)])
+    assert isinstance(late, TooLateError)
+    assert in_time == parsed(service.model, document(1))
+
+
+def columns_of(text: str) -> list[list[str]]:
+    return [line.split("\t") for line in text.splitlines() if line[:1].isdigit()]
+
+
+def test_steps_that_are_not_asked_for_are_not_done(service, tagging):
+    text = document(2)
+    assert service.answers([job(data=text), job(data=text, output="conllu")]) == [text, text]
+    everything, tree, tags = tagging.answers(
+        [job(data=text, tagger="", parser=""), job(data=text, parser=""), job(data=text, tagger="")]
+    )
+    assert everything == parsed(tagging.model, text, TagUse.OVERWRITE)
+    assert tree == parsed(tagging.model, text)
+    # The one has the tags of the first, the other its trees.
+    of_all, of_tree, of_tags, of_none = map(columns_of, (everything, tree, tags, text))
+    assert of_tags == [a[:6] + n[6:] for a, n in zip(of_all, of_none, strict=True)]
+    assert of_tree == [n[:6] + a[6:] for a, n in zip(of_all, of_none, strict=True)]
+    assert of_all != of_tree != of_none
+
+
+def test_simple_formats(service):
+    (found,) = service.answers([job(data="a b  c\n\nd\u00a0e\n", input="horizontal", parser="")])
+    lines = "".join(WORD.format(i, w, "_").replace("X", "_").replace("0\tdep", "_\t_") for i, w in enumerate("abc", 1))
+    assert found.startswith("# sent_id = 1\n# text = a b c\n")
+    rest = "# sent_id = 2\n# text = d\u00a0e\n" + WORD.format(1, "d\u00a0e", "_").replace("X", "_").replace("0\tdep", "_\t_")
+    assert found == parsed(service.model, f"# sent_id = 1\n# text = a b c\n{lines}\n{rest}\n")
+    vertical, horizontal, back = service.answers(
+        [
+            job(data="a\nb\nc\n\n\nd\u00a0e", input="vertical", parser=""),
+            job(data=found, output="horizontal"),
+            job(data=found, output="vertical"),
+        ]
+    )
+    assert vertical == found
+    assert horizontal == "a b c\nd\u00a0e\n"
+    assert back == "a\nb\nc\n\nd\u00a0e\n\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"data": "", "model": "other"}, "model=other is not here; there is toy-small"),
+        ({"data": "", "tagger": ""}, "toy-small predicts no tags; leave out tagger"),
+        ({"data": "", "tokenizer": ""}, "toy-small has no tokenizer; give words"),
+        ({"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"}, "data, line 2, sentence 1: 1 column "),
+        (
+            {"data": "a " * 2001, "input": "horizontal"},
+            "sent_id 1.: 2,001 words, where 2,000 are allowed; split it",
+        ),
+    ],
+)
+def test_what_cannot_be_done(service, fields, told):
+    (answer,) = service.answers([job(**fields)])
+    assert isinstance(answer, ValueError)
+    with pytest.raises(ValueError, match=told):
+        raise answer
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, "data is missing"),
+        ({"data": "", "tokenizer": "ranges"}, "tokenizer=ranges is not known; leave it empty, or say tokenizer=presegmented"),
+        ({"data": "", "parser": "x" * 100}, "parser=x{60}... is not known; leave it empty"),
+        ({"data": "", "input": "../a"}, "input=../a is not known; known: conllu, horizontal, vertical"),
+        ({"data": "", "output": "matxin"}, "output=matxin is not known"),
+    ],
+)
+def test_what_cannot_be_asked(fields, told):
+    with pytest.raises(RequestError, match=told):
+        Request.of(fields)
+
+
+def test_input_without_tags_is_refused():
+    strict = Service(model_of_kind(), "toy")
+    untagged = WORD.format(1, "a", "_") * 1
+    answer, allowed = strict.answers(
+        [
+            job(data="".join(untagged + "\n" for _ in range(100)), parser=""),
+            Job(Request(untagged, parser=True, allow_missing_columns=True)),
+        ]
+    )
+    assert isinstance(answer, MissingColumnsError)
+    assert allowed == parsed(strict.model, untagged)
+
+
+def test_names(tmp_path):
+    assert name_of(tmp_path / "hu" / "model") == name_of(tmp_path / "hu") == "hu"
+    assert name_of(tmp_path / "hu" / "2026-01-02_03-04-05-678901" / "model") == "hu"

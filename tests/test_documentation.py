@@ -1,0 +1,283 @@
+"""README.md, CONTRIBUTING.md and the pages of docs/: every command of theirs is run, with settings that make it fast.
+
+Trainings but for a few, measurements and what needs a network are understood and stopped: settings and options are checked as
+they would be. Commands run in a folder with all the files that the pages speak of.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import lzma
+import re
+import runpy
+import shlex
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments import command as experiment
+from parser.commands import benchmark, fetch_treebanks
+from parser.conllu.stream import read_raw_sentences
+from parser.training import passes
+from scripts import documentation
+from tests.classifier.test_text_model import random_text_model
+from tests.toy import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SAMPLE = ROOT / "data" / "sample"
+TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.epochs=1", "tensorboard.figures=false"]
+# Trained in fact, the second as a sweep of two jobs.
+TRAINED = {
+    "treebank=hu column=5 paths.treebanks=ud-v2.2": [],
+    "-m treebank=hu,el column=1,2,5 seed=1,2,3 paths.treebanks=ud-v2.2": ["column=1,2", "treebank=hu", "seed=1"],
+}
+PLUGINS = {"joblib": "hydra_joblib_launcher", "submitit": "hydra_submitit_launcher", "optuna": "hydra_optuna_sweeper"}
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """The fenced blocks of a page: the language, and the text."""
+    language: str | None = None
+    lines: list[str] = []
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("```"):
+            lines.append(line)
+        elif language is None:
+            language, lines = line[3:].strip(), []
+        else:
+            yield language, "\n".join(lines)
+            language = None
+
+
+def lines_of(page: Path) -> Iterator[tuple[str, str]]:
+    """The command lines of a page, without comments, each with the output that the page shows of it, if any."""
+    found: list[tuple[str, str]] = []
+    for language, text in blocks(page):
+        if language == "text" and found:
+            found[-1] = found[-1][0], text
+        if language in ("", "sh"):
+            for line in text.replace("\\\n", " ").splitlines():
+                if words := shlex.split(line, comments=True):
+                    found.append((shlex.join(words), ""))
+    yield from found
+
+
+COMMANDS = {line: shown for page in PAGES for line, shown in lines_of(page)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """What the pages speak of: the checkout's folders, treebanks, a trained RUN_FOLDER, input and output."""
+    folder = tmp_path_factory.mktemp("documents")
+    for name in ("scripts", "experiments", "docs", "tests", "data"):
+        (folder / name).symlink_to(ROOT / name)
+    with (SAMPLE / "sample-ud-dev.conllu").open("rb") as stream:
+        some = "".join("".join(sentence.lines) for sentence, _ in zip(read_raw_sentences(stream), range(20), strict=False))
+    for name, code in fetch_treebanks.known().values():
+        (folder / "ud-v2.2" / name).mkdir(parents=True)
+        for part in ("train", "dev", "test"):
+            (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
+    for name in ("a.conllu", "b.conllu", "c.conllu", "input.conllu", "gold.conllu", "output.conllu", "FILE.conllu"):
+        (folder / name).write_text(some)
+    (folder / "in").mkdir()
+    with lzma.open(folder / "in" / "one.conllu.xz", "wt") as file:
+        file.write(some)
+    trained = shlex.join(["optimal-step", "train", "hydra.run.dir=RUN_FOLDER"])
+    assert trained in COMMANDS
+    start("train", ["hydra.run.dir=RUN_FOLDER", f"treebank.train={folder}/a.conllu", f"treebank.dev={folder}/b.conllu"], folder)
+    random_text_model().save(folder / "TEXT_FOLDER" / "model")
+    return folder
+
+
+def start(name: str, arguments: list[str], folder: Path) -> str:
+    """Trains in a process of its own; its output."""
+    command = [sys.executable, str(ROOT / "scripts" / f"{name}.py"), *arguments, *TINY]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def here(folder, monkeypatch):
+    """Works in the folder, and leaves the process as it was."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return folder
+
+
+def run(file: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> object:
+    """Runs a script of ours in this process; with what it exits."""
+    monkeypatch.setattr(sys, "argv", [file, *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / file), run_name="__main__")
+    return ended.value.code or 0
+
+
+def script(words: list[str]) -> tuple[str, list[str]]:
+    """The script that a command starts, and its arguments."""
+    if words[0] == "optimal-step":
+        return f"scripts/{words[1]}.py", words[2:]
+    assert words[0] in ("python", ".venv/bin/python")
+    return words[1], words[2:]
+
+
+def understood(*_: object, **__: object) -> None:
+    raise ValueError("understood")
+
+
+@pytest.mark.parametrize("line", [line for line in COMMANDS if re.match(r"(\S*python (?!-m)|optimal-step )", line)])
+def test_commands_of_ours(line, here, monkeypatch, capsys):
+    file, arguments = script(shlex.split(line))
+    if file == "scripts/train.py":
+        train(arguments, here, monkeypatch)
+    elif file.startswith("experiments/") and "--help" not in arguments:
+        monkeypatch.setattr(experiment, "settings_of", lambda *given: understood(SETTINGS_OF(*given)))
+        assert run(file, arguments, monkeypatch) == "error: understood"
+    elif file.startswith("tests/") or "--text" in arguments or (file == "scripts/benchmark.py" and "--help" not in arguments):
+        knows_options(file, arguments, monkeypatch, capsys)
+    else:
+        if file == "scripts/serve.py":
+            pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
+            monkeypatch.setattr(pytest.importorskip("uvicorn").Server, "run", lambda *_, **__: None)
+            arguments = ["0" if word == "8001" else word for word in arguments]
+        monkeypatch.setattr(fetch_treebanks, "_fetch", lambda *_: "fetched")
+        given = [word.replace("[RUN_FOLDER2]", "RUN_FOLDER").replace(".gz", ".xz") for word in arguments]
+        if "report" in file and "--gold" not in given:
+            given += ["--gold", "gold.conllu"]  # RUN_FOLDER has no test part here
+        capsys.readouterr()
+        assert run(file, given, monkeypatch) == 0
+        assert COMMANDS[line] in capsys.readouterr().out
+
+
+SETTINGS_OF = experiment.settings_of
+
+
+def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = shlex.join(arguments)
+    plugins = [plugin for name, plugin in PLUGINS.items() if re.search(f"hydra/(launcher|sweeper)={name}", line)]
+    for plugin in plugins:
+        pytest.importorskip(f"hydra_plugins.{plugin}", reason=f"{plugin} is not installed (extra sweeps)")
+    if line in TRAINED:
+        keys = [override.partition("=")[0] for override in TRAINED[line]]
+        kept = [word for word in arguments if word.partition("=")[0] not in keys]
+        assert "LAS" in start("train", [*kept, *TRAINED[line]], folder)
+        return
+    if plugins:  # the jobs run elsewhere: the settings alone
+        assert run("scripts/train.py", [*arguments, "--cfg", "all"], monkeypatch) == 0
+        return
+
+    def check(settings, *_):
+        passes.check(settings)
+        passes.check_files(settings)
+        understood()
+
+    monkeypatch.setattr(passes, "train", check)
+    few = [word.replace("glob(nederhof_*)", "glob(nederhof_l*)") for word in arguments]
+    told = (
+        run("scripts/train.py", [word for word in few if word != "tokenizer=udpipe"], monkeypatch)
+        if "--cfg" not in line
+        else None
+    )
+    if "--cfg" in line:
+        monkeypatch.setattr(sys, "argv", ["scripts/train.py", *arguments])
+        runpy.run_path(str(ROOT / "scripts" / "train.py"), run_name="__main__")
+    elif "-m" in arguments:
+        assert told == 1  # of jobs that were stopped
+    else:
+        assert told == "error: understood"
+
+
+def knows_options(file: str, arguments: list[str], monkeypatch, capsys) -> None:
+    first = arguments[:1] if file == "scripts/benchmark.py" else []
+    if first:
+        assert first[0] in benchmark.BENCHMARKS
+    assert run(file, [*first, "--help"], monkeypatch) == 0
+    told = capsys.readouterr().out
+    for word in arguments:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in told
+
+
+@pytest.mark.parametrize("line", [line for line in COMMANDS if not re.match(r"(\S*python (?!-m)|optimal-step )", line)])
+def test_other_commands(line):
+    """Of make, the target is there; of pip, the extra; of pytest, the files; of other programs, what declares them."""
+    words = shlex.split(line)
+    program = Path(words[0]).name
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    if program == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    elif program == "pip":
+        for extra in re.findall(r"\[(\w+)\]", words[-1]):
+            assert extra in project["optional-dependencies"]
+    elif words[1:3] == ["-m", "pytest"]:
+        assert all((ROOT / word).exists() for word in words[3:] if not word.startswith("-"))
+    elif program == "tensorboard":
+        assert importlib.metadata.distribution("tensorboard").entry_points.select(name="tensorboard")
+    else:
+        assert program in ("mkdocs", "curl")  # test_the_site_is_built, serving/test_app.py
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [(page.name, text) for page in PAGES for language, text in blocks(page) if language == "python"],
+)
+def test_python_of_the_pages(page, text, here, capsys):
+    if '"DET"' not in text:  # words without tags
+        text = text.replace("RUN_FOLDER", "TEXT_FOLDER")
+    exec(compile(text, page, "exec"), {})
+    assert capsys.readouterr().out
+
+
+def test_every_key_is_explained():
+    made = documentation.configuration()
+    rows = [line for line in made.splitlines() if line.startswith("| `")]
+    named = [line.split("`")[1] for line in rows]
+    assert len(named) == len(set(named))
+    assert {*documentation.schema_keys(), *documentation.GROUPS} == set(named)
+    assert not [line for line in rows if line.endswith("|  |")]
+    assert "| `seed` | `1` | of weights, word vectors and the order of the examples |" in rows
+
+
+def test_tables_are_those_of_the_code():
+    assert documentation.oracle_table().count("\n| `") == len(documentation.oracles.all_names())
+    assert "| `swap` | non-projective, too | `swap_dynamic`" in documentation.system_table()
+    with pytest.raises(KeyError):
+        documentation.on_page_markdown("{{ nothing }}")
+    assert documentation.on_page_markdown("{{ tree examples/hearing.conllu }}").count("<svg") == 1
+
+
+def test_long_lines_of_the_readme_are_not_cut_off():
+    assert all(
+        len(line) <= 110 for page in PAGES for language, text in blocks(page) if not language for line in text.splitlines()
+    )
+
+
+def test_the_site_is_built(tmp_path):
+    """Strictly: every link and every name that is documented is there; and no page loads anything from elsewhere."""
+    for package in ("mkdocs", "material", "mkdocstrings"):
+        pytest.importorskip(package, reason="mkdocs-material or mkdocstrings is not installed (extra docs)")
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "-f",
+        str(ROOT / "mkdocs.yml"),
+        "-d",
+        str(tmp_path / "site"),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    pages = {path.name: path.read_text() for path in (tmp_path / "site").glob("*.html")}
+    assert {page.with_suffix(".html").name for page in PAGES[2:]} <= set(pages)
+    for text in pages.values():
+        assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(?:https?:)?//", text)
+        assert "{{ " not in text
+    assert "hu | 5 |" not in pages["table7.html"]
+    assert "61.52 ± 0.12 / 75.20 ± 0.22" in pages["table7.html"]

@@ -1,0 +1,58 @@
+"""Many files over a real cluster of Ray's on this machine, with workers that are killed."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from parser.decoding.file_parsing import parse_file
+from parser.model import Model
+from parser.text.shards import Options, Shard, undone
+from tests.forgery import small_model
+from tests.text.dying import begin_nothing, die_at_times
+from tests.text.test_bulk import WORDS, run_command
+
+ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
+pytest.importorskip("ray.data")
+from parser.text.ray_engine import parse_shards  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=80_000_000)
+    yield
+    ray.shutdown()
+
+
+def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
+    small_model("static").save(tmp_path / "model")
+    (tmp_path / "in").mkdir()
+    for name in "abc":
+        (tmp_path / "in" / f"{name}.conllu").write_text(WORDS * (1 + ord(name) % 3))
+    (tmp_path / "in" / "bad.conllu").write_text("1\tx\n\n")
+    command = [f"{tmp_path}/model", f"{tmp_path}/in/*.conllu", "-o", f"{tmp_path}/out", "--workers", "2", "--engine", "ray"]
+    command.append("--allow-missing-columns")
+    assert run_command(monkeypatch, *command) == 1
+    assert "in/bad.conllu, line 1" in capsys.readouterr().err
+    model = Model.load(tmp_path / "model")
+    for name in "abc":
+        target = io.BytesIO()
+        parse_file(model, io.BytesIO((tmp_path / "in" / f"{name}.conllu").read_bytes()), target, allow_missing_columns=True)
+        assert (tmp_path / "out" / f"{name}.conllu").read_bytes() == target.getvalue()
+    (tmp_path / "in" / "bad.conllu").write_text(WORDS)
+    assert run_command(monkeypatch, *command) == 0
+    assert "1 files parsed, 2 words; 3 were there; 0 failed" in capsys.readouterr().err
+
+
+def test_files_of_workers_that_were_killed_are_tried_again(tmp_path):
+    names = ["a", "once", "b", "always", *"cdef"]
+    shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
+    found = list(parse_shards(tmp_path, shards, Options(), 2, begin_nothing, die_at_times))
+    assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
+    assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
+    assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]
+    assert len({outcome.words for outcome in found if not outcome.error}) < len(names) - 1  # a process has several files
