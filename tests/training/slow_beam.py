@@ -104,11 +104,9 @@ class SlowBeam:
         return steps
 
     def loss_of_step(self, objective: str, beam: list[Item], guide: list[Item]) -> Tensor:
-        items = [*beam, *guide]
+        items = list({item.moves: item for item in (*beam, *guide)}.values())
         if self.merging:
             items = self.best(items, len(items))
-        else:  # a computation counts once
-            items = list({item.moves: item for item in items}.values())
         totals = torch.stack([item.total for item in items])
         gold = torch.stack([item.total for item in items if item.lost == 0])
         if objective == "perceptron":
