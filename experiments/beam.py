@@ -1,16 +1,19 @@
-"""Accuracy against the size of a beam: the parsers of recipe=accurate as they are, trained for greedy parsing; test metrics.
+"""Accuracy against the size of a beam, of parsers trained for greedy parsing and of globally trained ones; test metrics.
 
     python experiments/beam.py systems=[accurate] paths.treebanks=../shared/ud-v2.2
 
+A system whose settings have beam=global is trained once, with the beam that they say, and decoded with all of them.
+
 The rows of experiments/beam/results.csv are published, and count (see results.py); yours go to runs/beam/results.csv as
-trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees: of two searches with
-the same probability one is as good as the other. Speed is measured by ``scripts/benchmark.py parsing --beam``.
+trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees, or how high it scores
+them if it is globally trained: of two searches with the same score one is as good as the other. Speed is measured by
+``scripts/benchmark.py parsing --beam``.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -50,7 +53,7 @@ class BeamExperiment(Trainings):
 class Row:
     """A line of results.csv: percentages on the test part, all words, full relations.
 
-    ``log_probability`` is that of the trees found, in nats a word.
+    ``log_probability`` is that of the trees found, in nats a word; of a globally trained parser, their score.
     """
 
     system: str
@@ -113,7 +116,8 @@ def run_one(system: str, training: Training, beams: list[Beam], wanted: BeamExpe
     gold = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
     rows = []
     for beam in beams:
-        trees = [found[0] for found in beam_parser_of(model, beam).k_best(gold.sentences, 1)]
+        searched = beam if model.beam is None else replace(beam, scores=model.beam.scores)
+        trees = [found[0] for found in beam_parser_of(model, searched).k_best(gold.sentences, 1)]
         scores = gold.scores(_parses(trees, gold.sentences.offsets))
         score = sum(tree.score for tree in trees) / treebank.n_words
         numbers = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", f"{score:.5f}"
@@ -146,7 +150,8 @@ def report(rows: Rows) -> str:
         "# Accuracy against the size of a beam",
         "",
         "LAS on test in percent (all words, full relations, gold tags), mean ± standard deviation over seeds; in parentheses "
-        "the mean logarithm of the probability of the trees found, in nats a word. The parsers are trained for greedy parsing.",
+        "the mean logarithm of the probability of the trees found, in nats a word, or their score where the parser is globally "
+        "trained. The others are trained for greedy parsing.",
     ]
     for system, merge in sorted({(row.system, row.merge) for row in rows.values()}):
         found = _of(rows, system, merge)

@@ -23,7 +23,7 @@ NEUTRAL: dict[str, Any] = {
     "degree": None,
     "ties": None,
     "vocabulary_from": "all",
-    "beam": {"name": "none", "size": 1, "merge": "configuration"},
+    "beam": {"name": "none", "size": 1, "merge": "configuration", "training": None},
     "online": None,
     "tokenizer": "none",
     "vectors.limit": None,

@@ -192,12 +192,25 @@ class SecondPass:
 
 
 @dataclass
+class BeamTrainingSettings:
+    """The pass over whole computations; see training/beam_updates.py."""
+
+    epochs: int = MISSING
+    objective: str = MISSING
+    update: str = MISSING
+    gold_size: int = MISSING
+    learning_rate: float = MISSING
+    batch_sentences: int = MISSING
+
+
+@dataclass
 class BeamSettings:
-    """How the trained parser searches; see beam_settings.py."""
+    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone."""
 
     name: str = MISSING
     size: int = MISSING
     merge: str = MISSING
+    training: BeamTrainingSettings | None = None
 
 
 @dataclass

@@ -237,7 +237,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
 
     Args:
         all_heads, offsets: the trees, see Trees.
-        memory: what _BoundContextRows keeps: arena, places, queue, ring, nodes, columns, depths.
+        memory: what BoundContextRows keeps: arena, places, queue, ring, nodes, columns, depths.
         strategy: one of the codes of steps.py.
         levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.

@@ -86,11 +86,15 @@ class ContextRows(Oracle):
         self.max_bytes = max_bytes
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundContextRows(trees, self.strategy, self.levels, self.max_bytes)
+        return BoundContextRows(trees, self.strategy, self.levels, self.max_bytes)
 
 
-class _BoundContextRows(BoundOracle):
-    """Remembers rows, so it answers one call at a time (threads wait for each other)."""
+class BoundContextRows(BoundOracle):
+    """Remembers rows, so it answers one call at a time (threads wait for each other).
+
+    Attributes:
+        lock: held while it answers.
+    """
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
         self.trees = trees
@@ -117,6 +121,11 @@ class _BoundContextRows(BoundOracle):
         self.depths = np.zeros(len(trees), np.int32)  # number of kept rows
         self.lock = Lock()
 
+    @property
+    def memory(self) -> tuple[np.ndarray, ...]:
+        """What compiled code that asks step by step hands to context_kernels.score_batch; one at a time, under ``lock``."""
+        return self.arena, self.places, self.queue, self.ring, self.nodes, self.columns, self.depths
+
     def score_batch(
         self,
         sentences: np.ndarray,
@@ -126,11 +135,12 @@ class _BoundContextRows(BoundOracle):
         children: np.ndarray | None = None,
         buffers: np.ndarray | None = None,
     ) -> np.ndarray:
+        """See BoundOracle."""
         with self.lock:
             return score_batch(
                 self.trees.heads,
                 self.trees.offsets,
-                (self.arena, self.places, self.queue, self.ring, self.nodes, self.columns, self.depths),
+                self.memory,
                 self.strategy,
                 self.levels,
                 sentences,

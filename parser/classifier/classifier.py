@@ -120,15 +120,21 @@ class Classifier(nn.Module):
             vectors: by embedded attribute, float32[values, size], of no more values than are worth the work.
             dropping: whether dropout is in force.
         """
+        if dropping:
+            vectors = {name: nn.functional.dropout(matrix, self.input_dropout) for name, matrix in vectors.items()}
+        total = self.hidden_by_contributions(features, vectors)
+        return self.output(nn.functional.dropout(self.activation.apply(total), self.dropout, dropping))
+
+    def hidden_by_contributions(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
+        """float32[batch, hidden]: what goes into the activation; see forward_by_contributions()."""
         rows, numbers = [self.one_hot.weight], [self._one_hot_rows(features)]
         filled = len(self.one_hot.weight)
         for name, columns, weights in self.slot_weights():
-            matrix, n = nn.functional.dropout(vectors[name], self.input_dropout, dropping), len(columns)
+            matrix, n = vectors[name], len(columns)
             rows.append((matrix @ weights).reshape(-1, len(self.hidden_bias)))
             numbers.append(filled + features[:, columns] * n + torch.arange(n, device=features.device, dtype=features.dtype))
             filled += len(rows[-1])
-        total = nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + self.hidden_bias
-        return self.output(nn.functional.dropout(self.activation.apply(total), self.dropout, dropping))
+        return nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + self.hidden_bias
 
     def slot_weights(self) -> Iterator[tuple[str, list[int], Tensor]]:
         """For each embedded attribute that slots read: its name, these slots, and float32[size, slots * hidden].

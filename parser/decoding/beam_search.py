@@ -143,8 +143,10 @@ def parse_sentences(
         expansion.summed[: length + 2] = False
         for m in range(2 * length):
             for k in range(items.counts[m]):
-                _score(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch)
-            made = _select(rules, size, merging, stacks, items, m, expansion, scratch)
+                score_item(
+                    words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch
+                )
+            made = select_items(rules, size, merging, stacks, items, m, expansion, scratch)
             if made == NO_ROOM:
                 return s
             items.counts[m + 1] = made
@@ -156,7 +158,7 @@ def parse_sentences(
 
 
 @njit(cache=True, nogil=True)
-def _score(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch):
+def score_item(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch):
     """Fills in scores, norm and best output of item k of step m."""
     front = items.fronts[m, k]
     size = 2 * front - 1 - m
@@ -181,7 +183,7 @@ def _score(words, start, length, of_buffer, others, layers, rules, local, stacks
         if same:
             row[:] = expansion.scores[other]
             expansion.norms[k] = expansion.norms[other]
-            expansion.best[k] = best_of(row)
+            expansion.best[k] = highest_output(row)
             return
     if not expansion.summed[front]:
         expansion.summed[front] = True
@@ -212,7 +214,7 @@ def _score(words, start, length, of_buffer, others, layers, rules, local, stacks
     active = activate_units(scratch.hidden, layers.activation, scratch.active)
     scores_of_units(scratch.hidden, layers.weights, layers.bias, scratch.active, active, row)
     mask_scores(row, outputs, rules, size, buffered)
-    best = best_of(row)
+    best = highest_output(row)
     expansion.best[k] = best
     expansion.norms[k] = log_partition(row, row[best], scratch.shares, scratch.powers) if local else 0.0
 
@@ -240,7 +242,7 @@ def mask_scores(row, outputs, rules, size, buffered):
 
 
 @njit(cache=True, nogil=True)
-def best_of(row):
+def highest_output(row):
     """The output with the highest score; of equal ones the one with the lowest number."""
     best = 0
     highest = row[0]
@@ -270,7 +272,7 @@ def _next_output(expansion, k, total):
 
 
 @njit(cache=True, nogil=True)
-def _select(rules, size, merging, stacks, items, m, expansion, scratch):
+def select_items(rules, size, merging, stacks, items, m, expansion, scratch):
     """Makes the items of step m + 1, best first, and returns how many; NO_ROOM if there is none.
 
     Of equal scores the item that was made from the better one comes first, then the better output of the classifier.

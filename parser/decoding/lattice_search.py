@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam_search import best_of, mask_scores
+from parser.decoding.beam_search import highest_output, mask_scores
 from parser.decoding.compiled import activate_units, scores_of_units, sum_rows
 from parser.decoding.log_partition import log_partition
 from parser.decoding.tree_stacks import NO_ROOM, clear, take_move, top_nodes
@@ -299,9 +299,9 @@ def _expand(start, arcs, model, rules, search, stacks, items, m, k, last, candid
         scores_of_units(scratch.hidden, layers.weights, layers.bias, scratch.active, active, row)
         mask_scores(row, 1 + 2 * rules.degree * rules.n_relations, rules, depth, buffered)
         if search.local:
-            norm = log_partition(row, row[best_of(row)], scratch.shares, scratch.powers)
+            norm = log_partition(row, row[highest_output(row)], scratch.shares, scratch.powers)
     for _ in range(search.size):
-        output = best_of(row)
+        output = highest_output(row)
         if row[output] == -np.inf:
             break
         total = (items.totals[m, k] - norm) + np.float64(row[output])

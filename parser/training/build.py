@@ -43,9 +43,9 @@ def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int
         assert settings.encoder is not None
         tagger = settings.encoder.tagger
         weights = {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
-        word_dropout = _word_dropout(model, settings, corpus, corpus.vocabularies.attributes)
+        word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
         return SentenceFitter(classifier, data, optimizer, span, settings.encoder.max_grad_norm, word_dropout, weights)
-    word_dropout = _word_dropout(model, settings, corpus, [slot.attribute for slot in model.slots])
+    word_dropout = word_dropout_of(model, settings, corpus, [slot.attribute for slot in model.slots])
     return ExampleFitter(classifier, optimizer, span, word_dropout)
 
 
@@ -59,7 +59,7 @@ def _span(settings: Settings, pass_number: int) -> Span:
     return Span(sum(epochs[:pass_number]), sum(epochs))
 
 
-def _word_dropout(model: Model, settings: Settings, corpus: Corpus, columns: list[str]) -> WordDropout | None:
+def word_dropout_of(model: Model, settings: Settings, corpus: Corpus, columns: list[str]) -> WordDropout | None:
     """The word dropout of a matrix whose columns hold values of these attributes; None if there is none."""
     weight = settings.classifier.word_dropout
     if weight == 0:

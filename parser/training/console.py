@@ -77,7 +77,10 @@ def final_table(metrics: dict[str, Any]) -> str:
     lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
     if not metrics["dev"] and not metrics["test"]:
         return "nothing was measured, for there is no dev part and no test part: give treebank.dev=FILE or treebank.test=FILE"
-    stages = {"after the first pass": metrics["after_first_pass"], "at the end": metrics}
+    stages = {"after the first pass": metrics["after_first_pass"]}
+    if "after_second_pass" in metrics:
+        stages["after the second pass"] = metrics["after_second_pass"]
+    stages["at the end"] = metrics
     for stage, parts in stages.items():
         for part in ("dev", "test"):
             if parts[part]:

@@ -22,7 +22,9 @@ class DivergenceError(ValueError):
     """Training has diverged; the message says where, and which settings can be the cause."""
 
 
-def check_losses(settings: Settings, n_outputs: int, where: str, mean: float, losses: list[float | Tensor]) -> None:
+def check_losses(
+    settings: Settings, n_outputs: int, where: str, mean: float, losses: list[float | Tensor], moves: float = 1.0
+) -> None:
     """Refuses the losses of an epoch that has diverged.
 
     Args:
@@ -31,11 +33,12 @@ def check_losses(settings: Settings, n_outputs: int, where: str, mean: float, lo
         where: the pass and the epoch, for the message.
         mean: mean loss of the epoch, in nats an example.
         losses: mean loss of each update's batch.
+        moves: of an example.
 
     Raises:
         DivergenceError: the mean is not finite, or too high.
     """
-    guessing = math.log(n_outputs)
+    guessing = moves * math.log(n_outputs)
     limit = _TIMES_GUESSING * guessing
     if mean <= limit:  # not so for NaN
         return

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from parser.models import AnyModel
     from parser.settings import Settings
+    from parser.training.beam_fitter import SearchReport
     from parser.training.corpus import Corpus
     from parser.training.exploration import ExplorationReport
 
@@ -81,6 +82,21 @@ class ExplorationEnd:
     seconds: float
 
 
+@dataclass(frozen=True)
+class SearchEnd:
+    """The parser has searched through the training sentences, and learned from it.
+
+    Attributes:
+        pass_name: the pass.
+        epoch: the epoch of the pass, from 0.
+        report: how it went.
+    """
+
+    pass_name: str
+    epoch: int
+    report: SearchReport
+
+
 class Update(NamedTuple):
     """The weights have been updated.
 
@@ -109,7 +125,7 @@ class EpochEnd:
         pass_name: the pass.
         epoch: the epoch of the pass, from 0.
         epochs: the epochs of the pass.
-        loss: mean training loss, in nats an example.
+        loss: mean training loss, in nats an example; in global training an example is a sentence.
         dev: metrics on the dev part; None if there is none.
         learning_rate: that of the last update.
         examples: examples learned from.
@@ -148,6 +164,9 @@ class Observer:
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
         """The examples of the epochs to come have been made."""
+
+    def on_search(self, search: SearchEnd) -> None:
+        """An epoch of global training has been through the sentences."""
 
     def on_update(self, update: Update) -> None:
         """The weights have been updated; called for every batch, so be quick."""
@@ -191,6 +210,11 @@ class Observers(Observer):
         """See Observer."""
         for observer in self._observers:
             observer.on_exploration(exploration)
+
+    def on_search(self, search: SearchEnd) -> None:
+        """See Observer."""
+        for observer in self._observers:
+            observer.on_search(search)
 
     def on_update(self, update: Update) -> None:
         """See Observer."""

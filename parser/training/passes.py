@@ -1,5 +1,7 @@
 """Training in two passes (Nederhof 2019, Section 8): on gold computations, then on the parser's own with an oracle's advice.
 
+With beam=global, a third pass trains for whole computations (beam_pass.py).
+
 With model=linear there is one pass, online (online.py).
 """
 
@@ -24,13 +26,15 @@ from parser.model import Model
 from parser.settings import Settings, SettingsError, training_files
 from parser.text.tokenizer import TOKENIZER, train_tokenizer
 from parser.training import run_folder
+from parser.training.beam_fitter import BeamFitter
+from parser.training.beam_pass import beam_fitter_of, beam_sentences
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
 from parser.training.divergence import check_losses
 from parser.training.example_sources import ExampleSource, ExploredComputations, GoldComputations
 from parser.training.fitter import Fitter
-from parser.training.observer import Metrics, Observer, Observers, Update
+from parser.training.observer import Metrics, Observer, Observers, SearchEnd, Update
 from parser.training.online import OnlineRun
 from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
@@ -40,7 +44,7 @@ from parser.training.tensorboard import TensorBoard
 
 log = logging.getLogger(__name__)
 
-PASSES = ("first_pass", "second_pass")
+FIRST, SECOND, THIRD = PASSES = ("first_pass", "second_pass", "third_pass")
 
 
 def train(
@@ -74,7 +78,7 @@ def train(
             log.info("%s: the run is finished; resume=false trains again", folder)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-            kind = _TwoPasses if MODELS[settings.model].two_passes else OnlineRun
+            kind = _Passes if MODELS[settings.model].two_passes else OnlineRun
             run: Run = kind(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
@@ -87,8 +91,8 @@ def train(
     return metrics
 
 
-class _TwoPasses(Run):
-    """A run that fits a classifier to examples: first those of gold computations, then those of exploration."""
+class _Passes(Run):
+    """A run that fits a classifier: to examples of gold computations, then of exploration, then, if asked, with a beam."""
 
     def _begin(self) -> None:
         settings = self.settings
@@ -100,13 +104,16 @@ class _TwoPasses(Run):
             self._model = _model_of_first_pass(Path(settings.first_pass.model), self._model, settings.device)
         gold = GoldComputations(self.corpus, self._model, settings, self.stopwatch)
         self._sources: list[ExampleSource] = [gold]
-        self._passes = [Pass(0, PASSES[0], settings.first_pass.epochs)]
+        self._passes = [Pass(0, FIRST, settings.first_pass.epochs)]
         if settings.second_pass.trees is not None:
             self._sources.append(
-                ExploredComputations(self.corpus, self._model, settings, gold, PASSES[1], self.stopwatch, self.observers)
+                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers)
             )
-            self._passes.append(Pass(1, PASSES[1], settings.second_pass.epochs))
+            self._passes.append(Pass(1, SECOND, settings.second_pass.epochs))
+        if settings.beam.training is not None:
+            self._passes.append(Pass(len(self._passes), THIRD, settings.beam.training.epochs))
         self._fitter: Fitter
+        self._beam_fitter: BeamFitter
 
     @property
     def model(self) -> Model:
@@ -121,19 +128,38 @@ class _TwoPasses(Run):
         return self.settings.first_pass.model is not None
 
     def _begin_pass(self, number: int) -> None:
+        if self._passes[number].name == THIRD:
+            self._begin_third_pass()
+            return
         source, done = self._sources[number], self.progress.epochs_done
         if number == 1 and not self.settings.second_pass.start_from_first_pass and not done:
             self._put_weights(trained_weights(new_model(self.settings, self.corpus).classifier))
         self._fitter = fitter_of(self._model, self.corpus, self.settings, number, source.data)
         if saved := self.saved:
             source.restore(saved.get("source", {}), done)
-            self._put_weights(saved["weights"])
-            self._fitter.restore(saved.get("optimizer", {}))
-            self.order.set_state(saved["generators"]["order"])
-            torch.set_rng_state(saved["generators"]["global"])
+            self._restore(saved, self._fitter)
+
+    def _begin_third_pass(self) -> None:
+        assert self.beam is not None, "see settings_check.py"
+        self._model.beam = self.beam  # what observers draw is parsed with it
+        self._data = beam_sentences(self.corpus)
+        self._beam_fitter = beam_fitter_of(self._model, self.corpus, self.settings, self.beam, self._data)
+        if self.saved:
+            self._restore(self.saved, self._beam_fitter)
+
+    def _restore(self, saved: Saved, fitter: Fitter | BeamFitter) -> None:
+        self._put_weights(saved["weights"])
+        fitter.restore(saved.get("optimizer", {}))
+        self.order.set_state(saved["generators"]["order"])
+        torch.set_rng_state(saved["generators"]["global"])
+
+    def _beam_in(self, one: Pass) -> Beam | None:
+        return self.beam if one.name == THIRD else None
 
     def _fit(self, number: int, epoch: int) -> Fitted:
-        name, source = PASSES[number], self._sources[number]
+        if (name := self._passes[number].name) == THIRD:
+            return self._fit_with_beam(epoch)
+        source = self._sources[number]
         examples = source.examples(epoch)
         updates = _Updates(name, epoch, self.observers)
         with self.stopwatch(f"{name}_fit"):
@@ -142,6 +168,16 @@ class _TwoPasses(Run):
         where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
         check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses)
         return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
+
+    def _fit_with_beam(self, epoch: int) -> Fitted:
+        updates = _Updates(THIRD, epoch, self.observers)
+        with self.stopwatch(f"{THIRD}_fit"):
+            loss, report = self._beam_fitter.fit_epoch(epoch, self.order, updates)
+        seconds, lengths = self.stopwatch.last, self._data.sentences.lengths
+        n_outputs, moves = self._model.system.n_outputs, 2 * float(lengths.mean())
+        check_losses(self.settings, n_outputs, f"third pass, epoch {epoch + 1}", loss, updates.losses, moves)
+        self.observers.on_search(SearchEnd(THIRD, epoch, report))
+        return Fitted(loss, updates.learning_rate, len(lengths), int(lengths.sum()), seconds)
 
     def finish(self) -> None:
         """The model remembers its beam, and its calibration is fitted to the dev part, if there is one."""
@@ -168,10 +204,11 @@ class _TwoPasses(Run):
         return gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))
 
     def _state(self, number: int) -> Saved:
+        third = self._passes[number].name == THIRD
         return {
             "weights": self._weights(),
-            "source": self._sources[number].state(),
-            "optimizer": self._fitter.state(),
+            "source": {} if third else self._sources[number].state(),
+            "optimizer": self._beam_fitter.state() if third else self._fitter.state(),
             "generators": {"order": self.order.get_state(), "global": torch.get_rng_state()},
         }
 

@@ -152,7 +152,7 @@ class Run(ABC):
         self.observers.on_pass_start(PassStart(one.number + 1, one.name, one.epochs, done))
         for epoch in range(done, one.epochs):
             fitted = self._fit(one.number, epoch)
-            dev = self._measure("dev")
+            dev = self._measure("dev", self._beam_in(one))
             if dev is not None and (self.progress.best_las is None or dev["las"] > self.progress.best_las):
                 self.progress.best_las = dev["las"]
                 self.best = self._weights()
@@ -182,6 +182,10 @@ class Run(ABC):
             scores = gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
             return scores | self._tag_scores(gold)
 
+    def _beam_in(self, one: Pass) -> Beam | None:
+        """The beam that the epochs of a pass are measured with; None: greedily."""
+        return None
+
     def _cpu_seconds(self) -> float:
         return time.process_time() - self._cpu_begun
 
@@ -205,6 +209,7 @@ class Run(ABC):
             "dev": last["dev"],
             "test": last["test"],
             "after_first_pass": first,
+            **({"after_second_pass": self.progress.metrics[self.passes[1].name]} if len(self.passes) > 2 else {}),
             "seconds": {stage: round(seconds, 3) for stage, seconds in self.progress.seconds.items()},
             "cpu_seconds": round(self._cpu_seconds(), 3),
             "versions": versions(),

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
-from parser.beam_settings import Merge
+from parser.beam_settings import Merge, Scores
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
@@ -25,6 +25,7 @@ from parser.settings import (
     vocabulary_is_of_subset,
 )
 from parser.text.udpipe import package
+from parser.training.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.example_sources import oracle_of
 from parser.training.examples import Target
 from parser.training.exploration import Policy
@@ -37,7 +38,7 @@ OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
-BEAMS = ("none", "local")
+BEAMS = ("none", *Scores)
 TOKENIZERS = ("none", "udpipe")
 
 
@@ -154,11 +155,38 @@ def _check_trees(settings: Settings) -> None:
 def _check_beam(settings: Settings) -> None:
     beam = settings.beam
     if beam.name == "none" and beam.size > 1:
-        raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local")
+        raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local or beam=global")
     if beam.name != "none" and settings.model == "linear":
         raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
         raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
+    if beam.name == Scores.GLOBAL:
+        _check_global_training(settings)
+    elif beam.training is not None:
+        raise SettingsError(f"beam.training is not read with beam={beam.name}; leave it out, or choose beam={Scores.GLOBAL}")
+
+
+def _check_global_training(settings: Settings) -> None:
+    training = settings.beam.training
+    if training is None:
+        raise SettingsError(
+            f"beam.name={Scores.GLOBAL}: scores are global after global training alone, and there is no beam.training; choose "
+            f"the group, beam={Scores.GLOBAL}, or beam.name={Scores.LOCAL}"
+        )
+    for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
+        if value not in list(known):
+            raise SettingsError(f"beam.training.{key}={value} is unknown; known: {', '.join(known)}")
+    for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
+        if value != able:
+            raise SettingsError(
+                f"beam={Scores.GLOBAL} is there for {key}={able} alone, not for {key}={value}; choose {key}={able}, or "
+                f"beam={Scores.LOCAL}"
+            )
+    if vocabulary_is_of_subset(settings):
+        raise SettingsError(
+            f"vocabulary_from=first_pass, but the third pass (beam={Scores.GLOBAL}) learns from all sentences; choose "
+            "vocabulary_from=all"
+        )
 
 
 def _lattice_files(settings: Settings) -> list[tuple[str, str | None]]:

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import OmegaConf
 
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.parsers import parser_of
+from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text
-from parser.training.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart
+from parser.model import Model
+from parser.training.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 from parser.training.tensorboard_figures import figures
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
+
+    from parser.decoding.sentence_parser import SentenceParser
+    from parser.models import AnyModel
 
 log = logging.getLogger(__name__)
 
@@ -36,17 +40,18 @@ COMPARED = (
     "online.mode",
     "second_pass.trees",
     "second_pass.policy",
+    "beam.name",
     "classifier.hidden",
     "optimizer.learning_rate",
 )
 
 
 class TensorBoard(Observer):
-    """Writes the events to the run's folder. A step is an epoch; those of the second pass follow those of the first.
+    """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
 
     The curves: train/loss (nats an example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
-    exploration/* (see ExplorationReport), and pass, the number of the pass from 1. ``settings.tensorboard`` says what else
-    there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
+    exploration/* (see ExplorationReport), search/* (see SearchReport), and pass, the number of the pass from 1.
+    ``settings.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
     """
 
     def __init__(self) -> None:
@@ -74,6 +79,10 @@ class TensorBoard(Observer):
         """Records what happened, at the epoch that comes next."""
         self._record({f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
 
+    def on_search(self, search: SearchEnd) -> None:
+        """Records how the searches of the epoch went."""
+        self._record({f"search/{key}": value for key, value in asdict(search.report).items()})
+
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Records the epoch."""
         curves = {
@@ -98,7 +107,7 @@ class TensorBoard(Observer):
             log.info("no figures for TensorBoard without matplotlib: pip install 'optimal-step[experiments]'")
             return
         gold, model = self._start.corpus.dev, self._start.model
-        parses = parser_of(model).parse(gold.sentences, single_root=self._start.settings.single_root)
+        parses = _parser(model).parse(gold.sentences, single_root=self._start.settings.single_root)
         for name, figure in figures(gold, parses, model.relations.symbols).items():
             self._writer.add_figure(name, figure, self._step - 1)
 
@@ -124,7 +133,7 @@ class TensorBoard(Observer):
         most = min(self._start.settings.tensorboard.trees, len(gold.source))
         if not most:
             return
-        parses = parser_of(model).parse(gold.sentences.span(0, most), single_root=self._start.settings.single_root)
+        parses = _parser(model).parse(gold.sentences.span(0, most), single_root=self._start.settings.single_root)
         for number, sentence in enumerate(gold.source[:most]):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
@@ -145,6 +154,11 @@ class TensorBoard(Observer):
         if self._writer is not None:
             for tag, value in curves.items():
                 self._writer.add_scalar(tag, value, self._step)
+
+
+def _parser(model: AnyModel) -> SentenceParser:
+    """Greedy, or with the beam that training gives the model."""
+    return parser_with_beam(model, model.beam if isinstance(model, Model) else None)
 
 
 def _preformatted(text: str) -> str:

@@ -32,7 +32,7 @@ _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "vectors.restrict": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
     "optimizer.momentum": (lambda settings: settings.optimizer.name == "sgd", "optimizer.name=sgd"),
     "second_pass.follow": (lambda settings: settings.second_pass.policy == "mixed", "second_pass.policy=mixed"),
-    "beam.merge": (lambda settings: settings.beam.name != "none", "beam=local"),
+    "beam.merge": (lambda settings: settings.beam.name != "none", "beam=local or beam=global"),
 }
 
 

@@ -37,7 +37,7 @@ def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["beam.size=4"], "beam=none is greedy parsing; choose beam=local"),
+        (["beam.size=4"], "beam=none is greedy parsing; choose beam=local or beam=global"),
         (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
         (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: none, configuration, signature"),
         (["beam=local", "model=linear"], "beam=local is not there for model=linear"),

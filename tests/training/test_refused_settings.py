@@ -90,7 +90,7 @@ def test_every_number_has_a_range():
     """With a new number, the table of ranges grows."""
     known = {one.key for one in RANGES}
     found = {"degree", "vectors.limit"}  # null unless they are given
-    for overrides in (["model=bilstm", "recipe=accurate"], ["model=linear"], ["recipe=text"]):
+    for overrides in (["model=bilstm", "recipe=accurate"], ["model=linear"], ["recipe=text"], ["beam=global"]):
         made = settings(*overrides)
         keys = {key for key, _ in numbers(OmegaConf.to_container(made, resolve=True))} - {"column"}  # checked by name
         found |= {key if key in known else f"{key.partition('.')[0]}.*" for key in keys}

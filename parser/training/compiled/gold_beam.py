@@ -1,0 +1,224 @@
+"""The search of global training: a beam, and beside it a beam of gold items, through one sentence in a compiled loop.
+
+What is gold is a set. ``lost`` of an item is how many words cannot be right any more, whatever follows: words that cannot get
+their gold head, by an oracle that is exact for any gold tree, and words with the gold head and another relation. An item is
+gold if as many are lost as the start has lost already, which are the words whose arcs no projective tree can have. So it is
+the model that chooses among the many computations of one tree, and of several best trees.
+
+``lost`` never falls along a computation, so gold items are made from gold items alone. The second beam takes the moves alone
+that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the first
+beam has lost all of them. Both are beams of parser/decoding/beam_search.py, and share one set of stacks: items with the same
+cell are the same configuration.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from oracles.arc_standard.context_kernels import score_batch
+from oracles.arc_standard.steps import ANY
+from parser.data.parses import NO_NODE
+from parser.decoding.beam_search import Expansion, Items, highest_output, score_item, select_items
+from parser.decoding.tree_stacks import NO_ROOM, clear
+
+
+class Gold(NamedTuple):
+    """Gold trees, sentence by sentence at ``offsets``, and what the oracle keeps of them.
+
+    Attributes:
+        heads: int32[total], see Trees.
+        offsets: int64[sentences + 1].
+        relations: int32[total]; a negative one is unknown to the model, and no word can get it wrong.
+        memory: see oracles.arc_standard.context_rows.
+    """
+
+    heads: np.ndarray
+    offsets: np.ndarray
+    relations: np.ndarray
+    memory: tuple
+
+
+class Side(NamedTuple):
+    """One of the two beams.
+
+    Attributes:
+        size: items that it keeps.
+        items, expansion: see beam_search.py.
+        lost: int32[steps + 1, size], of the items.
+    """
+
+    size: int
+    items: Items
+    expansion: Expansion
+    lost: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Side:
+        """For a sentence of so many tokens; see Expansion."""
+        lost = np.empty((2 * tokens + 1, size), np.int32)
+        return cls(size, Items.room(tokens, size), Expansion.room(tokens, size, outputs, elements, units), lost)
+
+
+class Asked(NamedTuple):
+    """Room for what the oracle is asked of the items of a step: one configuration a row; see BoundOracle.score_batch."""
+
+    sentences: np.ndarray
+    stacks: np.ndarray
+    sizes: np.ndarray
+    fronts: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, size: int) -> Asked:
+        """For so many items of a sentence of so many tokens."""
+        numbers = [np.empty(size, np.int32) for _ in range(3)]
+        return cls(numbers[0], np.empty((size, tokens + 1), np.int32), *numbers[1:])
+
+
+@njit(cache=True, nogil=True)
+def search_with_gold(sentence, start, length, model, merging, until_lost, gold, stacks, beam, guide, asked, scratch):
+    """Searches through a sentence with both beams; all of their items are left there.
+
+    Args:
+        sentence: its number among the gold trees.
+        start: where it begins in ``words``.
+        length: its tokens.
+        model: (words, of_buffer, others, layers, rules), see beam_search.parse_sentences(); of arc-standard.
+        merging: whether equal configurations are merged.
+        until_lost: whether to stop as soon as the beam has no gold item.
+        gold: the gold trees.
+        stacks: room for the stacks of both beams.
+        beam: the beam.
+        guide: that of gold items.
+        asked: room for the items of the larger one.
+        scratch: room.
+
+    Returns:
+        How many steps were made, and the first at which the beam has no gold item; NO_NODE if it always has one. NO_ROOM and
+        NO_ROOM if the stacks lack room.
+    """
+    words, of_buffer, others, layers, rules = model
+    for side in (beam, guide):
+        side.items.fronts[0, 0] = 1
+        side.items.totals[0, 0] = 0.0
+        side.items.counts[0] = 1
+        side.lost[0, 0] = 0
+        side.expansion.summed[: length + 2] = False
+    cell = clear(stacks, length, 2 * length * (beam.size + guide.size))
+    beam.items.cells[0, 0] = cell
+    guide.items.cells[0, 0] = cell
+    first_lost = NO_NODE
+    for m in range(2 * length):
+        is_guide = False
+        for side in (beam, guide):
+            items, expansion = side.items, side.expansion
+            for k in range(items.counts[m]):
+                score_item(
+                    words, start, length, of_buffer, others, layers, rules, False, stacks, items, m, k, expansion, scratch
+                )
+            attainable = _attainable(sentence, gold, stacks, items, m, asked)
+            if is_guide:
+                for k in range(items.counts[m]):
+                    _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
+            made = select_items(rules, side.size, merging, stacks, items, m, expansion, scratch)
+            if made == NO_ROOM:
+                return NO_ROOM, NO_ROOM
+            items.counts[m + 1] = made
+            for k in range(made):
+                parent = items.parents[m + 1, k]
+                output, cell = items.outputs[m + 1, k], items.cells[m, parent]
+                loss = lost_by(output, attainable[parent], sentence, gold, stacks, cell, rules)
+                side.lost[m + 1, k] = side.lost[m, parent] + loss
+            is_guide = True
+        if first_lost == NO_NODE:
+            has_gold = False
+            for k in range(beam.items.counts[m + 1]):
+                has_gold |= beam.lost[m + 1, k] == 0
+            if not has_gold:
+                first_lost = m + 1
+                if until_lost:
+                    return m + 1, first_lost
+    return 2 * length, first_lost
+
+
+@njit(cache=True, nogil=True)
+def _attainable(sentence, gold, stacks, items, m, asked):
+    """int16[items, 3]: the oracle's scores of the moves of the items of step m."""
+    count = items.counts[m]
+    cells, nodes = stacks.cells.keys, stacks.nodes.keys
+    for k in range(count):
+        front = items.fronts[m, k]
+        size = 2 * front - 1 - m
+        cell = items.cells[m, k]
+        for d in range(size - 1, -1, -1):
+            asked.stacks[k, d] = nodes[cells[cell, 0], 0]
+            cell = cells[cell, 1]
+        asked.sentences[k] = sentence
+        asked.sizes[k] = size
+        asked.fronts[k] = front
+    return score_batch(
+        gold.heads,
+        gold.offsets,
+        gold.memory,
+        ANY,
+        (),
+        asked.sentences[:count],
+        asked.stacks[:count],
+        asked.sizes[:count],
+        asked.fronts[:count],
+    )
+
+
+@njit(cache=True, nogil=True)
+def _right_relation(column, sentence, gold, stacks, cell):
+    """The relation that the arc of a move must have to lose nothing; NO_NODE if it makes none, or any is as good."""
+    if column == 0:
+        return NO_NODE
+    cells, nodes = stacks.cells.keys, stacks.nodes.keys
+    head = nodes[cells[cells[cell, 1], 0], 0]
+    child = nodes[cells[cell, 0], 0]
+    if column == 2:
+        head, child = child, head
+    place = gold.offsets[sentence] + child
+    if gold.heads[place] != head or gold.relations[place] < 0:
+        return NO_NODE
+    return gold.relations[place]
+
+
+@njit(cache=True, nogil=True)
+def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
+    """How many words an output loses.
+
+    Args:
+        output: the output, whose move is applicable.
+        attainable: int16[3], the oracle's scores of the moves.
+        sentence, gold, stacks, rules: see search_with_gold().
+        cell: the stack.
+    """
+    column = 0 if output == 0 else 1 + (output - 1) // rules.n_relations
+    loss = np.int32(attainable.max() - attainable[column])
+    right = _right_relation(column, sentence, gold, stacks, cell)
+    if right != NO_NODE and (output - 1) % rules.n_relations != right:
+        loss += 1
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def _leave_what_loses_nothing(expansion, k, attainable, sentence, gold, stacks, cell, rules):
+    """Makes the scores of all outputs that lose a word minus infinity."""
+    row = expansion.scores[k]
+    most = attainable.max()
+    for column in range(3):
+        first = 0 if column == 0 else 1 + (column - 1) * rules.n_relations
+        last = 1 if column == 0 else first + rules.n_relations
+        if attainable[column] != most:
+            row[first:last] = -np.inf
+            continue
+        right = _right_relation(column, sentence, gold, stacks, cell)
+        if right != NO_NODE:
+            score = row[first + right]
+            row[first:last] = -np.inf
+            row[first + right] = score
+    expansion.best[k] = highest_output(row)

@@ -1,0 +1,126 @@
+"""A search and its losses over lists of states, with every score a tensor: the obvious twin of global training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.model import Model
+from tests.brute_force import StepScores
+from tests.decoding.computations import NOTHING, find
+from tests.transitions.reference_systems import State, applicable, arc, take
+
+
+@dataclass
+class Item:
+    """A configuration with the score of its best computation, how many words it has lost besides the start's, and its moves."""
+
+    state: State
+    total: Tensor
+    lost: int
+    moves: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> tuple:
+        return tuple(self.state.stack), tuple(sorted(self.state.arcs.items()))
+
+
+class SlowBeam:
+    """Searches through one sentence without single_root.
+
+    Args:
+        model: the model, for arc-standard.
+        values: int[attributes, n + 1], of the sentence; the root comes first.
+        heads: gold heads of the tokens 1..n.
+        relations: their gold relations; negative ones cannot be wrong.
+        merging: whether equal configurations are merged.
+    """
+
+    def __init__(self, model: Model, values, heads: list[int], relations: list[int], merging: bool) -> None:
+        self.model, self.values, self.heads, self.relations, self.merging = model, values, heads, relations, merging
+        self._attainable = StepScores(heads, "any")
+
+    def attainable(self, state: State) -> int:
+        """Gold heads that can still be made."""
+        if state.final:
+            return 0
+        front = state.buffer[0] if state.buffer else len(self.heads) + 1
+        return max(score for score in self._attainable(state.stack, front) if score is not None)
+
+    def lost(self, state: State) -> int:
+        right = [child for child, (head, _) in state.arcs.items() if self.heads[child - 1] == head]
+        wrong = [c for c in right if self.relations[c - 1] >= 0 and state.arcs[c][1] != self.relations[c - 1]]
+        start = self.attainable(State.initial(len(self.heads)))
+        return start - len(right) - self.attainable(state) + len(wrong)
+
+    def scores(self, states: list[State]) -> Tensor:
+        """float32[states, outputs], with gradients."""
+        features = []
+        for state in states:
+            row = []
+            for slot in self.model.slots:
+                token, relation = find(state, slot.address)
+                if slot.attribute == "deprel":
+                    row.append(ABSENT if relation == NOTHING else relation + N_RESERVED)
+                else:
+                    attribute = self.model.table.attributes.index(slot.attribute)
+                    row.append(ABSENT if token == NOTHING else int(self.values[attribute, token]))
+            features.append(row)
+        return self.model.classifier(torch.tensor(features, dtype=torch.int32))
+
+    def expand(self, items: list[Item], size: int, gold_only: bool) -> list[Item]:
+        made = []
+        n = self.model.system.n_relations
+        for item, scores in zip(items, self.scores([item.state for item in items]), strict=True):
+            for column in range(3):
+                if not applicable("arc_standard", 1, item.state, column, False):
+                    continue
+                for relation in range(n if arc("arc_standard", 1, item.state, column) else 1):
+                    after = State([*item.state.stack], [*item.state.buffer], dict(item.state.arcs))
+                    take("arc_standard", 1, after, column, relation)
+                    output = 0 if column == 0 else 1 + (column - 1) * n + relation
+                    lost = self.lost(after)
+                    if not gold_only or lost == 0:
+                        made.append(Item(after, item.total + scores[output].double(), lost, (*item.moves, output)))
+        return self.best(made, size)
+
+    def best(self, items: list[Item], size: int) -> list[Item]:
+        items = sorted(items, key=lambda item: -float(item.total.detach()))
+        if self.merging:
+            items = list({item.key: item for item in reversed(items)}.values())[::-1]
+            items.sort(key=lambda item: -float(item.total.detach()))
+        return items[:size]
+
+    def steps(self, size: int, gold_size: int) -> list[tuple[list[Item], list[Item]]]:
+        """The items of the beam and of the beam of gold items, of each step."""
+        start = Item(State.initial(len(self.heads)), torch.zeros((), dtype=torch.float64), 0)
+        steps = [([start], [start])]
+        for _ in range(2 * len(self.heads)):
+            beam, guide = steps[-1]
+            steps.append((self.expand(beam, size, False), self.expand(guide, gold_size, True)))
+        return steps
+
+    def loss_of_step(self, objective: str, beam: list[Item], guide: list[Item]) -> Tensor:
+        items = list({item.moves: item for item in (*beam, *guide)}.values())
+        if self.merging:
+            items = self.best(items, len(items))
+        totals = torch.stack([item.total for item in items])
+        gold = torch.stack([item.total for item in items if item.lost == 0])
+        if objective == "perceptron":
+            return totals.max() - gold.max()
+        return totals.logsumexp(0) - gold.logsumexp(0)
+
+    def loss(self, objective: str, update: str, size: int, gold_size: int) -> tuple[int, Tensor, bool]:
+        """The step that is learned from, the loss there, and whether the beam lost all that is gold."""
+        steps = self.steps(size, gold_size)
+        lost = [m for m, (beam, _) in enumerate(steps) if all(item.lost for item in beam)]
+        losses = [self.loss_of_step(objective, *step) for step in steps]
+        chosen = len(steps) - 1
+        if update == "early" and lost:
+            chosen = lost[0]
+        if update == "max_violation":
+            chosen = max(range(1, len(steps)), key=lambda m: float(losses[m].detach()))
+        return chosen, losses[chosen], bool(lost)

@@ -1,0 +1,204 @@
+"""What a search in training asks of the classifier, against lists of states, autograd, and what is known of it."""
+
+from __future__ import annotations
+
+import random
+from itertools import chain, product
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+import oracles
+from parser.beam_settings import Beam, Merge
+from parser.classifier.shape import ClassifierShape, Embedding
+from parser.data.parses import NO_NODE
+from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
+from parser.decoding.tree_stacks import read_trees
+from parser.model import Model
+from parser.training.beam_fitter import BeamFitter
+from parser.training.beam_objectives import Objective, UpdateStep
+from parser.training.beam_updates import BeamTraining, BeamUpdates, GoldTrees, _Room
+from parser.training.examples import TrainingSentences
+from parser.training.fitter import Span
+from parser.transitions.features import slots_of
+from tests.jit import COMPILED
+from tests.random_trees import random_tree
+from tests.toy import sentence
+from tests.training.slow_beam import SlowBeam
+
+SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
+OPTIMIZER = {
+    "name": "adam",
+    "learning_rate": 0.01,
+    "schedule": "constant",
+    "schedule_over": "pass",
+    "momentum": 0.0,
+    "weight_decay": 0.0,
+    "batch_size": 3,
+}
+
+
+def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
+    torch.manual_seed(seed)
+    vocabularies = Vocabularies(
+        {
+            "form": Vocabulary.of(form for s in sentences for form in s.forms),
+            "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
+        }
+    )
+    shape = ClassifierShape(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
+    model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), shape)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+def gold_of(model: Model, sentences) -> TrainingSentences:
+    trees = oracles.Trees.from_heads([s.heads for s in sentences])
+    relations = np.full(len(trees.heads), NO_NODE, np.int32)
+    relations[trees.heads >= 0] = model.relations.encode(chain.from_iterable(s.deprels for s in sentences))
+    relations[trees.heads >= 0] -= N_RESERVED
+    return TrainingSentences(model.vocabularies.encode(sentences), trees, relations)
+
+
+def random_sentences(seed: int, count: int, longest: int):
+    """Random trees, projective or not, with several roots or one; some relations are unknown."""
+    rng = random.Random(seed)
+    return [sentence(random_tree(rng, rng.randint(1, longest)), rng) for _ in range(count)]
+
+
+def fitter_of(model: Model, data: TrainingSentences, training: BeamTraining) -> BeamFitter:
+    return BeamFitter(model, data, training, OmegaConf.create(OPTIMIZER), Span(0, 10))  # type: ignore[arg-type]
+
+
+def training_with(size: int, gold_size: int, merge: str, objective: str, update: str) -> BeamTraining:
+    return BeamTraining(Beam(size, Merge(merge), "global"), Objective(objective), UpdateStep(update), gold_size)  # type: ignore[arg-type]
+
+
+def slow_losses(model: Model, data: TrainingSentences, training: BeamTraining):
+    """Of each sentence: step, loss, and whether the beam lost all that is gold."""
+    for s in range(len(data)):
+        start, end = data.trees.offsets[s : s + 2]
+        inside = slice(start + 1, end)
+        heads, relations = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
+        merging = training.beam.merge is Merge.CONFIGURATION
+        slow = SlowBeam(model, data.sentences.values[:, start:end], heads, relations, merging)
+        yield slow.loss(training.objective, training.update, training.beam.size, training.gold_size)
+
+
+CASES = [*product([(1, 1), (3, 2), (700, 700)], ["none", "configuration"], [*Objective], [*UpdateStep])]
+
+
+@pytest.mark.parametrize(("sizes", "merge", "objective", "update"), CASES)
+def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, objective, update):
+    longest = 3 if sizes[0] > 100 or not COMPILED else 6
+    sentences = random_sentences(sum(sizes), 3, longest)
+    model = new_model(sentences, 1)
+    data, training = gold_of(model, sentences), training_with(*sizes, merge, objective, update)
+    fitter = fitter_of(model, data, training)
+    searched, kept = fitter.search(np.arange(len(sentences)), dropping=False)
+    assert kept is None
+    steps, losses, lost = zip(*slow_losses(model, data, training), strict=True)
+    expected = torch.stack(losses)
+    np.testing.assert_allclose(searched.losses, expected.detach().numpy(), atol=1e-4)
+    np.testing.assert_allclose(searched.steps, np.array(steps) / (2 * data.trees.lengths))
+    np.testing.assert_array_equal(searched.lost, lost)
+
+    model.classifier.zero_grad()
+    fitter.surrogate(searched, None).backward()
+    ours = {name: p.grad.clone() for name, p in model.classifier.named_parameters() if p.grad is not None}
+    model.classifier.zero_grad()
+    expected.mean().float().backward()
+    for name, parameter in model.classifier.named_parameters():
+        assert parameter.grad is not None
+        np.testing.assert_allclose(ours[name].numpy(), parameter.grad.numpy(), atol=2e-4, err_msg=name)
+
+
+def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient():
+    """The crf's loss is log Z of all computations less that of the gold ones; a slope of it is a difference of losses."""
+    sentences = random_sentences(5, 1, 3)
+    model = new_model(sentences, 2)
+    data, training = gold_of(model, sentences), training_with(700, 700, "none", "crf", "last")
+    fitter = fitter_of(model, data, training)
+    searched, _ = fitter.search(np.arange(1), dropping=False)
+    inside = slice(1, int(data.trees.offsets[1]))
+    gold = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
+    slow = SlowBeam(model, data.sentences.values, *gold, merging=False)
+    beam, _ = slow.steps(700, 1)[-1]
+    totals = torch.stack([item.total for item in beam])
+    of_gold = torch.stack([item.total for item in beam if item.lost == 0])
+    expected = (totals.logsumexp(0) - of_gold.logsumexp(0)).item()
+    assert searched.losses[0] == pytest.approx(expected, abs=1e-4)
+    fitter.surrogate(searched, None).backward()
+    bias = model.classifier.output.bias
+    assert bias.grad is not None
+    for output in range(len(bias)):
+        around = []
+        for step in (0.05, -0.05):
+            with torch.no_grad():
+                bias[output] += step
+            around.append(fitter.search(np.arange(1), dropping=False)[0].losses[0])
+            with torch.no_grad():
+                bias[output] -= step
+        assert float(bias.grad[output]) == pytest.approx((around[0] - around[1]) / 0.1, abs=2e-2)
+
+
+def test_a_mask_of_hidden_units_is_the_same_in_search_and_gradient():
+    sentences = random_sentences(9, 4, 6)
+    model = new_model(sentences, 3)
+    training = training_with(4, 2, "configuration", "perceptron", "max_violation")
+    fitter = fitter_of(model, gold_of(model, sentences), training)
+    torch.manual_seed(1)
+    searched, kept = fitter.search(np.arange(4))
+    assert kept is not None
+    assert set(kept.unique().tolist()) == {0.0, 2.0}
+    # The perceptron's loss is the sum of scores that its gradient is of.
+    assert fitter.surrogate(searched, kept).item() == pytest.approx(searched.losses.mean(), abs=1e-4)
+    assert fitter.surrogate(searched, 2 - kept).item() != pytest.approx(searched.losses.mean(), abs=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(8 if COMPILED else 2))
+def test_what_is_lost_is_missed_at_the_end(seed):
+    sentences = random_sentences(seed, 6, 12 if COMPILED else 5)
+    model = new_model(sentences, seed)
+    data, training = gold_of(model, sentences), training_with(5, 3, "configuration", "crf", "last")
+    updates = BeamUpdates(model.weights(), model.system, model.table, training, GoldTrees(data))
+    words = updates._words(data.sentences)
+    room = _Room(int(data.trees.lengths.max()), updates, training)
+    for s, length in enumerate(data.trees.lengths.tolist()):
+        start = int(data.trees.offsets[s])
+        gold = data.trees.heads[start : start + length + 1], data.relations[start : start + length + 1]
+        updates._search_sentence(s, start, length, words, updates._layers, room)
+        missed_by_gold = set()
+        for side in (room.guide, room.beam):
+            for k in range(side.items.counts[2 * length]):
+                heads, relations = np.empty((2, length + 1), np.int32)
+                read_trees(room.stacks, side.items.cells[2 * length, k], heads, relations, room.scratch.path)
+                right = (heads == gold[0]) & ((relations == gold[1]) | (gold[1] < 0))
+                missed = length - int(right[1:].sum())
+                if side is room.guide:
+                    assert side.lost[2 * length, k] == 0
+                    missed_by_gold.add(missed)
+                else:
+                    assert missed == side.lost[2 * length, k] + min(missed_by_gold)
+            assert len(missed_by_gold) == 1
+            for m in range(2 * length):
+                assert side.items.counts[m + 1] > 0
+                parents = side.items.parents[m + 1, : side.items.counts[m + 1]]
+                assert (side.lost[m + 1, : side.items.counts[m + 1]] >= side.lost[m, parents]).all()
+
+
+@pytest.mark.parametrize(("objective", "update"), [("crf", "max_violation"), ("perceptron", "early")])
+def test_training_makes_what_is_gold_win(objective, update):
+    sentences = random_sentences(4, 8, 7)
+    model = new_model(sentences, 4, "relu")
+    model.classifier.dropout = 0.0
+    fitter = fitter_of(model, gold_of(model, sentences), training_with(4, 2, "configuration", objective, update))
+    order = torch.Generator().manual_seed(1)
+    losses = [fitter.fit_epoch(epoch, order)[0] for epoch in range(30)]
+    assert losses[-1] < 0.1 * losses[0]
+    _, report = fitter.fit_epoch(30, order)
+    assert report.lost_percent < 50

@@ -1,0 +1,90 @@
+"""Runs whose third pass trains for whole computations."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from parser.beam_settings import Beam, Scores
+from parser.data.treebank import read_treebank
+from parser.decoding.parsers import parser_with_beam
+from parser.evaluation.gold_part import GoldPart
+from parser.model import Model
+from parser.settings import SettingsError
+from parser.training.observer import Observer, SearchEnd
+from parser.training.passes import train
+from tests.training.small_runs import files_of, run, train_until_killed
+
+GLOBAL = [
+    "beam=global",
+    "beam.size=4",
+    "beam.training.epochs=3",
+    "beam.training.learning_rate=0.05",
+    "beam.training.batch_sentences=5",
+    "first_pass.epochs=1",
+    "second_pass.epochs=1",
+]
+
+
+class Searches(Observer):
+    """Keeps what is told of searches."""
+
+    def __init__(self) -> None:
+        self.seen: list[SearchEnd] = []
+
+    def on_search(self, search: SearchEnd) -> None:
+        self.seen.append(search)
+
+
+def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, tmp_path):
+    local = train(run(treebank, "beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "local")
+    searches = Searches()
+    longer = "beam.training.epochs=8", "beam.training.learning_rate=0.01"
+    metrics = train(run(treebank, *GLOBAL, *longer), tmp_path / "global", [searches])
+    assert metrics["beam"] == "global"
+    assert metrics["after_first_pass"] == local["after_first_pass"]
+    assert metrics["dev"]["las"] > max(local["dev"]["las"], metrics["after_second_pass"]["dev"]["las"]) + 5
+    assert [search.epoch for search in searches.seen] == [*range(8)]
+    assert all(0 < search.report.updated_percent <= 100 for search in searches.seen)
+    model = Model.load(tmp_path / "global")
+    assert model.beam == Beam(4, scores=Scores.GLOBAL)
+    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    assert metrics["dev"] == gold.scores(parser_with_beam(model, model.beam).parse(gold.sentences))
+
+
+def test_without_a_second_pass_the_beam_follows_the_first(treebank, tmp_path):
+    metrics = train(run(treebank, *GLOBAL, "column=2", "beam.training.epochs=1", "beam.merge=signature"), tmp_path)
+    assert "after_second_pass" not in metrics
+    settings = json.loads((tmp_path / "model" / "settings.json").read_text())
+    assert settings["beam"] == {"size": 4, "merge": "signature", "scores": "global"}
+
+
+@pytest.mark.parametrize("epochs_until_death", [2, 3, 4])
+def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epochs_until_death):
+    overrides = [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25", "beam.training.update=early"]
+    whole = train(run(treebank, *overrides), tmp_path / "whole")
+    train_until_killed(run(treebank, *overrides), tmp_path / "killed", epochs_until_death)
+    resumed = train(run(treebank, *overrides), tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    assert resumed["test"] == whole["test"]
+    assert resumed["after_second_pass"] == whole["after_second_pass"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["beam=global", "beam.name=local"], r"beam\.training is not read with beam=local; leave it out, or choose"),
+        (["beam=local", "beam.name=global"], "scores are global after global training alone.*choose the group, beam=global"),
+        (["beam=global", "beam.training.objective=risk"], "objective=risk is unknown; known: perceptron, crf"),
+        (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last"),
+        (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
+        (["beam=global", "system=swap"], "beam=global is there for system=arc_standard alone.*or beam=local"),
+        (["beam=global", "model=bilstm", "recipe=accurate"], "beam=global is there for model=mlp alone.*or beam=local"),
+        (["beam=global", "model=linear"], "beam=global is not there for model=linear"),
+        (["beam=global", "column=1", "vocabulary_from=first_pass"], "choose vocabulary_from=all"),
+    ],
+)
+def test_global_training_that_cannot_be(treebank, tmp_path, overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        train(run(treebank, *overrides), tmp_path)
