@@ -6,6 +6,7 @@ they would be. Commands run in a folder with all the files that the pages speak 
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import lzma
 import re
@@ -223,6 +224,9 @@ def test_other_commands(line):
     [(page.name, text) for page in PAGES for language, text in blocks(page) if language == "python"],
 )
 def test_python_of_the_pages(page, text, here, capsys):
+    if "import spacy" in text:
+        pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
+        importlib.import_module("parser.spacy_component")  # as the entry point of an installed package
     if '"DET"' not in text:  # words without tags
         text = text.replace("RUN_FOLDER", "TEXT_FOLDER")
     exec(compile(text, page, "exec"), {})
