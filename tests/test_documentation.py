@@ -1,4 +1,4 @@
-"""README.md, CONTRIBUTING.md and the pages of docs/: every command of theirs is run, with settings that make it fast.
+"""README.md, CONTRIBUTING.md and the pages of docs/: every command of theirs is tried, with settings that make it fast.
 
 Trainings but for a few, measurements and what needs a network are understood and stopped: settings and options are checked as
 they would be. Commands run in a folder with all the files that the pages speak of.

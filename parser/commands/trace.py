@@ -27,14 +27,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     parser.add_argument("--sentence", default="1", metavar="N", help="its number, from 1 (default), or its sent_id")
-    parser.add_argument(
-        "--system", choices=transitions.names(), default="arc_standard", help="without a model (default: %(default)s)"
-    )
+    parser.add_argument("--system", choices=transitions.names(), help="without a model (default: arc_standard)")
     parser.add_argument("--degree", type=int, help="of --system attardi")
     parser.add_argument("--oracle", help="default: the first one of the system")
     parser.add_argument("--strategy", help="of the oracle: which computations count")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     given = parser.parse_args(arguments)
+    if given.model is not None and (given.system or given.degree):
+        parser.error("--system and --degree are those of the model; leave them out with --model")
 
     from parser.decoding.file_parsing import Columns  # what follows loads torch
     from parser.model import Model
@@ -50,8 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
     elif gold is not None:
         relations = sorted({*gold.deprels, "root", "dep"})
         options = {} if given.degree is None else {"degree": given.degree}
-        system = transitions.create(given.system, len(relations), relations.index("root"), **options)
-        oracle = _oracle(given.oracle, given.strategy, given.system, system.options)
+        system = transitions.create(given.system or "arc_standard", len(relations), relations.index("root"), **options)
+        oracle = _oracle(given.oracle, given.strategy, system.name, system.options)
         found = gold_trace(gold, relations, system, oracle)
     else:
         raise ValueError(f"{sentence.place()}: HEAD is empty, so there is no gold computation; give --model MODEL_DIR")

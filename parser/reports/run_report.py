@@ -14,7 +14,7 @@ from typing import Any
 from parser.conllu.files import open_input
 from parser.decoding.file_parsing import parse_file
 from parser.drawing.conllu import read_trees
-from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table
+from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
 from parser.drawing.matrix import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
@@ -159,7 +159,7 @@ def _confusion(parsed: Sequence[Parsed]) -> list[str]:
         found = one.comparison.confusion()
         wrong = [(gold, system, n) for (gold, system), n in found.most_common() if gold != system]
         parts += [
-            f"<h3>{one.name}</h3>",
+            f"<h3>{text(one.name)}</h3>",
             f'<div class="wide">{confusion_svg(found)}</div>',
             table(["gold", "parser", "words"], wrong[:_WORST]),
         ]

@@ -37,7 +37,7 @@ def runs(tmp_path) -> tuple[Path, Path, Path]:
     trees = [random_projective_tree(rng, 9) for _ in range(30)]
     one_root = [heads for heads in trees if heads.count(0) == 1]
     gold = write_conllu(tmp_path / "gold.conllu", [sentence(heads, rng) for heads in one_root])
-    return run_folder(tmp_path / "one", gold, 1), run_folder(tmp_path / "two", gold, 2), gold
+    return run_folder(tmp_path / "one", gold, 1), run_folder(tmp_path / "two <b>", gold, 2), gold
 
 
 def test_a_page_about_one_run_and_about_two(runs, tmp_path):
@@ -50,6 +50,7 @@ def test_a_page_about_one_run_and_about_two(runs, tmp_path):
             assert heading in made, heading
         assert "http" not in made.replace("http://www.w3.org/2000/svg", "")
         assert "95% interval" in made
+        assert "<b>" not in made
         assert ("<th>p</th>" in made) == (name == "two")
     assert (tmp_path / "one.html").read_text().count("<h3>sentence ") == 10
     assert (tmp_path / "two.html").read_text().count("<h3>sentence ") == 20

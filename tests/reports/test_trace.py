@@ -98,6 +98,9 @@ def test_the_command(tmp_path, capsys, model):
     assert "probability" in (tmp_path / "a.html").read_text()
     with pytest.raises(ValueError, match="oracle swap_lazy is not one of arc_standard; known: context_rows"):
         command.main([str(path), "--oracle", "swap_lazy"])
+    with pytest.raises(SystemExit):
+        command.main([str(path), "--model", str(tmp_path / "model"), "--system", "swap"])
+    assert "--system and --degree are those of the model" in capsys.readouterr().err
     with pytest.raises(ValueError, match="there is no sentence 3"):
         command.main([str(path), "--sentence", "3"])
     (tmp_path / "b.conllu").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
