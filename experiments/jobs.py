@@ -34,7 +34,7 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
     The progress bar names the jobs that are running.
 
     Raises:
-        whatever a job raises.
+        whatever a job raises; the others are stopped.
     """
     if not jobs:
         return
@@ -46,11 +46,17 @@ def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
         label_of = {pool.submit(job.work): job.label for job in jobs}
         labels = list(label_of.values())
         bar.set_postfix_str("; ".join(labels[:workers]))
-        for ended in as_completed(list(label_of)):
-            labels.remove(label_of[ended])
-            bar.set_postfix_str("; ".join(labels[:workers]))  # jobs begin in their order
-            bar.update()
-            yield ended.result()
+        try:
+            for ended in as_completed(list(label_of)):
+                labels.remove(label_of[ended])
+                bar.set_postfix_str("; ".join(labels[:workers]))  # jobs begin in their order
+                bar.update()
+                yield ended.result()
+        except BaseException:  # a signal, too: else the pool would do all the others first, and nobody take their results
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
 
 
 class _NoTerminal(io.TextIOWrapper):

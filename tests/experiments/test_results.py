@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -89,6 +90,14 @@ def test_the_progress_bar_names_the_jobs_that_run(monkeypatch):
     assert sorted(run_jobs(jobs, 1)) == [1, 2]
     assert "hu column 1 seed 1" in terminal.getvalue()
     assert "hu column 2 seed 1" in terminal.getvalue()
+
+
+def test_a_job_that_fails_stops_the_others(tmp_path):
+    """Also those that are under way, such as one that waits for a writer; without, this test would not end."""
+    os.mkfifo(tmp_path / "pipe")
+    waiting = Job("waits", partial(open, tmp_path / "pipe"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        list(run_jobs([waiting, Job("fails", partial(int, "x")), waiting], 2))
 
 
 def test_trainings_beside_each_other_draw_no_bars(monkeypatch):
