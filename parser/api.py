@@ -169,7 +169,8 @@ class Parser:
 
         Args:
             text: any text; a blank line ends a sentence.
-            single_root, allow_missing_columns: as of parse().
+            single_root: as of parse().
+            allow_missing_columns: as of parse().
 
         Raises:
             InputError: it is no str.

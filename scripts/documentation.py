@@ -26,7 +26,7 @@ SECTIONS = {
     "Set by the recipe": ("recipe/paper.yaml",),
     "Of model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
     "Of model=linear": ("model/linear.yaml",),
-    "Set by the beam": ("beam/none.yaml",),
+    "Set by the beam": ("beam/none.yaml", "beam/global.yaml"),
 }
 # Those of the defaults list.
 GROUPS = ("treebank", "recipe", "model", "system", "beam", "oracle")

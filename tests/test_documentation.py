@@ -6,6 +6,7 @@ they would be. Commands run in a folder with all the files that the pages speak 
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.metadata
 import lzma
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hydra.core.config_store import ConfigStore
 
 from experiments import command as experiment
 from parser.commands import benchmark, fetch_treebanks
@@ -87,6 +89,12 @@ def folder(tmp_path_factory) -> Path:
             (folder / "ud-v2.2" / name / f"{code}-ud-{part}.conllu").write_text(some)
     for name in ("a.conllu", "b.conllu", "c.conllu", "input.conllu", "gold.conllu", "output.conllu", "FILE.conllu"):
         (folder / name).write_text(some)
+    for name in ("train.conllu", "dev.conllu"):
+        (folder / name).write_text(some)
+    lattices = ["build train.conllu -o lexicon.json", "apply lexicon.json dev.conllu -o dev.conllul"]
+    for line in (*lattices, "jackknife train.conllu -o train.conllul.xz"):
+        command = [sys.executable, str(ROOT / "scripts" / "lattices.py"), *line.split()]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
     (folder / "in").mkdir()
     with lzma.open(folder / "in" / "one.conllu.xz", "wt") as file:
         file.write(some)
@@ -111,6 +119,8 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     monkeypatch.setattr(sys, "path", list(sys.path))
+    store = ConfigStore.instance()
+    monkeypatch.setattr(store, "repo", copy.deepcopy(store.repo))  # a module, run anew, stores other classes of its own
     return folder
 
 

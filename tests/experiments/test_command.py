@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import runpy
 import shlex
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import Any, cast
 
 import pytest
+from hydra.core.config_store import ConfigStore
 
 from experiments import accurate, choices, command, figure8, growth, jobs, noisy_tags, table7, text
 from experiments.command import quoted, settings_of
@@ -132,6 +134,8 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
         raise ValueError("understood")
 
     _, file, *arguments = shlex.split(line)
+    store = ConfigStore.instance()
+    monkeypatch.setattr(store, "repo", copy.deepcopy(store.repo))  # the module, run anew, stores other classes of its own
     monkeypatch.setattr(command, "settings_of", stop)
     monkeypatch.setattr(sys, "argv", [file, *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own

@@ -51,12 +51,13 @@ class ProcessingError:
 
 
 class FakeTokenizer:
+    def __init__(self, presegmented: bool) -> None:
+        self._sentence = r".+" if presegmented else r"[^.!?]*[.!?]|[^.!?]+"
+
     def setText(self, text: str) -> None:  # noqa: N802
         self._left: list[tuple[str, bool]] = []
         for paragraph in re.split(r"\n\s*\n", text):
-            found = [
-                part for line in paragraph.splitlines() for part in re.findall(r"[^.!?]*[.!?]|[^.!?]+", line) if part.strip()
-            ]
+            found = [part for line in paragraph.splitlines() for part in re.findall(self._sentence, line) if part.strip()]
             self._left += [(part.strip(), number == 0) for number, part in enumerate(found)]
 
     def nextSentence(self, sentence: Sentence, error: ProcessingError) -> bool:  # noqa: N802
@@ -79,4 +80,4 @@ class Model:
         return Model() if content.startswith(MAGIC) else None
 
     def newTokenizer(self, options: str) -> FakeTokenizer:  # noqa: N802
-        return FakeTokenizer()
+        return FakeTokenizer("presegmented" in options)
