@@ -6,7 +6,6 @@ they would be. Commands run in a folder with all the files that the pages speak 
 
 from __future__ import annotations
 
-import copy
 import importlib
 import importlib.metadata
 import lzma
@@ -21,7 +20,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hydra.core.config_store import ConfigStore
 
 from experiments import command as experiment
 from parser.commands import benchmark, fetch_treebanks
@@ -29,7 +27,7 @@ from parser.conllu.stream import read_raw_sentences
 from parser.training import passes
 from scripts import documentation
 from tests.classifier.test_text_model import random_text_model
-from tests.toy import ROOT
+from tests.toy import ROOT, forget_what_is_stored
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SAMPLE = ROOT / "data" / "sample"
@@ -119,8 +117,7 @@ def here(folder, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
     monkeypatch.setattr(sys, "path", list(sys.path))
-    store = ConfigStore.instance()
-    monkeypatch.setattr(store, "repo", copy.deepcopy(store.repo))  # a module, run anew, stores other classes of its own
+    forget_what_is_stored(monkeypatch)
     return folder
 
 

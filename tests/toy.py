@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from pathlib import Path
 
+import pytest
 from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 
 from parser.data.treebank import Sentence
 from parser.settings import Settings, register
@@ -22,6 +26,13 @@ def settings(*overrides: str) -> Settings:
     """The settings of a run with the given overrides of configs/train.yaml."""
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
         return compose("train", overrides=["tensorboard.figures=false", *overrides])  # type: ignore[return-value]
+
+
+def forget_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the end of a test: for modules that are run anew, which store classes of their own for the same settings."""
+    Plugins.instance()  # hydra's own stay
+    store = ConfigStore.instance()
+    monkeypatch.setattr(store, "repo", copy.deepcopy(store.repo))
 
 
 def sentence(heads: list[int], rng: random.Random | None = None) -> Sentence:

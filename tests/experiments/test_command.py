@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import runpy
 import shlex
@@ -13,11 +12,10 @@ from importlib import import_module
 from typing import Any, cast
 
 import pytest
-from hydra.core.config_store import ConfigStore
 
 from experiments import accurate, choices, command, figure8, growth, jobs, noisy_tags, table7, text
 from experiments.command import quoted, settings_of
-from tests.toy import ROOT
+from tests.toy import ROOT, forget_what_is_stored
 
 COMMANDS = {
     "table7": (table7.main, table7.Table7),
@@ -134,8 +132,7 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
         raise ValueError("understood")
 
     _, file, *arguments = shlex.split(line)
-    store = ConfigStore.instance()
-    monkeypatch.setattr(store, "repo", copy.deepcopy(store.repo))  # the module, run anew, stores other classes of its own
+    forget_what_is_stored(monkeypatch)
     monkeypatch.setattr(command, "settings_of", stop)
     monkeypatch.setattr(sys, "argv", [file, *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own
