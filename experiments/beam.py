@@ -22,7 +22,7 @@ import numpy as np
 from hydra.core.config_store import ConfigStore
 
 from experiments.command import Trainings, check_known, run
-from experiments.figures import BLUE, GREEN, ORANGE, RED, panels, save
+from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, panels, save
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
@@ -184,10 +184,7 @@ def draw(rows: Rows, folder: Path) -> None:
                 colour = _COLOURS[number % len(_COLOURS)]
                 if sizes:
                     plot.plot(sizes, means, style, marker="o", color=colour, label=f"{treebank}, merge={merge}")
-        plot.set_xscale("log", base=2)
-        plot.set_xlabel("items of the beam")
-        plot.set_ylabel("LAS on test (percent)")
-        plot.legend()
+        label_beam_sizes(plot)
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 
 

@@ -12,6 +12,7 @@ import matplotlib
 matplotlib.use("Agg")  # writes files, needs no screen
 
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parser.commands.benchmarks.machine import machine
@@ -83,6 +84,14 @@ def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: boo
     size = (width * count, height)
     figure, axes = plt.subplots(1, count, figsize=size, sharey=share_y, squeeze=False, layout="constrained")
     return figure, list(axes[0])
+
+
+def label_beam_sizes(plot: Axes) -> None:
+    """Says what is shown where LAS is drawn against the size of the beam."""
+    plot.set_xscale("log", base=2)
+    plot.set_xlabel("items of the beam")
+    plot.set_ylabel("LAS on test (percent)")
+    plot.legend()
 
 
 def save(figure: Figure, path: Path) -> None:

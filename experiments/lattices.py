@@ -25,7 +25,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
 from experiments.command import Trainings, check_known, run
-from experiments.figures import BLUE, GREEN, ORANGE, RED, panels, save
+from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, panels, save
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
@@ -263,10 +263,7 @@ def draw(rows: Rows, folder: Path) -> None:
                 scores = [[float(r.las) for r in own if (r.lookahead, r.size) == (lookahead, str(size))] for size in sizes]
                 means = [sum(of_size) / len(of_size) for of_size in scores]
                 plot.plot(sizes, means, style, marker="o", color=colour, label=f"{system}, {lookahead} ahead")
-        plot.set_xscale("log", base=2)
-        plot.set_xlabel("items of the beam")
-        plot.set_ylabel("LAS on test (percent)")
-        plot.legend()
+        label_beam_sizes(plot)
         save(figure, folder / f"{treebank}.svg")
 
 

@@ -1,4 +1,4 @@
-"""A search and its losses over lists of states, with every score a tensor: the obvious twin of global training."""
+"""A search and its losses over lists of states, with every score a tensor: the obvious reference of global training."""
 
 from __future__ import annotations
 
