@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from parser.text.local_engine import begin_parser, parse_shard
 from parser.text.shards import BulkError, Options, Outcome, Shard
+from parser.text.worker import PARSING, Work
 
 # Room that Ray Data reserves for what a file gives: an outcome, which is short.
 _BLOCK_BYTES = 2**20
@@ -27,15 +27,9 @@ _TRIES = 3
 class _Worker:
     """What lives in a process of the cluster."""
 
-    def __init__(
-        self,
-        model_folder: str,
-        options: Options,
-        begin: Callable[[Path, Options], None],
-        parse: Callable[[Shard], Outcome],
-    ) -> None:
-        begin(Path(model_folder), options)
-        self._parse = parse
+    def __init__(self, model_folder: str, options: Options, work: Work) -> None:
+        work.begin(Path(model_folder), options)
+        self._parse = work.parse
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         shard = Shard(row["source"], row["target"])
@@ -58,12 +52,7 @@ def _tries(shard: Shard) -> Path:
 
 
 def parse_shards(
-    model_folder: Path,
-    shards: Sequence[Shard],
-    options: Options,
-    workers: int,
-    begin: Callable[[Path, Options], None] = begin_parser,
-    parse: Callable[[Shard], Outcome] = parse_shard,
+    model_folder: Path, shards: Sequence[Shard], options: Options, workers: int, work: Work = PARSING
 ) -> Iterator[Outcome]:
     """As that of local_engine.py; ``workers`` is how many there are at most.
 
@@ -90,7 +79,7 @@ def parse_shards(
         cores = int(ray.cluster_resources().get("CPU", 1))
         outcomes = ray.data.from_items([asdict(shard) for shard in shards], override_num_blocks=len(shards)).map(
             _Worker,
-            fn_constructor_args=(str(model_folder.absolute()), options, begin, parse),
+            fn_constructor_args=(str(model_folder.absolute()), options, work),
             compute=ActorPoolStrategy(size=min(workers, cores, len(shards)), max_tasks_in_flight_per_actor=1),
             num_cpus=1,
         )

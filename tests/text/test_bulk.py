@@ -14,10 +14,11 @@ from parser.commands import parse_many
 from parser.decoding import file_parsing
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
-from parser.text import local_engine
-from parser.text.local_engine import begin_parser, parse_shard, parse_shards
+from parser.text import worker
+from parser.text.local_engine import parse_shards
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import NOTE, BulkError, Options, Shard, claim, shards_of, undone
+from parser.text.worker import Work, begin_parser, parse_shard
 from tests.forgery import small_linear_model, small_model
 from tests.text.dying import begin_nothing, die_at_times
 
@@ -145,7 +146,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(folders, monkeypatch, 
 
 
 def test_a_process_that_cannot_begin_says_why(folders, monkeypatch):
-    monkeypatch.setattr(local_engine, "_parser", None)
+    monkeypatch.setattr(worker, "_parser", None)
     begin_parser(folders / "model", Options(text=True))
     found = parse_shard(Shard("a", "b"))
     assert "a: " in str(found.error)
@@ -189,7 +190,7 @@ def test_other_options_are_refused_in_the_same_folder(folders):
 def test_files_of_processes_that_died_are_tried_again(tmp_path, workers):
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, Options(), workers, begin_nothing, die_at_times))
+    found = list(parse_shards(tmp_path, shards, Options(), workers, Work(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]

@@ -11,6 +11,7 @@ import pytest
 from parser.decoding.file_parsing import parse_file
 from parser.model import Model
 from parser.text.shards import Options, Shard, undone
+from parser.text.worker import Work
 from tests.forgery import small_model
 from tests.text.dying import begin_nothing, die_at_times
 from tests.text.test_bulk import WORDS, run_command
@@ -51,7 +52,7 @@ def test_the_files_are_those_of_parse_file(tmp_path, monkeypatch, capsys):
 def test_files_of_workers_that_were_killed_are_tried_again(tmp_path):
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
-    found = list(parse_shards(tmp_path, shards, Options(), 2, begin_nothing, die_at_times))
+    found = list(parse_shards(tmp_path, shards, Options(), 2, Work(begin_nothing, die_at_times)))
     assert sorted(Path(outcome.shard.source).name for outcome in found) == sorted(names)
     assert [Path(outcome.shard.source).name for outcome in found if outcome.error] == ["always"]
     assert [shard.source for shard in undone(shards)] == [str(tmp_path / "always")]
