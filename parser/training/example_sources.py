@@ -169,7 +169,7 @@ class ExploredComputations:
         second, model, data = self._settings.second_pass, self._model, self.data
         generator = np.random.default_rng([self._settings.seed, epoch])
         with self._stopwatch(f"{self._pass_name}_exploration"):
-            scorer = batch_scorer(model.classifier, model.table, data.sentences)
+            scorer = batch_scorer(model.weights(), model.table, data.sentences)
             exploration = Exploration(Policy(second.policy), second.follow)
             arguments = self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator
             if (choices := self._choices) is None:
