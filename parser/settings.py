@@ -193,23 +193,23 @@ class SecondPass:
 
 @dataclass
 class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py."""
+    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone."""
 
     epochs: int = MISSING
     objective: str = MISSING
-    update: str = MISSING
-    gold_size: int = MISSING
+    update: str | None = MISSING
+    gold_size: int | None = MISSING
     learning_rate: float = MISSING
     batch_sentences: int = MISSING
 
 
 @dataclass
 class BeamSettings:
-    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone."""
+    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: of a beam alone."""
 
     name: str = MISSING
-    size: int = MISSING
-    merge: str = MISSING
+    size: int | None = MISSING
+    merge: str | None = MISSING
     training: BeamTrainingSettings | None = None
 
 

@@ -1,6 +1,6 @@
 """Training in two passes (Nederhof 2019, Section 8): on gold computations, then on the parser's own with an oracle's advice.
 
-With beam=global, a third pass trains for whole computations (beam_pass.py).
+With beam=global or beam=exact, a third pass trains for whole computations (beam_pass.py).
 
 With model=linear there is one pass, online (online.py).
 """
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import Beam, Merge, Search
 from parser.classifier.calibration import Calibration
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
@@ -26,8 +26,7 @@ from parser.model import Model
 from parser.settings import Settings, SettingsError, training_files
 from parser.text.tokenizer import TOKENIZER, train_tokenizer
 from parser.training import run_folder
-from parser.training.beam_fitter import BeamFitter
-from parser.training.beam_pass import beam_fitter_of, beam_sentences
+from parser.training.beam_pass import GlobalFitter, beam_fitter_of, beam_sentences
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
@@ -92,7 +91,7 @@ def train(
 
 
 class _Passes(Run):
-    """A run that fits a classifier: to examples of gold computations, then of exploration, then, if asked, with a beam."""
+    """A run that fits a classifier: to gold computations, then to exploration, then, if asked, to whole computations."""
 
     def _begin(self) -> None:
         settings = self.settings
@@ -113,7 +112,7 @@ class _Passes(Run):
         if settings.beam.training is not None:
             self._passes.append(Pass(len(self._passes), THIRD, settings.beam.training.epochs))
         self._fitter: Fitter
-        self._beam_fitter: BeamFitter
+        self._beam_fitter: GlobalFitter
 
     @property
     def model(self) -> Model:
@@ -142,18 +141,18 @@ class _Passes(Run):
     def _begin_third_pass(self) -> None:
         assert self.beam is not None, "see settings_check.py"
         self._model.beam = self.beam  # what observers draw is parsed with it
-        self._data = beam_sentences(self.corpus)
+        self._data = beam_sentences(self.corpus, self.beam)
         self._beam_fitter = beam_fitter_of(self._model, self.corpus, self.settings, self.beam, self._data)
         if self.saved:
             self._restore(self.saved, self._beam_fitter)
 
-    def _restore(self, saved: Saved, fitter: Fitter | BeamFitter) -> None:
+    def _restore(self, saved: Saved, fitter: Fitter | GlobalFitter) -> None:
         self._put_weights(saved["weights"])
         fitter.restore(saved.get("optimizer", {}))
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
 
-    def _beam_in(self, one: Pass) -> Beam | None:
+    def _beam_in(self, one: Pass) -> Search | None:
         return self.beam if one.name == THIRD else None
 
     def _fit(self, number: int, epoch: int) -> Fitted:
@@ -190,12 +189,13 @@ class _Passes(Run):
         _, right = gold.correct(parses)
         model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
 
-    def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
+    def _measure(self, part: str, beam: Search | None = None) -> Metrics | None:
         """With lattices, what is found in them; besides, LAS on the gold paths."""
         scores = super()._measure(part, beam)
         if scores is None or part not in self.corpus.lattices:
             return scores
-        searching = beam or Beam(self.settings.lattice.beam, Merge(self.settings.beam.merge))
+        searching = beam or Beam(self.settings.lattice.beam, Merge(str(self.settings.beam.merge)))
+        assert isinstance(searching, Beam), "see settings_check.py"
         with self.stopwatch("evaluate"):
             found = self.corpus.lattices[part].scores(self._model, searching, single_root=self.settings.single_root)
         return found | {"gold_path_las": scores["las"]}
