@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from argparse import ArgumentTypeError
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -10,14 +12,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parser.api import Parser
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, of_fields, searching
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.shape import ClassifierShape, Embedding
+from parser.commands.command_line import size_of_beam
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import exact
 from parser.decoding.exact_chart import Moves, Rules, best_tree, choose_outputs, n_states, states
+from parser.decoding.file_parsing import parse_file
+from parser.decoding.lattice_file import parse_lattice_file
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.model import Model
 from parser.transitions.features import slots_of
@@ -151,6 +157,33 @@ def test_very_long_sentences_are_searched_with_a_beam_and_named(model, monkeypat
     expected = beam_parser_of(model, Beam(8)).parse(encoded)
     longer = slice(encoded.offsets[1], None)
     np.testing.assert_array_equal(found.heads[longer], expected.heads[longer])
+
+
+def test_the_library_and_files_are_parsed_so(model, sentences):
+    encoded = model.vocabularies.encode(sentences)
+    expected = beam_parser_of(model, Exact()).parse(encoded)
+    words = [[(form,) for form in s.forms] for s in sentences]
+    parsed = Parser(model, beam=Exact()).parse(words)
+    assert [head for s in parsed for head in s.heads] == expected.heads[expected.heads != NO_NODE].tolist()
+    assert all(0 <= s.probability <= 1 for s in parsed)
+    lines = "".join(
+        "".join(f"{i}\t{form}\t_\t_\t_\t_\t0\t_\t_\t_\n" for i, form in enumerate(s.forms, 1)) + "\n" for s in sentences
+    )
+    target = BytesIO()
+    parse_file(model, BytesIO(lines.encode()), target, beam=Exact())
+    heads = [int(line.split("\t")[6]) for line in target.getvalue().decode().splitlines() if line]
+    assert heads == expected.heads[expected.heads != NO_NODE].tolist()
+
+
+def test_lattices_are_not_searched_exactly(model):
+    with pytest.raises(BeamError, match="not with beam=exact; give the number of its items"):
+        parse_lattice_file(model, BytesIO(), BytesIO(), "there", beam=Exact())
+
+
+def test_the_command_line_takes_a_number_or_exact():
+    assert [size_of_beam("8"), size_of_beam(EXACT)] == [8, EXACT]
+    with pytest.raises(ArgumentTypeError, match="wide is no beam; give a number of items, or exact"):
+        size_of_beam("wide")
 
 
 def test_a_model_remembers_exact_search(model, tmp_path):
