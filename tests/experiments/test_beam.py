@@ -6,12 +6,12 @@ from experiments import beam
 from tests.experiments.test_accurate import TINY, run
 
 
-def test_the_command_trains_once_and_parses_with_every_beam(tmp_path):
+def test_the_command_trains_once_and_parses_with_every_beam(tmp_path, small_sample):
     command = [
         *("experiments/beam.py", "languages=[sample]", "seeds=1", "systems=[tiny]", f"+all_systems.tiny=[{TINY}]"),
         *("sizes=[1,2]", "merges=[configuration]", "published=null", f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
     ]
-    run(*command)
+    run(small_sample, *command)
     rows = (tmp_path / "results" / "results.csv").read_text()
     assert rows.count("\n") == 3
     text = (tmp_path / "results" / "table.md").read_text()
