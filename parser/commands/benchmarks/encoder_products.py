@@ -31,7 +31,7 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
     """
     ordered = np.sort(lengths)
     ends = np.cumsum(ordered) * (examples / ordered.sum())
-    numbers = np.ceil(ends).astype(np.int64) // batch_size
+    numbers = (np.ceil(ends).astype(np.int64) - 1) // batch_size
     for of_batch in np.split(ordered, np.flatnonzero(np.diff(numbers)) + 1):
         yield of_batch + 1, round(float(of_batch.sum()) * examples / ordered.sum())
 
