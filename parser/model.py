@@ -244,7 +244,7 @@ class Model:
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = Beam(**settings["beam"]) if "beam" in settings else None
-            calibration = Calibration(**settings.get("calibration", {}))
+            calibration = Calibration.of_fields(settings.get("calibration", {}))
         characters = shape.encoder and shape.encoder.characters
         tagger = shape.encoder is not None and shape.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)

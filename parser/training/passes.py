@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from parser.beam_settings import Beam, Merge
-from parser.classifier.calibration import Calibration
+from parser.classifier.calibration import Calibration, expected_calibration_error
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.decoding.probabilities import ProbabilityParser
@@ -83,7 +84,7 @@ def train(
             run: Run = kind(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
-            run.finish()
+            metrics |= run.finish()
             run.model.save(folder / run_folder.MODEL)
             if settings.tokenizer == "udpipe":
                 train_tokenizer(training_files(settings), settings.treebank.dev, folder / run_folder.MODEL / TOKENIZER)
@@ -182,16 +183,23 @@ class _Passes(Run):
         self.observers.on_search(SearchEnd(THIRD, epoch, report))
         return Fitted(loss, updates.learning_rate, len(lengths), int(lengths.sum()), seconds)
 
-    def finish(self) -> None:
+    def finish(self) -> dict[str, Any]:
         """The model remembers its beam, and its calibration is fitted to the dev part, if there is one."""
-        model, gold = self._model, self.corpus.dev
-        model.beam = self.beam
-        if gold is None:
-            return
-        parser = ProbabilityParser(model, model.beam)
+        self._model.beam = self.beam
+        if self.corpus.dev is None:
+            return {}
+        self._model.calibration = Calibration.fit(*self._arcs(self.corpus.dev))
+        if self.corpus.test is None:
+            return {}
+        log_probabilities, right = self._arcs(self.corpus.test)
+        error = expected_calibration_error(self._model.calibration(log_probabilities), right)
+        return {"calibration_error_percent": error}
+
+    def _arcs(self, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
+        """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
+        parser = ProbabilityParser(self._model, self._model.beam)
         parses, probabilities = parser.parse(gold.sentences, single_root=self.settings.single_root)
-        _, right = gold.correct(parses)
-        model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
+        return probabilities.arcs[parses.heads != NO_NODE], gold.correct(parses)[1]
 
     def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
         """With lattices, what is found in them; besides, LAS on the gold paths."""

@@ -130,8 +130,9 @@ class Run(ABC):
         """Of the tags that the model predicts, by column."""
         return {}
 
-    def finish(self) -> None:  # noqa: B027, most kinds have nothing to add
-        """What becomes of the model after training, before it is saved."""
+    def finish(self) -> dict[str, Any]:
+        """What becomes of the model after training, before it is saved; returns what metrics.json holds of it."""
+        return {}
 
     def train(self) -> None:
         """Trains through the passes, or through what an interrupted process left of them."""
