@@ -65,6 +65,8 @@ class Model:
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
             output for choices then, behind those of the moves (decoding/lattice_search.py). None: it knows of no choices.
+        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); with an encoder alone. Nothing that is
+            saved.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -77,6 +79,7 @@ class Model:
     beam: Search | None = None
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
+    int8: bool = False
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
@@ -156,10 +159,14 @@ class Model:
         return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def weights(self) -> ClassifierWeights:
-        """The weights as they are now, for parsing; without torch if none has been needed yet."""
-        if self._classifier is None and self.shape.encoder is None:
+        """The weights as they are now, for parsing; without torch if none has been needed yet.
+
+        Raises:
+            Int8Error: products of 8 bits are asked for, and cannot be had.
+        """
+        if self._classifier is None and self.shape.encoder is None and not self.int8:
             return self._layout().weights(self._tensors)
-        return self.classifier.weights()
+        return self.classifier.weights(self.int8)
 
     @property
     def contextual(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from parser.beam_settings import Merge, Search, searching
+from parser.classifier.weights import Int8Error
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.linear.model import LinearModel
 from parser.model import Model
@@ -62,7 +63,7 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
 
 
 def load_for_parsing(
-    folder: Path, size: int | str | None = None, merge: Merge | None = None, device: str = "cpu"
+    folder: Path, size: int | str | None = None, merge: Merge | None = None, device: str = "cpu", int8: bool = False
 ) -> tuple[AnyModel, Search | None]:
     """A model, and how to search: as it remembers, but for what is said otherwise.
 
@@ -71,6 +72,7 @@ def load_for_parsing(
         size: items of the beam; 1: parse greedily; EXACT: search exactly.
         merge: which items become one.
         device: see load().
+        int8: whether to parse with products of 8 bits.
 
     Returns:
         The model and the search; without one, the parser is greedy.
@@ -78,7 +80,12 @@ def load_for_parsing(
     Raises:
         ModelError: see load().
         BeamError: there is no such search.
+        Int8Error: products of 8 bits are not there for a model of this kind.
     """
     model = load(folder, device)
+    if int8:
+        if not isinstance(model, Model) or model.shape.encoder is None:
+            raise Int8Error(f"{folder}: 8 bits are there for models with an encoder (model=bilstm) alone; leave --int8 out")
+        model.int8 = True
     own = model.beam if isinstance(model, Model) else None
     return model, searching(own, size, merge)

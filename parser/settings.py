@@ -192,6 +192,15 @@ class SecondPass:
 
 
 @dataclass
+class DistillationSettings:
+    """What the second pass learns from another model, beside the oracle; see training/teacher.py."""
+
+    teacher: str | None = None
+    weight: float = MISSING
+    over: str = MISSING
+
+
+@dataclass
 class BeamTrainingSettings:
     """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone."""
 
@@ -279,6 +288,7 @@ class Settings:
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+    distillation: DistillationSettings = field(default_factory=DistillationSettings)
     beam: BeamSettings = field(default_factory=BeamSettings)
     lattice: LatticeSettings = field(default_factory=LatticeSettings)
     tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)

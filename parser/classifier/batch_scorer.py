@@ -9,8 +9,8 @@ from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.precomputed_scorer import hidden_layer
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
-from parser.data.vocabulary import Sentences
-from parser.transitions.features import FeatureTable
+from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.transitions.features import TOKEN, FeatureTable
 
 
 def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
@@ -30,3 +30,31 @@ def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
         return torch.addmm(bias, active, output_weights.t()).numpy()
 
     return score
+
+
+class ContextualScorer:
+    """The same for a contextual representation, some of the sentences at a time: a token has contributions of its own.
+
+    Args:
+        weights, table, sentences: see batch_scorer().
+    """
+
+    def __init__(self, weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> None:
+        self._weights, self._table, self._sentences = weights, table, sentences
+        self._columns = np.flatnonzero([slot.attribute == TOKEN for slot in table.slots])
+        self._numbers = np.zeros(N_RESERVED + int(sentences.offsets[-1]), np.int32)
+        self._numbers[:N_RESERVED] = np.arange(N_RESERVED)
+        self._score: Scorer
+
+    def begin(self, numbers: np.ndarray) -> None:
+        """Makes ready for features that are read in the sentences with these numbers (int[m])."""
+        part = self._sentences.take(numbers)
+        places = self._sentences.places(numbers)
+        self._numbers[N_RESERVED + places] = N_RESERVED + np.arange(len(places))
+        self._score = batch_scorer(self._weights, self._table, part)
+
+    def __call__(self, features: np.ndarray) -> np.ndarray:
+        """The scores; see Scorer."""
+        of_part = features.copy()
+        of_part[:, self._columns] = self._numbers[features[:, self._columns]]
+        return self._score(of_part)

@@ -64,6 +64,9 @@ def main() -> int:
     arguments.add_argument("--merge", choices=[*Merge], type=Merge, help="which items of the beam become one (configuration)")
     arguments.add_argument("--k-best", type=int, metavar="K", help="write the K best trees of each sentence")
     arguments.add_argument(
+        "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, which is faster and nearly as good"
+    )
+    arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing, but compile what parsing with the model needs"
     )
     arguments.add_argument(
@@ -88,7 +91,7 @@ def main() -> int:
     arguments.add_argument("--max-arcs", type=int, metavar="N", help="of --lattice: refuse sentences of more arcs")
     given = arguments.parse_args()
     start_numba_without_scipy()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge)
+    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
     if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
 

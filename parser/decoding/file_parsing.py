@@ -145,9 +145,7 @@ def parse_file(
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
     parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
-    # With an encoder, the last digits of scores depend on the chunks, which must not depend on the threads.
-    small = threads > 1 and not model.contextual
-    chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if small else None)
+    chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if threads > 1 else None)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))

@@ -40,6 +40,7 @@ from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
+from parser.training.teacher import load_teacher
 from parser.training.tensorboard import TensorBoard
 
 log = logging.getLogger(__name__)
@@ -103,11 +104,12 @@ class _Passes(Run):
         if settings.first_pass.model is not None:
             self._model = _model_of_first_pass(Path(settings.first_pass.model), self._model, settings.device)
         gold = GoldComputations(self.corpus, self._model, settings, self.stopwatch)
+        teacher = load_teacher(settings, self._model)
         self._sources: list[ExampleSource] = [gold]
         self._passes = [Pass(0, FIRST, settings.first_pass.epochs)]
         if settings.second_pass.trees is not None:
             self._sources.append(
-                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers)
+                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers, teacher)
             )
             self._passes.append(Pass(1, SECOND, settings.second_pass.epochs))
         if settings.beam.training is not None:
@@ -166,7 +168,8 @@ class _Passes(Run):
             loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
         where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
-        check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses)
+        moves = 1.0 if examples.soft is None else 1.0 + self.settings.distillation.weight
+        check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses, moves)
         return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
 
     def _fit_with_beam(self, epoch: int) -> Fitted:

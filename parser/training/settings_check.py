@@ -32,6 +32,7 @@ from parser.training.exploration import Policy
 from parser.training.representation_settings import MODELS
 from parser.training.settings_keys import check_keys
 from parser.training.settings_ranges import check_ranges
+from parser.training.teacher import Over
 from parser.transitions.features import ANCHORS, RELATION
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
@@ -68,6 +69,7 @@ def check(settings: Settings) -> None:
         ("second_pass.target", settings.second_pass.target, list(Target)),
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
         ("second_pass.policy", settings.second_pass.policy, list(Policy)),
+        ("distillation.over", settings.distillation.over, list(Over)),
         ("beam.name", settings.beam.name, BEAMS),
         ("beam.merge", settings.beam.merge, [None, *Merge]),
         ("lattice.gold", settings.lattice.gold, list(Gold)),
@@ -84,6 +86,7 @@ def check(settings: Settings) -> None:
     _check_anchors(settings)
     _check_beam(settings)
     _check_lattices(settings)
+    _check_distillation(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -250,6 +253,19 @@ def _check_lattices(settings: Settings) -> None:
             "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out; choose "
             "column=2, 4, 5 or 6, or lattice.choices=false"
         )
+
+
+def _check_distillation(settings: Settings) -> None:
+    if (teacher := settings.distillation.teacher) is None:
+        return
+    named = f"distillation.teacher={teacher}"
+    if settings.model != "mlp":
+        raise SettingsError(f"{named} teaches model=mlp, not model={settings.model}; leave it out, or choose model=mlp")
+    if settings.second_pass.trees is None:
+        raise SettingsError(f"{named} teaches in the second pass, and there is none; choose column=3, 4, 5 or 6")
+    if settings.system == "lr_spine" or settings.lattice.train is not None:
+        what = "system=lr_spine" if settings.system == "lr_spine" else "lattices"
+        raise SettingsError(f"{named} is not there for {what}; leave it out")
 
 
 def _check_anchors(settings: Settings) -> None:
