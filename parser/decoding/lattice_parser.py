@@ -14,13 +14,13 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Vocabularies
 from parser.decoding.compiled import SHARE, CompiledParser, Words
 from parser.decoding.greedy import Rules
-from parser.decoding.lattice_search import Arcs, Candidates, LatticeItems, Scratch, Search, search_lattice
+from parser.decoding.lattice_candidates import Candidates
+from parser.decoding.lattice_items import Arcs, LatticeItems, LatticeScratch, Search
+from parser.decoding.lattice_search import search_lattice
 from parser.decoding.tree_stacks import TreeStacks, read_trees
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.attardi import Attardi
-
-_BUFFER = 1  # see features._program
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LatticeParser(CompiledParser):
             )
         if beam.merge is Merge.SIGNATURE:
             raise BeamError(f"merge={beam.merge} is not there for lattices; take merge={Merge.CONFIGURATION}")
-        read = read_ahead(model)
+        read = model.table.read_ahead
         self._lookahead = lookahead or model.lookahead or max(read, 1)
         if self._lookahead < read:
             raise BeamError(f"lookahead={self._lookahead}, but the model reads b{read - 1}; give at least {read}")
@@ -76,8 +76,7 @@ class LatticeParser(CompiledParser):
         sizes = beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL
         self._search = Search(*sizes, self._lookahead, choice)
         self._clock = clock
-        in_stack = model.table.programs[:, 0] == 0
-        self._elements = 1 + int(model.table.programs[in_stack, 1].max(initial=0))
+        self._elements = model.table.stack_elements
 
     def parse_lattices(
         self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True
@@ -93,7 +92,7 @@ class LatticeParser(CompiledParser):
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
             part = encoded.span(*span)
-            arcs = [_arcs(lattice.starts, lattice.ends, lattice.last_node, self._clock) for lattice in lattices[slice(*span)]]
+            arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node, self._clock) for lattice in lattices[slice(*span)]]
             return [[*found] for found in self._parses(part.offsets, self._words(part), arcs, single_root)]
 
         spans = list(encoded.spans(SHARE))
@@ -106,7 +105,7 @@ class LatticeParser(CompiledParser):
         offsets = parses.offsets
         lengths = np.diff(offsets) - 1
         nodes = np.arange(lengths.max(initial=0) + 1, dtype=np.int32)
-        arcs = [_arcs(nodes[:n], nodes[1 : n + 1], n, self._clock) for n in lengths.tolist()]
+        arcs = [Arcs.of(nodes[:n], nodes[1 : n + 1], n, self._clock) for n in lengths.tolist()]
         for start, n, found in zip(offsets, lengths, self._parses(offsets, words, arcs, single_root), strict=False):
             best = next(found)
             inside = slice(start + 1, start + 1 + n)
@@ -121,7 +120,7 @@ class LatticeParser(CompiledParser):
         widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
         longest = max((len(one.ends) for one in arcs), default=1)
         units, outputs = len(self._layers.hidden_bias), len(self._layers.bias)
-        scratch = Scratch.room(longest, widest, addresses, units, outputs, self._elements, self._lookahead)
+        scratch = LatticeScratch.room(longest, widest, addresses, units, outputs, self._elements, self._lookahead)
         for start, lattice in zip(offsets, arcs, strict=False):
             model = words, self._of_buffer, self._others, self._layers, rules, self._search
             while True:
@@ -152,24 +151,11 @@ class _Room:
         self._make()
 
 
-def read_ahead(model: Model) -> int:
-    """How many elements of the buffer the features of a model read."""
-    programs = model.table.programs
-    return 1 + int(programs[programs[:, 0] == _BUFFER, 1].max(initial=-1))
-
-
-def _arcs(starts: np.ndarray, ends: np.ndarray, last_node: int, clock: bool) -> Arcs:
-    first = 1 + np.searchsorted(starts, np.arange(last_node + 2)).astype(np.int32)
-    lengths = ends - starts if clock else np.ones(len(ends), np.int32)
-    root = np.zeros(1, np.int32)
-    return Arcs(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, lengths]).astype(np.int32))
-
-
-def _read(arcs: Arcs, room: _Room, scratch: Scratch, lookahead: int) -> Iterator[LatticeParse]:
+def _read(arcs: Arcs, room: _Room, scratch: LatticeScratch, lookahead: int) -> Iterator[LatticeParse]:
     last = 2 * (len(arcs.first) - 2) + lookahead
     for rank in range(room.items.counts[last]):
         heads, relations = np.empty((2, len(arcs.ends)), np.int32)
-        read_trees(room.stacks, room.items.cells[last, rank], heads, relations, scratch.path)
+        read_trees(room.stacks, room.items.cells[last, rank], heads, relations, scratch.one.path)
         words = np.flatnonzero(heads != NO_NODE)
         places = np.zeros(len(arcs.ends), np.int32)
         places[words] = np.arange(1, len(words) + 1)

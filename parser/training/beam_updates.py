@@ -20,7 +20,7 @@ from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import Sentences
 from parser.decoding.beam import BeamParser
-from parser.decoding.beam_search import Scratch
+from parser.decoding.beam_items import Scratch
 from parser.decoding.compiled import Layers
 from parser.decoding.greedy import Rules
 from parser.decoding.tree_stacks import TreeStacks
@@ -124,10 +124,9 @@ class BeamUpdates(BeamParser):
         if system.degree != 1 or training.beam.merge is Merge.SIGNATURE or training.beam.scores is not Scores.GLOBAL:
             raise ValueError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
         super().__init__(weights, system, table, training.beam)
-        self._table = table
         self._training = training
         self._trees = trees
-        self.shape = len(self._layers.hidden_bias), len(self._layers.bias), len(table.programs)
+        self.shape = len(self._layers.hidden_bias), len(self._layers.bias)
 
     def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> Searched:
         """Searches through some of the training sentences.
@@ -139,7 +138,7 @@ class BeamUpdates(BeamParser):
         """
         words, values = self._words(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
-        room = _Room(tokens, self, self._training)
+        room = _Room(tokens, self.shape, self._table, self._training)
         parts: list[tuple[np.ndarray, ...]] = []
         rows = 0
         losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
@@ -154,7 +153,7 @@ class BeamUpdates(BeamParser):
             found = room.found
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
             at = found.cells[:n_rows], found.fronts[:n_rows], room.stacks, start, length, values
-            beam_steps.read_features(*at, self._table.programs, self._table.columns, room.tops, room.nodes, features)
+            beam_steps.read_features(*at, self._table.programs, self._table.columns, *room.reading, features)
             of_rows = np.full(n_rows, s, np.int64)
             parts.append((features, of_rows, found.rows[:n_moves] + rows, *(a[:n_moves].copy() for a in found[3:])))
             rows += n_rows
@@ -181,16 +180,16 @@ class BeamUpdates(BeamParser):
 class _Room:
     """Room for a search through sentences of at most so many tokens."""
 
-    def __init__(self, tokens: int, parser: BeamUpdates, training: BeamTraining) -> None:
-        units, outputs, addresses = parser.shape
+    def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
+        units, outputs = shape
+        addresses, elements = len(table.programs), table.stack_elements
         sizes = training.beam.size, training.gold_size
-        self.beam, self.guide = (Side.room(tokens, size, outputs, parser.elements, units) for size in sizes)
+        self.beam, self.guide = (Side.room(tokens, size, outputs, elements, units) for size in sizes)
         self.asked = Asked.room(tokens, max(sizes))
-        self.scratch = Scratch.room(tokens, addresses, units, outputs)
+        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
         self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
         self.found = _Moves.room(2 * tokens * sum(sizes))
-        self.tops = np.empty(parser.elements, np.int32)
-        self.nodes = np.empty((2, addresses), np.int32)
+        self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)

@@ -16,7 +16,7 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.file_parsing import parse_file
-from parser.decoding.lattice_parser import LatticeParser, read_ahead
+from parser.decoding.lattice_parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.lattices.output import conllu
@@ -269,7 +269,7 @@ def test_a_model_remembers_its_lookahead(tmp_path):
 
 def test_what_cannot_be_is_refused():
     model = lattice_model(None)
-    assert read_ahead(model) == 2
+    assert model.table.read_ahead == 2
     with pytest.raises(BeamError, match="lookahead=1, but the model reads b1; give at least 2"):
         LatticeParser(model, Beam(1), 1)
     with pytest.raises(BeamError, match="take merge=configuration"):

@@ -20,7 +20,7 @@ from parser.decoding.signature import visible_parts
 from parser.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree
-from tests.decoding.test_beam import check_trees, hashing_scorer, sentence_of_tokens
+from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence, settings
 

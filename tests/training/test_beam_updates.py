@@ -167,7 +167,7 @@ def test_what_is_lost_is_missed_at_the_end(seed):
     data, training = gold_of(model, sentences), training_with(5, 3, "configuration", "crf", "last")
     updates = BeamUpdates(model.weights(), model.system, model.table, training, GoldTrees(data))
     words = updates._words(data.sentences)
-    room = _Room(int(data.trees.lengths.max()), updates, training)
+    room = _Room(int(data.trees.lengths.max()), updates.shape, model.table, training)
     for s, length in enumerate(data.trees.lengths.tolist()):
         start = int(data.trees.offsets[s])
         gold = data.trees.heads[start : start + length + 1], data.relations[start : start + length + 1]

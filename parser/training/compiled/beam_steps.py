@@ -18,12 +18,12 @@ from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.tree_stacks import find, top_nodes
+from parser.decoding.beam_scores import look_ahead, read_address
+from parser.decoding.tree_stacks import top_nodes
 
 PERCEPTRON, CRF = range(2)
 EARLY, MAX_VIOLATION, LAST = range(3)
 
-_BUFFER = 1  # see features._program
 # Derivatives that are smaller, in nats, change no weight by what single precision could tell.
 _NEGLIGIBLE = 1e-7
 
@@ -175,7 +175,7 @@ def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
 
 
 @njit(cache=True, nogil=True)
-def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, nodes, features):
+def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features):
     """Fills in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
 
     Args:
@@ -185,19 +185,14 @@ def read_features(cells, fronts, stacks, start, length, values, programs, column
         length: its tokens.
         values: int32[attributes, total], see FeatureTable.values.
         programs, columns: see FeatureTable.
-        tops: int32[elements], room.
+        tops, ahead: int32[elements], int32[read_ahead], room; see FeatureTable.
         nodes: int32[2, addresses], room.
     """
     for r in range(len(cells)):
         top_nodes(stacks, cells[r], tops)
+        look_ahead(fronts[r], length, ahead)
         for a in range(len(programs)):
-            token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
-            if programs[a, 0] != _BUFFER:
-                node, relation = find(stacks, tops, programs[a])
-                if node != NO_NODE:
-                    token = stacks.nodes.keys[node, 0]
-            elif programs[a, 2] == NO_NODE and fronts[r] + programs[a, 1] <= length:
-                token = fronts[r] + programs[a, 1]
+            token, relation = read_address(stacks, tops, ahead, programs[a])
             nodes[0, a] = token
             nodes[1, a] = relation
         for c in range(len(columns)):
