@@ -23,6 +23,17 @@ class Arcs(NamedTuple):
     first: np.ndarray
     ticks: np.ndarray
 
+    @property
+    def last_node(self) -> int:
+        """N."""
+        return len(self.first) - 2
+
+    @classmethod
+    def of_sentence(cls, length: int) -> Arcs:
+        """The single path of a sentence of so many tokens."""
+        nodes = np.arange(length + 1, dtype=np.int32)
+        return cls.of(nodes[:-1], nodes[1:], length, clock=True)
+
     @classmethod
     def of(cls, starts: np.ndarray, ends: np.ndarray, last_node: int, clock: bool) -> Arcs:
         """Those between the given nodes (int32[A]); without ``clock`` each counts as a step."""

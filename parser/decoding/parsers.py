@@ -68,14 +68,10 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if beam.merge is Merge.SIGNATURE:
-        if not isinstance(model.system, Attardi) or model.system.degree != 1:
-            raise BeamError(
-                f"merge={beam.merge} is there for system=arc_standard alone, and the model has system={model.system.name}; "
-                f"take merge={Merge.CONFIGURATION}"
-            )
         from parser.decoding.merging_beam import MergingBeamParser
+        from parser.decoding.merging_search import arc_standard_alone
 
-        return MergingBeamParser(model.weights(), model.system, model.table, beam)
+        return MergingBeamParser(model.weights(), arc_standard_alone(model.system), model.table, beam)
     if isinstance(model.system, Attardi):
         from parser.decoding.beam import BeamParser
 

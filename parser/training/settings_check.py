@@ -209,8 +209,6 @@ def _check_lattices(settings: Settings) -> None:
     for part in ("dev", "test"):
         if getattr(settings.lattice, part) is not None and getattr(settings.treebank, part) is None:
             raise SettingsError(f"lattice.{part} is given, but treebank.{part}, its trees, is not")
-    if settings.beam.merge == Merge.SIGNATURE:
-        raise SettingsError(f"beam.merge={Merge.SIGNATURE} is not there for lattices; choose beam.merge={Merge.CONFIGURATION}")
     if settings.lattice.choices and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET:
         raise SettingsError(
             "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out; choose "
