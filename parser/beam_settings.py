@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 # More items than any search is worth; a step compares each of them with each.
@@ -58,6 +58,10 @@ class Beam:
                 known = ", ".join(choices)
                 raise BeamError(f"{name}={value} is not known to a beam; it can be: {known}")
             object.__setattr__(self, name, choices(value))
+
+    def for_training(self) -> Beam:
+        """The same beam for many sentences: it merges equal configurations where it would merge by signature."""
+        return replace(self, merge=Merge.CONFIGURATION) if self.merge is Merge.SIGNATURE else self
 
     def check_k_best(self, k: int) -> None:
         """Refuses to look for more trees than there are items at the end.

@@ -70,20 +70,46 @@ def search_in_lockstep(
     while len(rows := system.unfinished(items.now)):
         moves = system.moves(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
-        items = _step(items, rows, system, moves, scores, beam, single_root)
+        items = step(items, rows, system, moves, scores, beam, single_root=single_root).items
     return items
 
 
-def _step(
+@dataclass
+class Step:
+    """The items after a step.
+
+    Attributes:
+        items: the items.
+        parents: int64[items], the item that each was made from.
+        columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
+    """
+
+    items: Items
+    parents: np.ndarray
+    columns: np.ndarray
+
+
+def step(
     items: Items,
     rows: np.ndarray,
     system: TransitionSystem,
     moves: Moves,
     scores: np.ndarray,
     beam: Beam,
+    *,
     single_root: bool,
-) -> Items:
-    """The items after one more move; final ones stay as they are."""
+) -> Step:
+    """The items after one more move; final ones stay as they are.
+
+    Args:
+        items: those before it.
+        rows: int64[m], those that are not final.
+        system: the transition system.
+        moves: of these.
+        scores: float32[feature rows, outputs], of these.
+        beam: the beam.
+        single_root: see parse_in_lockstep.
+    """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
     candidates: dict[int, list[tuple[float, int, int, int]]] = {}
@@ -108,16 +134,12 @@ def _step(
             totals.append(total)
     made = items.take(np.array(parents))
     made.totals = np.array(totals)
-    advancing = np.flatnonzero(np.array(columns) != NO_NODE)
+    taken = np.array(columns, np.int32)
+    advancing = np.flatnonzero(taken != NO_NODE)
     of_parents = np.array([ranks[parents[row]] for row in advancing])
-    system.apply(
-        made.now,
-        advancing,
-        _taken(moves, of_parents),
-        np.array(columns, np.int32)[advancing],
-        np.array(relations, np.int32)[advancing],
-    )
-    return made if beam.merge is Merge.NONE else made.take(_distinct_rows(made, beam.size))
+    system.apply(made.now, advancing, _taken(moves, of_parents), taken[advancing], np.array(relations, np.int32)[advancing])
+    kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
+    return Step(made.take(kept), np.array(parents)[kept], taken[kept])
 
 
 def _best_moves(

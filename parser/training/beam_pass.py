@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omegaconf import OmegaConf
 
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import Beam
 from parser.model import Model
 from parser.settings import BeamTrainingSettings, OptimizerSettings, Settings, TrainingTrees
 from parser.training.beam_fitter import BeamFitter
@@ -28,15 +28,12 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Beam,
         model: the model.
         corpus: of the run.
         settings: of the run. The optimizer is Adam; its schedule and weight decay are those of the passes before.
-        beam: what the parser will search with. Training merges equal configurations where that beam merges by signature.
+        beam: what the parser will search with.
         data: see beam_sentences().
     """
     wanted = settings.beam.training
     assert wanted is not None, "see settings_check.py"
-    merge = Merge.CONFIGURATION if beam.merge is Merge.SIGNATURE else beam.merge
-    training = BeamTraining(
-        Beam(beam.size, merge, beam.scores), Objective(wanted.objective), UpdateStep(update_of(wanted)), wanted.gold_size
-    )
+    training = BeamTraining(beam.for_training(), Objective(wanted.objective), UpdateStep(update_of(wanted)), wanted.gold_size)
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
     return BeamFitter(model, data, training, _optimizer(settings, wanted), Span(0, wanted.epochs), word_dropout)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
+from parser.beam_settings import Beam, Merge
 from parser.classifier.batch_scorer import batch_scorer
 from parser.model import Model
 from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
@@ -17,7 +18,7 @@ from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.choice_examples import Choices
 from parser.training.corpus import Corpus
 from parser.training.examples import Examples, Target, TrainingSentences, gold_examples
-from parser.training.exploration import Exploration, ExplorationReport, Policy, explore
+from parser.training.exploration import Exploration, ExplorationReport, Policy, explore, explore_with_beam
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.stopwatch import Stopwatch
 
@@ -170,6 +171,10 @@ class ExploredComputations:
         generator = np.random.default_rng([self._settings.seed, epoch])
         with self._stopwatch(f"{self._pass_name}_exploration"):
             scorer = batch_scorer(model.classifier, model.table, data.sentences)
+            if second.policy == Policy.BEAM:
+                beam = Beam(self._settings.beam.size, Merge(self._settings.beam.merge)).for_training()
+                asked = self._oracle, model.system, model.table, scorer, beam, Target(second.target)
+                return explore_with_beam(data, *asked)
             exploration = Exploration(Policy(second.policy), second.follow)
             arguments = self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator
             if (choices := self._choices) is None:

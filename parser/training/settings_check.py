@@ -156,6 +156,11 @@ def _check_beam(settings: Settings) -> None:
     beam = settings.beam
     if beam.name == "none" and beam.size > 1:
         raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local or beam=global")
+    if settings.second_pass.policy == Policy.BEAM and beam.name == "none":
+        raise SettingsError(
+            f"second_pass.policy={Policy.BEAM} explores with the parser's beam, and beam=none is greedy parsing; choose "
+            f"beam={Scores.LOCAL} or beam={Scores.GLOBAL}, or another policy"
+        )
     if beam.name != "none" and settings.model == "linear":
         raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
@@ -209,6 +214,11 @@ def _check_lattices(settings: Settings) -> None:
     for part in ("dev", "test"):
         if getattr(settings.lattice, part) is not None and getattr(settings.treebank, part) is None:
             raise SettingsError(f"lattice.{part} is given, but treebank.{part}, its trees, is not")
+    if settings.lattice.choices and settings.second_pass.policy == Policy.BEAM:
+        raise SettingsError(
+            f"lattice.choices=true learns along single computations, and second_pass.policy={Policy.BEAM} follows many; choose "
+            "another policy, or lattice.choices=false"
+        )
     if settings.lattice.choices and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET:
         raise SettingsError(
             "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out; choose "

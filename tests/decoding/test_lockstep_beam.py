@@ -59,7 +59,7 @@ def test_a_beam_is_that_of_plain_lists(system, degree, single_root, scores, size
     space = Space(system, degree, n_relations, root_relation, single_root, scores is Scores.LOCAL, TABLE)
     for merge in (Merge.NONE, Merge.CONFIGURATION):
         items = search_in_lockstep(encoded, parsed_with, table, scorer, Beam(size, merge, scores), single_root=single_root)
-        expected = plain_beam(space, n, size, merging=merge is Merge.CONFIGURATION)
+        *_, expected = plain_beam(space, n, size, merging=merge is Merge.CONFIGURATION)
         assert items.totals.tolist() == pytest.approx([total for total, _ in expected], abs=1e-9)
         for heads, relations, (_, state) in zip(items.now.heads, items.now.relations, expected, strict=True):
             found = dict(enumerate(zip(heads.tolist()[1:], relations.tolist()[1:], strict=True), 1))

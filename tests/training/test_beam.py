@@ -12,6 +12,7 @@ from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import SettingsError
+from parser.training.observer import ExplorationEnd, Observer
 from parser.training.passes import train
 from tests.training.small_runs import files_of, run
 
@@ -37,10 +38,25 @@ def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):
     assert written == others
 
 
+def test_the_second_pass_explores_with_the_beam(treebank, tmp_path):
+    reports: list[ExplorationEnd] = []
+
+    class Reports(Observer):
+        def on_exploration(self, exploration: ExplorationEnd) -> None:
+            reports.append(exploration)
+
+    for beam in ("none", "local"):
+        policy = ["beam.size=3", "second_pass.policy=beam"] if beam == "local" else []
+        train(run(treebank, f"beam={beam}", *policy), tmp_path / beam, [Reports()])
+    single, several = (one.report.steps for one in reports)
+    assert single < several <= 3 * single
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
         (["beam.size=4"], "beam=none is greedy parsing; choose beam=local or beam=global"),
+        (["second_pass.policy=beam"], "beam=none is greedy parsing; choose beam=local or beam=global"),
         (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
         (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: none, configuration, signature"),
         (["beam=local", "model=linear"], "beam=local is not there for model=linear"),

@@ -209,6 +209,7 @@ def test_several_parses_of_each_sentence_are_written(parts, tmp_path, monkeypatc
         (["lattice.train=t", "lattice.test=t", "treebank.test=null"], "lattice.test is given, but treebank.test"),
         (["lattice.train=t", "column=1"], "first_pass.trees=projective_subset leaves some out"),
         (["lattice.train=t", "treebank.train=[a,b]"], "give one treebank.train"),
+        (["lattice.train=t", "second_pass.policy=beam", "beam=local"], "learns along single computations"),
         (["lattice.gold=some"], "lattice.gold=some is unknown; known: infused, skip"),
         (["lattice.lookahead=0"], "lattice.lookahead=0 is out of range"),
     ],
