@@ -24,6 +24,8 @@ NEUTRAL: dict[str, Any] = {
     "ties": None,
     "vocabulary_from": "all",
     "beam": {"name": "none", "size": 1, "merge": "configuration", "training": None},
+    "beam.training.margin": 0.0,
+    "beam.training.continue_without_gold": False,
     "online": None,
     "tokenizer": "none",
     "vectors.limit": None,

@@ -198,6 +198,8 @@ class BeamTrainingSettings:
     epochs: int = MISSING
     objective: str = MISSING
     update: str = MISSING
+    margin: float = MISSING
+    continue_without_gold: bool = MISSING
     gold_size: int = MISSING
     learning_rate: float = MISSING
     batch_sentences: int = MISSING

@@ -33,7 +33,14 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Beam,
     """
     wanted = settings.beam.training
     assert wanted is not None, "see settings_check.py"
-    training = BeamTraining(beam.for_training(), Objective(wanted.objective), UpdateStep(update_of(wanted)), wanted.gold_size)
+    training = BeamTraining(
+        beam.for_training(),
+        Objective(wanted.objective),
+        UpdateStep(update_of(wanted)),
+        wanted.gold_size,
+        wanted.margin,
+        wanted.continue_without_gold,
+    )
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
     return BeamFitter(model, data, training, _optimizer(settings, wanted), Span(0, wanted.epochs), word_dropout)
 

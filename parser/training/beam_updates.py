@@ -31,11 +31,16 @@ from parser.training.examples import TrainingSentences
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
 
-_OBJECTIVES = {Objective.PERCEPTRON: beam_steps.PERCEPTRON, Objective.CRF: beam_steps.CRF}
+_OBJECTIVES = {
+    Objective.PERCEPTRON: beam_steps.PERCEPTRON,
+    Objective.CRF: beam_steps.CRF,
+    Objective.RISK: beam_steps.RISK,
+}
 _UPDATES = {
     UpdateStep.EARLY: beam_steps.EARLY,
     UpdateStep.MAX_VIOLATION: beam_steps.MAX_VIOLATION,
     UpdateStep.LAST: beam_steps.LAST,
+    UpdateStep.EVERY_STEP: beam_steps.EVERY_STEP,
 }
 
 
@@ -47,12 +52,16 @@ class BeamTraining:
         beam: the beam; its items merge or not, but not by signature, and scores are global.
         objective, update: see there.
         gold_size: items of the second beam, that of gold items.
+        margin: what is added to the score of an item, in the loss, for each word that it has lost.
+        continue_without_gold: whether, where the beam has no gold item, its items that have lost the fewest words are gold.
     """
 
     beam: Beam
     objective: Objective = Objective.CRF
     update: UpdateStep = UpdateStep.MAX_VIOLATION
     gold_size: int = 4
+    margin: float = 0.0
+    continue_without_gold: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,10 +205,10 @@ class _Room:
 
     def learn(self, steps: int, first_lost: int, training: BeamTraining) -> tuple[int, float, int, int]:
         """The step that is learned from, its loss, and how many configurations and moves are found."""
-        objective, update, merging = _OBJECTIVES[training.objective], _UPDATES[training.update], _merges(training)
-        by_beam, by_guide = self._by_item
-        beam, guide = self.beam, self.guide
-        chosen, loss = beam_steps.choose_step(steps, first_lost, objective, update, merging, beam, guide, by_beam, by_guide)
+        what = _OBJECTIVES[training.objective], training.margin, training.continue_without_gold, _merges(training)
+        beam, guide, (by_beam, by_guide) = self.beam, self.guide, self._by_item
+        update = _UPDATES[training.update]
+        chosen, loss = beam_steps.choose_step(steps, first_lost, beam_steps.Loss(*what), update, beam, guide, by_beam, by_guide)
         found = beam_steps.collect_moves(chosen, beam, guide, self.stacks, by_beam, by_guide, self._step, self.found)
         return chosen, loss, *found
 

@@ -53,8 +53,13 @@ class Origin:
         del plain["resume"], plain["tensorboard"]
         if not plain["treebank"]["held_out"]:  # a run from before there was this setting is the same
             del plain["treebank"]["held_out"]
-        if plain["beam"]["training"] is None:
+        training = plain["beam"]["training"]
+        if training is None:
             del plain["beam"]["training"]
+        else:
+            for key, value in (("margin", 0.0), ("continue_without_gold", False)):
+                if training[key] == value:
+                    del training[key]
         named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("dev", "test")}
         files = training_files(settings)
         keys = ["treebank.train"] if len(files) == 1 else [f"treebank.train.{i}" for i in range(len(files))]

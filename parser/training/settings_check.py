@@ -181,6 +181,11 @@ def _check_global_training(settings: Settings) -> None:
     for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
         if value not in list(known):
             raise SettingsError(f"beam.training.{key}={value} is unknown; known: {', '.join(known)}")
+    if training.continue_without_gold and update_of(training) == UpdateStep.EARLY:
+        raise SettingsError(
+            "beam.training.continue_without_gold=true learns from what follows when gold has left the beam, where update=early "
+            f"stops; choose beam.training.update={UpdateStep.MAX_VIOLATION}"
+        )
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
         if value != able:
             raise SettingsError(

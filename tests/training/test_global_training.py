@@ -76,9 +76,11 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epoc
     [
         (["beam=global", "beam.name=local"], r"beam\.training is not read with beam=local; leave it out, or choose"),
         (["beam=local", "beam.name=global"], "scores are global after global training alone.*choose the group, beam=global"),
-        (["beam=global", "beam.training.objective=risk"], "objective=risk is unknown; known: perceptron, crf"),
-        (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last"),
+        (["beam=global", "beam.training.objective=hinge"], "objective=hinge is unknown; known: perceptron, crf, risk"),
+        (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last, every_step"),
         (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
+        (["beam=global", "beam.training.margin=-1"], "margin=-1.0 is out of range"),
+        (["beam=global", "beam.training.continue_without_gold=true", "beam.training.update=early"], "where update=early stops"),
         (["beam=global", "system=swap"], "beam=global is there for system=arc_standard alone.*or beam=local"),
         (["beam=global", "model=bilstm", "recipe=accurate"], "beam=global is there for model=mlp alone.*or beam=local"),
         (["beam=global", "model=linear"], "beam=global is not there for model=linear"),
