@@ -24,6 +24,7 @@ NEUTRAL: dict[str, Any] = {
     "ties": None,
     "vocabulary_from": "all",
     "beam": {"name": "none", "size": 1, "merge": "configuration", "training": None},
+    "beam.training.start": None,
     "beam.training.margin": 0.0,
     "beam.training.continue_without_gold": False,
     "online": None,

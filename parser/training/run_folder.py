@@ -19,7 +19,8 @@ from omegaconf import OmegaConf
 
 from parser.atomic import remove_leftovers, write_json
 from parser.digest import sha256_of
-from parser.settings import Settings, training_files
+from parser.model_folder import find_model
+from parser.settings import Settings, given_models, training_files
 from parser.training.checkpoint import CheckpointError
 
 MODEL = "model"
@@ -57,7 +58,7 @@ class Origin:
         if training is None:
             del plain["beam"]["training"]
         else:
-            for key, value in (("margin", 0.0), ("continue_without_gold", False)):
+            for key, value in (("start", None), ("margin", 0.0), ("continue_without_gold", False)):
                 if training[key] == value:
                     del training[key]
         named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("dev", "test")}
@@ -66,9 +67,8 @@ class Origin:
         named |= dict(zip(keys, files, strict=True))
         named["vectors.file"] = settings.vectors.file
         paths = {key: Path(name) for key, name in named.items() if name is not None}
-        if settings.first_pass.model is not None:
-            parts = sorted(Path(settings.first_pass.model).glob("*"))
-            paths |= {f"first_pass.model/{part.name}": part for part in parts}
+        for key, model in given_models(settings).items():
+            paths |= {f"{key}/{part.name}": part for part in sorted(find_model(Path(model)).glob("*"))}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Origin) -> str | None:

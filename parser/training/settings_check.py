@@ -21,6 +21,7 @@ from parser.settings import (
     TrainingTrees,
     VocabularySource,
     check_column,
+    given_models,
     training_files,
     vocabulary_is_of_subset,
 )
@@ -84,6 +85,8 @@ def check(settings: Settings) -> None:
     _check_anchors(settings)
     _check_beam(settings)
     _check_lattices(settings)
+    if len(given_models(settings)) > 1:
+        raise SettingsError("first_pass.model and beam.training.start are both given; the latter is for both passes: drop one")
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
