@@ -23,6 +23,7 @@ class AnyModel(Protocol):
         vocabularies: of the attributes that it reads.
         relations: those that it knows.
         system: the transition system over these relations.
+        beam: how the parser searches unless it is told otherwise; None: greedily.
         contextual: whether the last digits of scores may depend on the sentences that are parsed together.
     """
 
@@ -30,6 +31,7 @@ class AnyModel(Protocol):
     vocabularies: Vocabularies
     relations: Vocabulary
     system: TransitionSystem
+    beam: Beam | None
 
     @property
     def contextual(self) -> bool:
@@ -81,7 +83,7 @@ def load_for_parsing(
         BeamError: there is no beam of this size.
     """
     model = load(folder, device)
-    own = model.beam if isinstance(model, Model) else None
+    own = model.beam
     if size is None and merge is None:
         return model, own
     own = own or Beam(1)

@@ -62,9 +62,16 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
     """A parser that searches with a beam of any size; see parser_with_beam().
 
     Raises:
-        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the transition system is
-            another than arc-standard.
+        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
+            transition system another than arc-standard.
     """
+    if isinstance(model, LinearModel):
+        from parser.decoding.lockstep_beam import LockstepBeamParser
+
+        if beam.merge is Merge.SIGNATURE:
+            raise BeamError(f"merge={beam.merge} is not there for model={model.kind}; take merge={Merge.CONFIGURATION}")
+        weights = model.weights
+        return LockstepBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if beam.merge is Merge.SIGNATURE:
@@ -78,7 +85,7 @@ def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser
         return BeamParser(model.weights(), model.system, model.table, beam, threads)
     from parser.decoding.lockstep_beam import LockstepBeamParser
 
-    return LockstepBeamParser(model.weights(), model.system, model.table, beam)
+    return LockstepBeamParser.of_weights(model.weights(), model.system, model.table, beam)
 
 
 def parse(model: AnyModel, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:

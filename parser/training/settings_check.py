@@ -164,8 +164,8 @@ def _check_beam(settings: Settings) -> None:
             f"second_pass.policy={Policy.BEAM} explores with the parser's beam, and beam=none is greedy parsing; choose "
             f"beam={Scores.LOCAL} or beam={Scores.GLOBAL}, or another policy"
         )
-    if beam.name != "none" and settings.model == "linear":
-        raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
+    if beam.merge == Merge.SIGNATURE and settings.model == "linear":
+        raise SettingsError(f"beam.merge={beam.merge} is not there for model=linear; choose beam.merge={Merge.CONFIGURATION}")
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
         raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
     if beam.name == Scores.GLOBAL:

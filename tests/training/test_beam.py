@@ -11,6 +11,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
+from parser.models import load_for_parsing
 from parser.settings import SettingsError
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.passes import train
@@ -52,6 +53,14 @@ def test_the_second_pass_explores_with_the_beam(treebank, tmp_path):
     assert single < several <= 3 * single
 
 
+def test_a_linear_model_has_a_local_beam(treebank, tmp_path):
+    metrics = train(run(treebank, "model=linear", "online.iterations=2", "beam=local", "beam.size=3"), tmp_path)
+    model, beam = load_for_parsing(tmp_path)
+    assert (metrics["beam"], beam) == ("local", Beam(3))
+    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    assert metrics["dev"] == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -59,7 +68,10 @@ def test_the_second_pass_explores_with_the_beam(treebank, tmp_path):
         (["second_pass.policy=beam"], "beam=none is greedy parsing; choose beam=local or beam=global"),
         (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
         (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: none, configuration, signature"),
-        (["beam=local", "model=linear"], "beam=local is not there for model=linear"),
+        (
+            ["beam=local", "beam.merge=signature", "model=linear"],
+            "model=linear; choose beam.merge=configuration",
+        ),
         (["beam=local", "beam.merge=signature", "system=attardi"], "choose beam.merge=configuration"),
     ],
 )
