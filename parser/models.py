@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import Merge, Search, searching
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.linear.model import LinearModel
 from parser.model import Model
@@ -31,7 +30,7 @@ class AnyModel(Protocol):
     vocabularies: Vocabularies
     relations: Vocabulary
     system: TransitionSystem
-    beam: Beam | None
+    beam: Search | None
 
     @property
     def contextual(self) -> bool:
@@ -65,26 +64,22 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
 
 
 def load_for_parsing(
-    folder: Path, size: int | None = None, merge: Merge | None = None, device: str = "cpu"
-) -> tuple[AnyModel, Beam | None]:
-    """A model, and the beam to search with: the one that the model remembers, but for what is said otherwise.
+    folder: Path, size: int | str | None = None, merge: Merge | None = None, device: str = "cpu"
+) -> tuple[AnyModel, Search | None]:
+    """A model, and how to search: as it remembers, but for what is said otherwise.
 
     Args:
         folder: see load().
-        size: items of the beam; 1: parse greedily.
+        size: items of the beam; 1: parse greedily; EXACT: search exactly.
         merge: which items become one.
         device: see load().
 
     Returns:
-        The model and the beam; without a beam, the parser is greedy.
+        The model and the search; without one, the parser is greedy.
 
     Raises:
         ModelError: see load().
-        BeamError: there is no beam of this size.
+        BeamError: there is no such search.
     """
     model = load(folder, device)
-    own = model.beam
-    if size is None and merge is None:
-        return model, own
-    own = own or Beam(1)
-    return model, replace(own, size=own.size if size is None else size, merge=merge or own.merge)
+    return model, searching(model.beam, size, merge)

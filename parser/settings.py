@@ -193,26 +193,29 @@ class SecondPass:
 
 @dataclass
 class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py. ``start``: the model that it begins with."""
+    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone.
 
-    start: str | None = MISSING
+    ``start``: the model that it begins with.
+    """
+
+    start: str | None = None
     epochs: int = MISSING
     objective: str = MISSING
-    update: str = MISSING
-    margin: float = MISSING
-    continue_without_gold: bool = MISSING
-    gold_size: int = MISSING
+    update: str | None = MISSING
+    margin: float = 0.0
+    continue_without_gold: bool = False
+    gold_size: int | None = MISSING
     learning_rate: float = MISSING
     batch_sentences: int = MISSING
 
 
 @dataclass
 class BeamSettings:
-    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone."""
+    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: of a beam alone."""
 
     name: str = MISSING
-    size: int = MISSING
-    merge: str = MISSING
+    size: int | None = MISSING
+    merge: str | None = MISSING
     training: BeamTrainingSettings | None = None
 
 

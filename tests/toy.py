@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import copy
 import random
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
+from omegaconf import DictConfig
 
 from parser.data.treebank import Sentence
 from parser.settings import Settings, register
@@ -23,9 +28,30 @@ _TAGS = ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
 
 
 def settings(*overrides: str) -> Settings:
-    """The settings of a run with the given overrides of configs/train.yaml."""
+    """The settings of a run with the given overrides of configs/train.yaml, as hydra composes them.
+
+    TensorBoard's figures are left out.
+    """
+    return composed("tensorboard.figures=false", *overrides)
+
+
+def composed(*overrides: str) -> Settings:
+    """The settings of configs/train.yaml with overrides, as hydra composes them, but sooner.
+
+    Composing takes a third of a second. Overrides of single keys come last in it, so the rest is composed once.
+    """
+    of_keys = re.compile(r"(?!hydra|[^=]*[/@])[a-z]\w*(\.\w+)+=|(column|degree|ties|seed|keep|resume|threads|device|strategy)=")
+    chosen = tuple(override for override in overrides if not of_keys.match(override))
+    made = copy.deepcopy(_composed(chosen))
+    given = [override for override in overrides if of_keys.match(override)]
+    ConfigLoaderImpl._apply_overrides_to_config(OverridesParser.create().parse_overrides(given), made)
+    return made  # type: ignore[return-value]
+
+
+@cache
+def _composed(overrides: tuple[str, ...]) -> DictConfig:
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        return compose("train", overrides=["tensorboard.figures=false", *overrides])  # type: ignore[return-value]
+        return compose("train", overrides=[*overrides])
 
 
 def forget_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:

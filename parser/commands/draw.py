@@ -19,6 +19,7 @@ from parser.drawing.conllu import NamedTree, read_trees
 from parser.drawing.html import LEGEND, drawing, page
 from parser.drawing.svg import as_svg
 from parser.drawing.text import as_text
+from parser.lattices.conllul import is_named_lattices
 
 FORMATS = ("text", "svg", "html")
 
@@ -36,6 +37,9 @@ def main(arguments: list[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.wrong and given.gold is None:
         parser.error("--wrong needs --gold GOLD")
+    for path in (given.file, given.gold):
+        if path is not None and is_named_lattices(path):
+            raise ValueError(f"{path}: lattices hold no trees; parse them first: scripts/parse.py MODEL_DIR {path}")
     kind = given.format or next((name for name in FORMATS if given.output.endswith(f".{name}")), "text")
     trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
     color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())

@@ -23,6 +23,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
+from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register, training_files
@@ -165,8 +166,12 @@ def _run() -> None:
     for group in _GROUPS:
         if f"{group}=null" in sys.argv:  # hydra's words for this name neither the key nor what to do
             raise ValueError(f"{group}=null: there must be one; name one that --help lists, or leave {group}= out")
+    if offered := completions(sys.argv):
+        print(" ".join(offered))
+        return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
     try:
+        sys.argv[1:] = with_columns(sys.argv[1:])
         main()
     except JobError:
         pass  # the table says it
@@ -180,6 +185,8 @@ def _run() -> None:
         raise ValueError(f"{error}{cause}") from error
     if CurrentSweep.folder is not None:
         jobs = read_jobs(CurrentSweep.folder)
+        if not jobs:
+            raise ValueError("this sweep has no jobs: glob() matches no name, or is not of a group; give KEY=A,B instead")
         print(f"\n{table(jobs)}\n\nrun folders: {CurrentSweep.folder}")
         if any(job.error is not None for job in jobs):
             sys.exit(1)

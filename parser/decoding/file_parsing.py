@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from parser.beam_settings import Beam
+from parser.beam_settings import Beam, Search
 from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -111,7 +111,7 @@ def parse_file(
     on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
     allow_missing_columns: bool = False,
-    beam: Beam | None = None,
+    beam: Search | None = None,
     k_best: int | None = None,
     tags: TagUse = TagUse.KEEP,
     chunk_bytes: int = CHUNK_BYTES,
@@ -158,7 +158,7 @@ def parse_file(
     return parsed
 
 
-def warm_up(model: AnyModel, beam: Beam | None = None) -> None:
+def warm_up(model: AnyModel, beam: Search | None = None) -> None:
     """Compiles all that parse_file() needs for the model and the beam, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
     parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam)
@@ -179,7 +179,7 @@ class ChunkParser:
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,
-        beam: Beam | None = None,
+        beam: Search | None = None,
         k_best: int | None = None,
         tags: TagUse = TagUse.KEEP,
     ) -> None:

@@ -30,9 +30,11 @@ def as_svg(tree: DrawnTree) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}"'
         ' font-family="DejaVu Sans, Noto Sans, Helvetica, Arial, sans-serif">'
     ]
+    # Else brackets would open to the wrong side, and a point at the end of a word would stand before it.
+    direction = ' direction="rtl"' if tree.right_to_left else ""
     for i, (form, tag) in enumerate(zip(tree.forms, tree.tags, strict=True), 1):
         color = _HEAD_COLOR if tree.is_right(i) else _COLORS["wrong"]
-        parts.append(_text(centers[i], base + 17, form, 15, color))
+        parts.append(_text(centers[i], base + 17, form, 15, color, direction))
         parts.append(_text(centers[i], base + 33, tag, 11, "#777"))
     ends = _ends(above + below, centers)
     for arcs, of_arcs, start, side in ((above, heights[0], base, -1), (below, heights[1], base + _WORDS, 1)):
@@ -104,8 +106,8 @@ def _head(x: float, y: float, side: int, color: str) -> str:
     return f'<path d="M{x:.1f},{y:.1f} l-3.5,{7 * side} h7 z" fill="{color}"/>'
 
 
-def _text(x: float, y: float, text: str, size: int, color: str) -> str:
-    start = f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="middle"'
+def _text(x: float, y: float, text: str, size: int, color: str, attributes: str = "") -> str:
+    start = f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="middle"{attributes}'
     end = f">{escape(printable(text))}</text>"
     # A white edge behind it lets a relation be read where an arc crosses it.
     edge = f'{start} stroke="#fff" stroke-width="4" stroke-linejoin="round"{end}' if size == 11 else ""

@@ -30,6 +30,9 @@ _TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _NODE = re.compile(r"[0-9]{1,9}")
 _NO_SPACE = "SpaceAfter=No"
 
+# Parsing takes memory for every node, so a few bytes must not name a billion of them. Without gaps there is an arc for each.
+_NODES_PER_ARC = 10
+
 
 class LatticeError(ConlluError):
     """A file cannot be read as CoNLL-UL. The message names the file, the line, the sentence and the fix."""
@@ -143,7 +146,7 @@ def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: st
             f"{len(arcs):,} arcs, and at most {max_arcs:,} are allowed; raise lattice.max_arcs (--max-arcs) or split it",
         )
     tokens = _all_tokens(tokens, arcs)
-    _check_tokens(tokens)
+    _check_tokens(tokens, _NODES_PER_ARC * (len(arcs) + 1))
     _check_arcs(arcs, [token for _, token in tokens])
     _check_paths(tokens, arcs)
     comments = [line for line in lines if line.startswith("#")]
@@ -198,8 +201,8 @@ def _all_tokens(
     return [found[nodes] for nodes in sorted(found)]
 
 
-def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]]) -> None:
-    """Refuses tokens that overlap or leave nodes out."""
+def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None:
+    """Refuses tokens that overlap or leave nodes out, and nodes of a number above ``most``."""
     node = 0
     for row, token in tokens:
         name = f"{token.start}-{token.end}"
@@ -208,6 +211,8 @@ def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]]) -> None:
         if token.start > node:
             raise LineError(row, f"token {name} where one from node {node} is expected; correct the nodes, or add its token")
         node = token.end
+        if node > most:
+            raise LineError(row, f"node {node} of a sentence whose arcs are far fewer; number the nodes without gaps")
 
 
 def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceToken]) -> None:

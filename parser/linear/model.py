@@ -7,16 +7,16 @@ The folder: ``settings.json`` (the kind of model, the templates, versions), ``vo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from safetensors.numpy import save
 
-from parser import transitions
+from parser import beam_settings, transitions
 from parser.atomic import replacing_folder, write_json
-from parser.beam_settings import Beam
+from parser.beam_settings import Search
 from parser.data.vocabulary import UD_ROOT, Vocabularies, Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
@@ -63,7 +63,7 @@ class LinearModel:
     system: TransitionSystem
     templates: Templates
     weights: HashedWeights
-    beam: Beam | None = None
+    beam: Search | None = None
 
     @classmethod
     def new(
@@ -95,7 +95,7 @@ class LinearModel:
             "transition_system": self.system.name,
             **({"transition_options": self.system.options} if self.system.options else {}),
             "templates": self.templates.texts,
-            **({} if self.beam is None else {"beam": asdict(self.beam)}),
+            **({} if self.beam is None else {"beam": beam_settings.as_fields(self.beam)}),
         }
         vocabularies = {
             "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
@@ -125,7 +125,7 @@ class LinearModel:
                 raise TypeError("the templates are no list of texts")
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
-            model.beam = Beam(**settings["beam"]) if "beam" in settings else None
+            model.beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
         with told(folder / WEIGHTS):
             if {name: info.type for name, info in header.items()} != _TYPES:
                 raise ValueError("these are not the tensors of a linear model")

@@ -32,6 +32,7 @@ class UpdateStep(StrEnum):
     EVERY_STEP = "every_step"
 
 
-def update_of(settings: BeamTrainingSettings) -> str:
+def update_of(settings: BeamTrainingSettings) -> str | None:
     """The setting ``update``, by its name: as an attribute it is the method of a mapping."""
-    return str(OmegaConf.select(settings, "update"))  # type: ignore[arg-type]
+    found: str | None = OmegaConf.select(settings, "update")  # type: ignore[arg-type]
+    return found

@@ -170,9 +170,12 @@ class ExploredComputations:
         second, model, data = self._settings.second_pass, self._model, self.data
         generator = np.random.default_rng([self._settings.seed, epoch])
         with self._stopwatch(f"{self._pass_name}_exploration"):
-            scorer = batch_scorer(model.classifier, model.table, data.sentences)
+            scorer = batch_scorer(model.weights(), model.table, data.sentences)
             if second.policy == Policy.BEAM:
-                beam = Beam(self._settings.beam.size, Merge(self._settings.beam.merge)).for_training()
+                size, merge = self._settings.beam.size, self._settings.beam.merge
+                assert size is not None, "see settings_check.py"
+                assert merge is not None
+                beam = Beam(size, Merge(merge)).for_training()
                 asked = self._oracle, model.system, model.table, scorer, beam, Target(second.target)
                 return explore_with_beam(data, *asked)
             exploration = Exploration(Policy(second.policy), second.follow)

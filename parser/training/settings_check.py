@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
-from parser.beam_settings import Merge, Scores
+from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
@@ -39,7 +39,7 @@ OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
-BEAMS = ("none", *Scores)
+BEAMS = ("none", *Scores, EXACT)
 TOKENIZERS = ("none", "udpipe")
 
 
@@ -70,7 +70,7 @@ def check(settings: Settings) -> None:
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
         ("second_pass.policy", settings.second_pass.policy, list(Policy)),
         ("beam.name", settings.beam.name, BEAMS),
-        ("beam.merge", settings.beam.merge, list(Merge)),
+        ("beam.merge", settings.beam.merge, [None, *Merge]),
         ("lattice.gold", settings.lattice.gold, list(Gold)),
     ]
     for key, value, known in choices:
@@ -157,7 +157,13 @@ def _check_trees(settings: Settings) -> None:
 
 def _check_beam(settings: Settings) -> None:
     beam = settings.beam
-    if beam.name == "none" and beam.size > 1:
+    if beam.name == EXACT:
+        _check_exact_search(settings)
+        return
+    for key, value in (("size", beam.size), ("merge", beam.merge)):
+        if value is None:
+            raise SettingsError(f"beam.{key}=null is of beam={EXACT} alone; leave it out, or choose the group, beam={EXACT}")
+    if beam.name == "none" and beam.size != 1:
         raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local or beam=global")
     if settings.second_pass.policy == Policy.BEAM and beam.name == "none":
         raise SettingsError(
@@ -189,15 +195,49 @@ def _check_global_training(settings: Settings) -> None:
             "beam.training.continue_without_gold=true learns from what follows when gold has left the beam, where update=early "
             f"stops; choose beam.training.update={UpdateStep.MAX_VIOLATION}"
         )
+    if training.gold_size is None:
+        raise SettingsError(f"beam.training.gold_size=null is of beam={EXACT} alone; give a number of items")
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
         if value != able:
             raise SettingsError(
                 f"beam={Scores.GLOBAL} is there for {key}={able} alone, not for {key}={value}; choose {key}={able}, or "
                 f"beam={Scores.LOCAL}"
             )
+    _check_vocabulary_of_third_pass(settings)
+
+
+def _check_exact_search(settings: Settings) -> None:
+    """Refuses what exact search cannot be, and settings of a beam beside it."""
+    templates = MODELS[settings.model].templates(settings)
+    slots = [f"{address}:{attribute}" for attribute, addresses in templates.items() for address in addresses]
+    try:
+        check_exact(settings.system, settings.model == "bilstm", slots)
+    except BeamError as error:
+        raise SettingsError(f"beam={EXACT}: {error} (beam={Scores.LOCAL})") from error
+    if settings.second_pass.policy == Policy.BEAM:
+        raise SettingsError(
+            f"second_pass.policy={Policy.BEAM} explores with a beam, not with beam={EXACT}; choose another policy"
+        )
+    beam, training = settings.beam, settings.beam.training
+    of_beam: dict[str, object] = {"size": beam.size, "merge": beam.merge}
+    if training is not None:
+        of_beam |= {"training.update": update_of(training), "training.gold_size": training.gold_size}
+        of_beam |= {"training.margin": training.margin or None}
+        of_beam |= {"training.continue_without_gold": training.continue_without_gold or None}
+        if training.objective != Objective.CRF:
+            raise SettingsError(
+                f"beam.training.objective={training.objective} is unknown to beam={EXACT}; known: {Objective.CRF}"
+            )
+        _check_vocabulary_of_third_pass(settings)
+    for key, value in of_beam.items():
+        if value is not None:
+            raise SettingsError(f"beam.{key}={value} is not read with beam={EXACT}; leave it out")
+
+
+def _check_vocabulary_of_third_pass(settings: Settings) -> None:
     if vocabulary_is_of_subset(settings):
         raise SettingsError(
-            f"vocabulary_from=first_pass, but the third pass (beam={Scores.GLOBAL}) learns from all sentences; choose "
+            f"vocabulary_from=first_pass, but the third pass (beam={settings.beam.name}) learns from all sentences; choose "
             "vocabulary_from=all"
         )
 

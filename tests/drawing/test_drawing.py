@@ -110,6 +110,16 @@ def test_scripts_from_right_to_left_are_drawn_so():
     assert first_x(["this", "is", "new"]) < 0
 
 
+def test_brackets_open_in_the_direction_of_the_script():
+    def directions(forms: list[str]) -> list[str | None]:
+        made = as_svg(DrawnTree(forms, ["X"] * 3, [0, 1, 1], ["root", "a", "b"]))
+        texts = ElementTree.fromstring(made).iter("{http://www.w3.org/2000/svg}text")
+        return [element.get("direction") for element in texts if element.text in forms]
+
+    assert directions(["(", "שלום", ")"]) == ["rtl"] * 3
+    assert directions(["(", "hello", ")"]) == [None] * 3
+
+
 def test_wide_and_combining_letters():
     assert display_width("私は") == 4
     assert display_width("e\u0301") == 1

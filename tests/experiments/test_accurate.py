@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from experiments import accurate, noisy_tags
 from parser.data.treebank import read_treebank
-from tests.toy import ROOT
+from tests.forked import script
 
-TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1'"
+TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1','tensorboard.figures=false'"
 
 
-def run(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
+def run(folder: Path, *arguments: str) -> None:
+    done = script(*arguments, folder=folder)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_comparison_trains_what_is_missing_and_writes_a_table(tmp_path):
+def test_the_comparison_trains_what_is_missing_and_writes_a_table(tmp_path, small_sample):
     command = [
         *(
             "experiments/accurate.py",
@@ -33,11 +32,11 @@ def test_the_comparison_trains_what_is_missing_and_writes_a_table(tmp_path):
         ),
         *(f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
     ]
-    run(*command)
+    run(small_sample, *command)
     rows = (tmp_path / "results" / "results.csv").read_text()
     assert rows.count("\n") == 2
     assert "| tiny | " in (tmp_path / "results" / "table.md").read_text()
-    run(*command)
+    run(small_sample, *command)
     assert (tmp_path / "results" / "results.csv").read_text() == rows  # CPU seconds and all: it was not run again
 
 
@@ -55,26 +54,27 @@ def test_the_table_has_means_deviations_and_what_was_not_run():
     assert "dev part" not in text
 
 
-def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path):
+def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path, small_sample):
     run(
+        small_sample,
         *("experiments/accurate.py", "--config-name=unseen", "languages=[sample]", "seeds=1", "systems=[tiny]"),
         *(f"+all_systems.tiny=[{TINY}]", "published=null", f"results={tmp_path}/results", f"runs={tmp_path}/runs"),
     )
     metrics = json.loads((tmp_path / "runs" / "tiny" / "sample-seed1" / "metrics.json").read_text())
-    dev = read_treebank(ROOT / "data" / "sample" / "sample-ud-dev.conllu").sentences
+    dev = read_treebank(small_sample / "data" / "sample" / "sample-ud-dev.conllu").sentences
     assert metrics["train"]["sentences"] == len(dev)
     assert metrics["dev"] is None
     assert "trained on the dev part alone" in (tmp_path / "results" / "table.md").read_text()
 
 
 def test_unknown_systems_are_named(tmp_path):
-    command = [sys.executable, "experiments/accurate.py", "languages=[sample]", "systems=[spaCy]", f"results={tmp_path}"]
-    done = subprocess.run([*command, f"runs={tmp_path}"], cwd=ROOT, capture_output=True, text=True)
+    done = script("experiments/accurate.py", "languages=[sample]", "systems=[spaCy]", f"results={tmp_path}", f"runs={tmp_path}")
     assert done.returncode != 0
     assert "systems has 'spaCy'; known are 'accurate', 'accurate, 5 epochs'" in done.stderr
 
 
-def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch):
+def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch, small_sample):
+    monkeypatch.chdir(small_sample)
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
     monkeypatch.setitem(accurate.udpipe.PARSER, "iterations", 1)
     monkeypatch.setitem(accurate.udpipe.PARSER, "hidden_layer", 20)
@@ -84,7 +84,8 @@ def test_udpipe_is_trained_and_parses_greedily_and_with_a_beam(tmp_path, monkeyp
     assert all(0 < float(row.las) <= float(row.uas) <= 100 for row in rows)
 
 
-def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch):
+def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch, small_sample):
+    monkeypatch.chdir(small_sample)
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
     monkeypatch.setitem(noisy_tags.udpipe.TAGGER, "iterations_1", 1)
     training = noisy_tags.Training("sample", "accurate", 5, 1, "data", ())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -12,7 +10,8 @@ from omegaconf import OmegaConf
 from experiments.choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
 from experiments.trainings import Training
 from parser.training.settings_check import check
-from tests.toy import CONFIGS, ROOT
+from tests.forked import script
+from tests.toy import CONFIGS
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
 ABLATION = OmegaConf.load(CONFIGS / "experiments" / "ablation.yaml")
@@ -88,13 +87,13 @@ def test_variants_that_share_a_first_pass_are_trained_together():
     ]  # one schedule for both passes
 
 
-TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1'"
+TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1','tensorboard.figures=false'"
 
 
-def test_the_command(tmp_path):
+def test_the_command(tmp_path, small_sample):
     variants = f"{{one:[{TINY}],any number:['single_root=false',{TINY}]}}"
     command = [
-        *(sys.executable, "experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
+        *("experiments/choices.py", "languages=[sample]", "seeds=1", "recipe=paper", "studies=[single_root]"),
         *(
             f"results={tmp_path}/results",
             f"runs={tmp_path}/runs",
@@ -102,14 +101,13 @@ def test_the_command(tmp_path):
             f"all_studies.single_root.variants={variants}",
         ),
     ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = script(*command, folder=small_sample)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
     assert "| any number |" in (tmp_path / "results" / "paper.md").read_text()
 
 
 def test_unknown_studies_are_named(tmp_path):
-    command = [sys.executable, "experiments/choices.py", "studies=[beams]", f"results={tmp_path}", f"runs={tmp_path}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = script("experiments/choices.py", "studies=[beams]", f"results={tmp_path}", f"runs={tmp_path}")
     assert done.returncode != 0
     assert "studies has 'beams'; known are 'vectors', 'projectivization'" in done.stderr

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from oracles import Trees
 from parser.commands.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
 from parser.commands.benchmarks.random_computations import Batch, random_computations
 from tests import brute_force
+from tests.forked import script
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
 from tests.toy import ROOT, sentence, write_conllu
 
@@ -36,9 +36,8 @@ def folder(tmp_path_factory) -> Path:
     return path
 
 
-def command(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, str(ROOT / "experiments" / name), *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
+def command(name: str, *arguments: str | Path) -> CompletedProcess[str]:
+    return script(f"experiments/{name}", *arguments)
 
 
 @pytest.mark.parametrize(

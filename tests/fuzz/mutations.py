@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -45,14 +46,14 @@ VALUES: list[Any] = [
 ]
 
 
-def mutate_bytes(content: bytes, rng: Random) -> bytes:
-    """A few changes, each of a short stretch, or of the order of lines."""
+def mutate_bytes(content: bytes, rng: Random, pieces: Sequence[bytes] = _PIECES) -> bytes:
+    """A few changes, each of a short stretch, or of the order of lines; ``pieces`` are what is put in."""
     for _ in range(rng.choice([1, 1, 1, 2, 3, 8])):
         begin = rng.randint(0, len(content))
         end = min(len(content), begin + rng.choice([0, 1, 1, 2, 5, 50]))
         kind = rng.randrange(6)
         if kind == 0:
-            content = content[:begin] + rng.choice(_PIECES) + content[end:]
+            content = content[:begin] + rng.choice(pieces) + content[end:]
         elif kind == 1:
             content = content[:begin] + content[end:]
         elif kind == 2:
@@ -61,18 +62,18 @@ def mutate_bytes(content: bytes, rng: Random) -> bytes:
             content = content[:begin] + bytes([content[begin] ^ 1 << rng.randrange(8)]) + content[begin + 1 :]
         elif kind == 4:
             lines = content.splitlines(keepends=True)
-            rng.shuffle(lines[: rng.randint(0, len(lines))])
-            content = b"".join(lines)
+            first = rng.randint(0, len(lines))
+            content = b"".join([*rng.sample(lines[:first], first), *lines[first:]])
         else:
-            content = _mutate_column(content, rng)
+            content = _mutate_column(content, rng, pieces)
     return content
 
 
-def _mutate_column(content: bytes, rng: Random) -> bytes:
+def _mutate_column(content: bytes, rng: Random, pieces: Sequence[bytes]) -> bytes:
     lines = content.split(b"\n")
     number = rng.randrange(len(lines))
     columns = lines[number].split(b"\t")
-    columns[rng.randrange(len(columns))] = rng.choice([*_PIECES, *columns])
+    columns[rng.randrange(len(columns))] = rng.choice([*pieces, *columns])
     lines[number] = b"\t".join(columns)
     return b"\n".join(lines)
 

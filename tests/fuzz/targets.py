@@ -25,7 +25,7 @@ from parser.decoding.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse
 from parser.model import Model, ModelError
 from tests.forgery import KINDS, small_model
-from tests.fuzz import outputs, runs
+from tests.fuzz import outputs, readers, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model
 from tests.toy import sentence
 
@@ -154,6 +154,8 @@ TARGETS: dict[str, Callable[[Random, Path], None]] = {
     "output": outputs.fuzz_output,
     "checkpoint": runs.fuzz_checkpoint,
     "settings": runs.fuzz_settings,
+    "text": readers.fuzz_text,
+    "lattice": readers.fuzz_lattice,
 }
 
 
@@ -163,6 +165,7 @@ def compile_kernels() -> None:
         parse(_model(kind), [sentence([0, 1])])
         parse_file(_model(kind), io.BytesIO(SEEDS[0]), io.BytesIO(), allow_missing_columns=True)
     outputs.compile_kernels()
+    readers.compile_kernels()
 
 
 def generator(seed: int, target: str, case: int) -> Random:

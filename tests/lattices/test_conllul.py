@@ -103,6 +103,7 @@ def arc(start, end, form="x"):
         ([arc(0, 1, "")], 1, "an empty form"),
         (["0-1\t", arc(0, 1)], 1, "an empty form"),
         ([arc(0, 1), arc(0, 2)], 2, "crosses a border of tokens"),
+        (["0-999999999\tab", arc(0, 999999999)], 1, "node 999999999 of a sentence whose arcs are far fewer; number the nodes"),
     ],
 )
 def test_what_is_no_lattice_is_refused(lines, line, message):

@@ -1,4 +1,4 @@
-"""The commands as people type them, in processes of their own."""
+"""The commands as people type them; training and parsing in new processes, as a shell would start them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,31 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.toy import ROOT
 
 SAMPLE = ROOT / "data" / "sample"
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=16", "vectors.dimensions=8"]
+TINY += ["vectors.epochs=1", "tensorboard.figures=false"]
 
 
-def script(name: str, *arguments: str | Path, **options) -> subprocess.CompletedProcess[bytes]:
+def script(name: str, *arguments: str | Path, given: str = "") -> subprocess.CompletedProcess[str]:
+    return forked.script(f"scripts/{name}", *arguments, given=given.encode())
+
+
+def typed(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "scripts" / name), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, cwd=ROOT, **options)
+    return subprocess.run(command, capture_output=True, cwd=ROOT, text=True)
 
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     files = [f"treebank.train={SAMPLE}/sample-ud-dev.conllu", f"treebank.dev={SAMPLE}/sample-ud-test.conllu"]
-    done = script("train.py", *files, *TINY, f"hydra.run.dir={folder}")
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"dev at the end" in done.stdout
-    assert b"epoch/s" not in done.stderr  # no progress bar where there is no terminal
+    done = typed("train.py", *files, *TINY, f"hydra.run.dir={folder}")
+    assert done.returncode == 0, done.stderr
+    assert "dev at the end" in done.stdout
+    assert "epoch/s" not in done.stderr  # no progress bar where there is no terminal
     return folder
 
 
@@ -46,8 +52,8 @@ def test_the_run_folder_holds_what_the_contract_says(run_folder):
 def test_parsing_a_file_changes_head_and_deprel_alone(run_folder, tmp_path):
     source = SAMPLE / "sample-ud-test.conllu"
     output = tmp_path / "out.conllu"
-    done = script("parse.py", run_folder / "model", source, "-o", output)
-    assert done.returncode == 0, done.stderr.decode()
+    done = typed("parse.py", run_folder / "model", source, "-o", output)
+    assert done.returncode == 0, done.stderr
     before, after = source.read_text().splitlines(), output.read_text().splitlines()
     assert len(before) == len(after)
     for old, new in zip(before, after, strict=True):
@@ -57,20 +63,20 @@ def test_parsing_a_file_changes_head_and_deprel_alone(run_folder, tmp_path):
             assert new_columns[8] == "_"
         else:
             assert old == new
-    assert b"150 sentences, 1,508 words; unknown to the model: upos 0.00%, form" in done.stderr
+    assert "150 sentences, 1,508 words; unknown to the model: upos 0.00%, form" in done.stderr
     scores = script("evaluate.py", source, output, "--json")
-    assert scores.returncode == 0, scores.stderr.decode()
+    assert scores.returncode == 0, scores.stderr
     assert 0 < json.loads(scores.stdout)["las"] <= 100
 
 
 def test_parsing_a_pipe_and_compressed_files(run_folder, tmp_path):
-    text = (SAMPLE / "sample-ud-test.conllu").read_bytes()
-    piped = script("parse.py", run_folder / "model", input=text)
-    assert piped.returncode == 0, piped.stderr.decode()
-    (tmp_path / "in.conllu.gz").write_bytes(gzip.compress(text))
+    text = (SAMPLE / "sample-ud-test.conllu").read_text()
+    piped = script("parse.py", run_folder / "model", given=text)
+    assert piped.returncode == 0, piped.stderr
+    (tmp_path / "in.conllu.gz").write_bytes(gzip.compress(text.encode()))
     done = script("parse.py", run_folder / "model", tmp_path / "in.conllu.gz", "-o", tmp_path / "out.conllu.gz")
-    assert done.returncode == 0, done.stderr.decode()
-    assert gzip.decompress((tmp_path / "out.conllu.gz").read_bytes()) == piped.stdout
+    assert done.returncode == 0, done.stderr
+    assert gzip.decompress((tmp_path / "out.conllu.gz").read_bytes()).decode() == piped.stdout
 
 
 @pytest.mark.parametrize(
@@ -84,8 +90,8 @@ def test_parsing_what_is_not_conllu_names_the_line_and_leaves_no_output(run_fold
     (tmp_path / "in.conllu").write_text(text)
     done = script("parse.py", run_folder / "model", tmp_path / "in.conllu", "-o", tmp_path / "out.conllu")
     assert done.returncode == 1
-    assert message in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["in.conllu"]
 
 
@@ -94,36 +100,36 @@ def test_parsing_on_after_a_bad_sentence(run_folder, tmp_path):
     (tmp_path / "in.conllu").write_text("not a word\n\n" + text)
     done = script("parse.py", run_folder / "model", tmp_path / "in.conllu", "-o", tmp_path / "out.conllu", "--on-error=keep")
     assert done.returncode == 1
-    assert f"warning: {tmp_path}/in.conllu, line 1, sentence 1: 1 column where" in done.stderr.decode()
-    assert "1 sentences are not CoNLL-U" in done.stderr.decode()
+    assert f"warning: {tmp_path}/in.conllu, line 1, sentence 1: 1 column where" in done.stderr
+    assert "1 sentences are not CoNLL-U" in done.stderr
     assert (tmp_path / "out.conllu").read_text().startswith("not a word\n\n#")
 
 
 def test_parsing_what_nobody_has_tagged(run_folder):
-    text = b"1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
-    refused = script("parse.py", run_folder / "model", input=text)
-    assert (refused.returncode, refused.stdout) == (1, b"")
-    assert b"error: -: UPOS is _ in all of the first 1 words" in refused.stderr
-    told = script("parse.py", run_folder / "model", "--allow-missing-columns", input=text)
-    assert (told.returncode, told.stdout) == (0, text.replace(b"_\t_\t_\t_\n", b"0\troot\t_\t_\n"))
-    assert b"100.0% of the words have a value of upos that training never saw" in told.stderr
+    text = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    refused = script("parse.py", run_folder / "model", given=text)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "error: -: UPOS is _ in all of the first 1 words" in refused.stderr
+    told = script("parse.py", run_folder / "model", "--allow-missing-columns", given=text)
+    assert (told.returncode, told.stdout) == (0, text.replace("_\t_\t_\t_\n", "0\troot\t_\t_\n"))
+    assert "100.0% of the words have a value of upos that training never saw" in told.stderr
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"{sys.executable} scripts/projectivize.py {SAMPLE}/sample-ud-train.conllu | head -1"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True)
-    assert b"Traceback" not in done.stderr
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
 
 
 def test_parsing_nothing_gives_nothing(run_folder):
-    done = script("parse.py", run_folder / "model", input=b"")
-    assert (done.returncode, done.stdout) == (0, b"")
+    done = script("parse.py", run_folder / "model", given="")
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_parsing_with_no_model(tmp_path):
-    done = script("parse.py", tmp_path / "nowhere", input=b"")
+    done = script("parse.py", tmp_path / "nowhere", given="")
     assert done.returncode == 1
-    assert b"no such model folder" in done.stderr
+    assert "no such model folder" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -139,5 +145,5 @@ def test_parsing_with_no_model(tmp_path):
 def test_bad_settings_are_one_clear_message(tmp_path, overrides, message):
     done = script("train.py", *overrides, f"hydra.run.dir={tmp_path}")
     assert done.returncode == 1
-    assert message in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

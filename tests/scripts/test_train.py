@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 from parser.training.sweeps import Job, read_jobs, table
+from tests.forked import script
 from tests.toy import ROOT
 
 SAMPLE = ROOT / "data" / "sample"
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1"]
+TINY.append("tensorboard.figures=false")
+NO_VECTORS = ["vectors.attribute=null", "features.form=[]"]  # which a process of their own would train
 FILES = [f"treebank.train={SAMPLE}/sample-ud-dev.conllu", f"treebank.dev={SAMPLE}/sample-ud-test.conllu"]
 
 
-def train(*arguments: str | Path, folder: Path = ROOT, **options) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / "train.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, cwd=folder, text=True, **options)
+def train(*arguments: str | Path, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return script("scripts/train.py", *arguments, folder=folder)
 
 
 def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
@@ -60,7 +62,8 @@ def _made(folder: Path) -> Path:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
-    command = [sys.executable, str(ROOT / "scripts" / "train.py"), *FILES, *TINY, "first_pass.epochs=100000", "resume=false"]
+    command = [sys.executable, str(ROOT / "scripts" / "train.py"), *FILES, *TINY]
+    command += [*NO_VECTORS, "first_pass.epochs=100000", "resume=false"]
     with subprocess.Popen([*command, f"hydra.run.dir={tmp_path}"], stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:
         assert run.stderr is not None
         while "first pass, epoch 2 of" not in run.stderr.readline():
@@ -83,7 +86,7 @@ def test_it_starts_from_any_folder(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "nothing was measured" in done.stdout
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["treebank"] == "mine"
-    done = train("treebank.dev=null", "treebank.test=null", "column=1", *TINY, folder=tmp_path)
+    done = train("treebank.dev=null", "treebank.test=null", "column=1", *TINY, *NO_VECTORS, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "runs").glob("sample-column1-paper-seed1/*/metrics.json"))) == 1
 
@@ -115,7 +118,8 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
 
 
 def test_a_closed_pipe_is_no_error(tmp_path):
-    command = f"{sys.executable} scripts/train.py {' '.join([*FILES, *TINY])} column=1 hydra.run.dir={tmp_path} | head -1"
+    arguments = " ".join([*FILES, *TINY, *NO_VECTORS, f"hydra.run.dir={tmp_path}"])
+    command = f"{sys.executable} scripts/train.py column=1 {arguments} | head -1"
     done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], cwd=ROOT, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr

@@ -66,8 +66,20 @@ def test_a_linear_model_has_a_local_beam(treebank, tmp_path):
     [
         (["beam.size=4"], "beam=none is greedy parsing; choose beam=local or beam=global"),
         (["second_pass.policy=beam"], "beam=none is greedy parsing; choose beam=local or beam=global"),
+        (
+            [
+                "second_pass.policy=beam",
+                "beam=exact",
+                "system=arc_hybrid",
+                "model=bilstm",
+                "recipe=accurate",
+                "encoder.slots.token=[s0,b0]",
+                "encoder.slots.deprel=[]",
+            ],
+            "explores with a beam, not with beam=exact",
+        ),
         (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
-        (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: none, configuration, signature"),
+        (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: null, none, configuration"),
         (
             ["beam=local", "beam.merge=signature", "model=linear"],
             "model=linear; choose beam.merge=configuration",

@@ -1,0 +1,35 @@
+"""What makes experiments quick: a small sample treebank where they find it, and settings that are composed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from experiments import trainings
+from parser.conllu.stream import read_raw_sentences
+from tests.toy import ROOT, composed
+
+_SENTENCES = {"train": 100, "dev": 30, "test": 30}
+
+
+@pytest.fixture(scope="session")
+def small_sample(tmp_path_factory) -> Path:
+    """A folder in which data/sample is a part of the sample treebank: to start experiments in, which train on it."""
+    folder: Path = tmp_path_factory.mktemp("small")
+    (folder / "data" / "sample").mkdir(parents=True)
+    for part, sentences in _SENTENCES.items():
+        name = f"data/sample/sample-ud-{part}.conllu"
+        with (ROOT / name).open("rb") as stream:
+            some = "".join("".join(sentence.lines) for sentence in islice(read_raw_sentences(stream), sentences))
+        (folder / name).write_text(some, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def composed_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainings, "training_settings", lambda overrides: composed(*overrides))
+        yield

@@ -1,0 +1,71 @@
+"""Scripts run in a process forked from the test's, which has loaded torch and the kernels already: a new one takes seconds.
+
+What a script does to its process is lost with it. A few tests of every room start a new process all the same, as a shell would.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import runpy
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import NoReturn
+
+import parser.training.passes  # noqa: F401 - with all that takes seconds to load
+from tests.toy import ROOT
+
+
+def script(path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"") -> CompletedProcess[str]:
+    """What a script prints, and its exit status.
+
+    Args:
+        path: from the root of the repository.
+        arguments: its command line.
+        folder: where it is started.
+        given: what it finds on standard input.
+    """
+    with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        read.write(given)
+        read.seek(0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            for number, stream in enumerate((read, output, errors)):
+                os.dup2(stream.fileno(), number)
+            _become(path, [*map(str, arguments)], folder)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        printed = []
+        for stream in (output, errors):
+            stream.seek(0)
+            printed.append(stream.read().decode())
+    return CompletedProcess([path, *arguments], status, *printed)
+
+
+def _become(path: str, arguments: list[str], folder: Path) -> NoReturn:
+    """Ends this process with the status of the script."""
+    status = 1
+    try:
+        sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in enumerate("rww"))  # noqa: SIM115
+        sys.argv = [str(ROOT / path), *arguments]
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(1)  # the threads of a process that was forked would wait forever
+        forking = multiprocessing.get_context("fork")
+        multiprocessing.get_context = lambda method=None: forking  # type: ignore[assignment]
+        os.chdir(folder)
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        status = 0
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)

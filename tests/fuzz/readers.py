@@ -1,0 +1,172 @@
+"""What is read besides CoNLL-U: text, through a tokenizer, and word lattices."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+from parser.beam_settings import Beam, Merge, Scores
+from parser.conllu.checks import DEPREL, FORM, ConlluError
+from parser.conllu.stream import RawSentence, read_raw_sentences
+from parser.decoding.file_parsing import OnError, parse_file
+from parser.decoding.lattice_file import parse_lattice_file
+from parser.decoding.tag_writing import TagUse
+from parser.lattices.conllul import Refused, stream_lattices, text_of
+from parser.lattices.lattice import Lattice
+from parser.model import Model
+from parser.text import tokenizer as tokenizers
+from parser.text import udpipe
+from parser.text.tokenizer import Tokenizer, TokenizerError, as_stream
+from tests.forgery import small_model
+from tests.fuzz.mutations import mutate_bytes
+from tests.lattices.made import drawn_lattice
+from tests.text import fake_udpipe
+from tests.text.tiny_tokenizer import train_tiny_tokenizer
+
+TEXTS = [
+    "A kutya ugat. Jön a lány!\n\nMa is jön.\n",
+    "\ufeff# du pain\r\n\r\n1-2 du\t3.1 !\r\n",
+    "e\u0301 \u00a0\u2028x\u0085y\u200by\u200d \U0001f468\u200d\U0001f469 שלום. 私は私。\n \n\t\nx",
+]
+# What means something to a tokenizer, and what it may stumble over; the last are no UTF-8.
+_PIECES = [
+    *[text.encode() for text in ["\n", "\n\n", "\r", "\r\n", " ", "\t", ".", "!", "du", "\0", "\x1f", "\x7f", "\x85", "\xa0"]],
+    *[text.encode() for text in ["\u2028", "\u2029", "\ufeff", "\ufffe", "\u202e", "\u0301" * 50, "a" * 3000, "# text = x"]],
+    *[b"http://a.b/c?d=e&f", b"a@b.c", b"(" * 300, b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"],
+]
+_LATTICE_PIECES = [
+    *[b"\t", b"\n", b"\r\n", b"\n\n", b" ", b"#", b"_", b"-", b"0", b"1", b"2", b"3", b"0-1", b"1-2", b"0-3", b"00", b"2-1"],
+    *[b"999999999", b"0-999999999", b"9" * 5000, b"\xff", b"\xef\xbb\xbf", b"\0", b"\x85", "\u2028".encode(), b"a" * 300],
+    *[b"SpaceAfter=No", b"# text = x\n", b"0\t1\ta\ta\tX\t_\t_\n", b"0-1\ta\n", b"\t\t", b"A=b|C=d", b"\x0b", b"\x1c", b"+1"],
+]
+
+
+def fuzz_text(rng: Random, folder: Path) -> None:
+    """Text is refused with its place, or no letter of it is lost and each tree is one."""
+    content = mutate_bytes(b"".join(rng.choice(TEXTS).encode() for _ in range(rng.randint(1, 3))), rng, _PIECES)
+    kind = rng.choice(["fake", "real"])
+    tokenizer = _tokenizer(kind, folder)
+    model = _model(rng.choice(["static", "attardi", "text"]))
+    found = []
+    for size in (rng.choice([1, 7, 100]), 2**16):
+        source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
+        with mock.patch.object(tokenizers, "_BLOCK_BYTES", size):
+            try:
+                tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
+                parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
+            except TokenizerError as error:
+                assert str(error).startswith("file: not UTF-8 at byte ")
+                assert not _is_utf8(content)
+                found.append(str(error))
+                continue
+        assert _is_utf8(content)
+        found.append(target.getvalue().decode())
+    assert kind == "real" or found[0] == found[1]  # UDPipe reads windows of 50 letters, from the beginning of a block on
+    if _is_utf8(content):
+        sentences = _check_trees(found[0].encode())
+        assert _letters("".join(map(_written, sentences))) == _letters(content.decode())
+
+
+def fuzz_lattice(rng: Random, folder: Path) -> None:
+    """Lattices are refused with their place, or their output is a path, under its comments, with a tree over its words."""
+    lattices = [drawn_lattice(rng, rng.randint(1, 6), rng.randint(0, 3)) for _ in range(rng.randint(1, 3))]
+    content = mutate_bytes("".join(map(text_of, lattices)).encode(), rng, _LATTICE_PIECES)
+    target = io.BytesIO()
+    errors: list[ConlluError] = []
+    on_error = rng.choice([OnError.STOP, OnError.SKIP])
+    beam = Beam(rng.randint(1, 4), rng.choice([Merge.NONE, Merge.CONFIGURATION]), rng.choice([*Scores]))
+    most = rng.choice([None, None, 5])
+    model = _model(rng.choice(["static", "attardi"]))
+    options: dict[str, Any] = {"beam": rng.choice([None, beam]), "threads": rng.choice([1, 2]), "max_arcs": most}
+    try:
+        parsed = parse_lattice_file(
+            model, io.BytesIO(content), target, "file", report=errors.append, on_error=on_error, **options
+        )
+    except ConlluError as error:
+        assert on_error is OnError.STOP or "UTF-8" in str(error)
+        assert str(error).startswith("file, line ")
+        assert len(str(error)) < 1000
+        return
+    assert parsed.refused == len(errors)
+    read = [*stream_lattices(io.BytesIO(content), "file", most, strict=False)]
+    assert parsed.refused == sum(isinstance(one, Refused) for one in read)
+    expected = [one for one in read if isinstance(one, Lattice)]
+    for lattice, sentence in zip(expected, _check_trees(target.getvalue()), strict=True):
+        assert list(takewhile(lambda line: line.startswith("#"), sentence.lines)) == [f"{line}\n" for line in lattice.comments]
+        assert _is_path(lattice, sentence.column(FORM))
+
+
+def _check_trees(content: bytes) -> list[RawSentence]:
+    """The sentences of output, which must be CoNLL-U and trees."""
+    sentences = [s for s in read_raw_sentences(io.BytesIO(content), "output") if len(s)]
+    for s in sentences:
+        heads = s.heads()
+        assert [head == 0 for head in heads] == [relation == "root" for relation in s.column(DEPREL)]
+    return sentences
+
+
+def _is_path(lattice: Lattice, forms: list[str]) -> bool:
+    """Whether a path of the lattice has these forms, by the nodes that they can lead to."""
+    nodes = {0}
+    for form in forms:
+        nodes = {arc.end for arc in lattice.arc if arc.start in nodes and arc.form == form}
+    return lattice.last_node in nodes
+
+
+def _written(sentence: RawSentence) -> str:
+    """The forms of its tokens."""
+    forms, word = [], 0
+    for line in sentence.lines:
+        number, form = line.split("\t")[:2] if "\t" in line else ("", "")
+        first, _, last = number.partition("-")
+        if first.isascii() and first.isdigit() and int(first) > word:
+            forms.append(form)
+            word = int(last or first)
+    return "".join(forms)
+
+
+def _letters(text: str) -> str:
+    """The text without what separates words: spaces and control characters."""
+    return "".join(c for c in text if not c.isspace() and unicodedata.category(c) not in ("Cc", "Zs", "Zl", "Zp", "Cf"))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@cache
+def _tokenizer(kind: str, folder: Path) -> Tokenizer:
+    """A fake one, or one of UDPipe's where that is installed."""
+    path = folder / f"{kind}.udpipe"
+    try:
+        if kind == "real":
+            train_tiny_tokenizer(path)
+            return Tokenizer(path)
+    except udpipe.UdpipeError:  # it is not installed
+        pass
+    path.write_text(fake_udpipe.MAGIC)
+    with mock.patch.object(udpipe, "package", return_value=fake_udpipe):
+        return Tokenizer(path)
+
+
+@cache
+def _model(kind: str) -> Model:
+    return small_model(kind)
+
+
+def compile_kernels() -> None:
+    """Lets no case wait for kernels to be compiled."""
+    lattice = text_of(drawn_lattice(Random(0), 3, 1)).encode()
+    for kind in ("static", "attardi"):
+        for beam in (None, *(Beam(2, merge, scores) for merge in (Merge.NONE, Merge.CONFIGURATION) for scores in Scores)):
+            parse_lattice_file(_model(kind), io.BytesIO(lattice), io.BytesIO(), "file", beam=beam)
