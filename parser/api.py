@@ -98,8 +98,7 @@ class Parser:
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder
-        own = model.beam if isinstance(model, Model) else None
-        self._parser = ProbabilityParser(model, beam or own)
+        self._parser = ProbabilityParser(model, beam or model.beam)
         self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
 

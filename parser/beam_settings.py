@@ -63,6 +63,10 @@ class Beam:
             raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
         _set_choices(self, {"merge": Merge, "scores": Scores})
 
+    def for_training(self) -> Beam:
+        """The same beam for many sentences: it merges equal configurations where it would merge by signature."""
+        return replace(self, merge=Merge.CONFIGURATION) if self.merge is Merge.SIGNATURE else self
+
     def check_k_best(self, k: int) -> None:
         """Refuses to look for more trees than there are items at the end.
 

@@ -23,6 +23,7 @@ class AnyModel(Protocol):
         vocabularies: of the attributes that it reads.
         relations: those that it knows.
         system: the transition system over these relations.
+        beam: how the parser searches unless it is told otherwise; None: greedily.
         contextual: whether the last digits of scores may depend on the sentences that are parsed together.
     """
 
@@ -30,6 +31,7 @@ class AnyModel(Protocol):
     vocabularies: Vocabularies
     relations: Vocabulary
     system: TransitionSystem
+    beam: Search | None
 
     @property
     def contextual(self) -> bool:
@@ -87,5 +89,4 @@ def load_for_parsing(
         if not isinstance(model, Model) or model.shape.encoder is None:
             raise Int8Error(f"{folder}: 8 bits are there for models with an encoder (model=bilstm) alone; leave --int8 out")
         model.int8 = True
-    own = model.beam if isinstance(model, Model) else None
-    return model, searching(own, size, merge)
+    return model, searching(model.beam, size, merge)

@@ -202,11 +202,17 @@ class DistillationSettings:
 
 @dataclass
 class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone."""
+    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone.
 
+    ``start``: the model that it begins with.
+    """
+
+    start: str | None = None
     epochs: int = MISSING
     objective: str = MISSING
     update: str | None = MISSING
+    margin: float = 0.0
+    continue_without_gold: bool = False
     gold_size: int | None = MISSING
     learning_rate: float = MISSING
     batch_sentences: int = MISSING
@@ -314,6 +320,13 @@ def training_files(settings: Settings) -> list[str]:
     """The files of the training part; none if there is none."""
     train = settings.treebank.train
     return [] if train is None else [train] if isinstance(train, str) else list(train)
+
+
+def given_models(settings: Settings) -> dict[str, str]:
+    """By setting, the models of other runs that take the place of passes of this run."""
+    training = settings.beam.training
+    named = {"first_pass.model": settings.first_pass.model, "beam.training.start": None if training is None else training.start}
+    return {key: folder for key, folder in named.items() if folder is not None}
 
 
 def held_out(settings: Settings) -> float:

@@ -13,8 +13,8 @@ A sentence that is not CoNLL-U ends the work, with its line and what is wrong wi
 just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
-first, each as a copy of the sentence with comments beam_rank and beam_score. --beam exact finds the best of all trees, where
-the classifier reads no more than s0 and b0 (scripts/train.py beam=exact).
+first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
+--beam exact finds the best of all trees, where the classifier reads no more than s0 and b0 (scripts/train.py beam=exact).
 
 What is compiled is compiled once, when it is first needed, and kept; that takes about a minute. With --warm-up nothing but this
 is done, for any later input: as when a machine is set up.
@@ -123,7 +123,7 @@ def main() -> int:
 
 
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
-    for option in ("text", "k_best", "allow_missing_columns"):
+    for option in ("text", "allow_missing_columns"):
         if getattr(given, option):
             raise BeamError(f"--{option.replace('_', '-')} is not there for lattices; leave it out")
     from parser.decoding.lattice_file import parse_lattice_file  # compiled loops that other input does not need
@@ -141,6 +141,7 @@ def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namesp
             on_error=given.on_error,
             report=_warn,
             max_arcs=given.max_arcs,
+            k_best=given.k_best,
         )
     return _told(parsed, given.input, time.perf_counter() - start)
 

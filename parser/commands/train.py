@@ -140,6 +140,8 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         setattr(settings.treebank, part, absolute(getattr(settings.treebank, part)))
     settings.vectors.file = absolute(settings.vectors.file)
     settings.first_pass.model = absolute(settings.first_pass.model)
+    if settings.beam.training is not None:
+        settings.beam.training.start = absolute(settings.beam.training.start)
 
 
 def _resume_command(job: HydraConf) -> str:

@@ -11,7 +11,8 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import Parses
 from parser.data.vocabulary import Sentences
-from parser.decoding.beam_search import Expansion, Items, Scratch, parse_sentences
+from parser.decoding.beam_items import Expansion, Items, Scratch
+from parser.decoding.beam_search import parse_sentences
 from parser.decoding.compiled import SHARE, CompiledParser, Words
 from parser.decoding.greedy import Rules
 from parser.decoding.k_best import Tree, distinct
@@ -32,8 +33,7 @@ class BeamParser(CompiledParser):
 
     def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, beam: Beam, threads: int = 1) -> None:
         super().__init__(weights, system, table, threads)
-        in_stack = table.programs[:, 0] == 0
-        self.elements = 1 + int(table.programs[in_stack, 1].max(initial=0))
+        self._table = table
         self.beam = beam
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
@@ -51,7 +51,7 @@ class BeamParser(CompiledParser):
 
     def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> _Search:
         model = words, self._of_buffer, self._others, self._layers, Rules.of(self._system, single_root)
-        return _Search(offsets, model, self.beam, self.elements)
+        return _Search(offsets, model, self.beam, self._table)
 
 
 class _Search:
@@ -61,18 +61,19 @@ class _Search:
         offsets: int64[sentences + 1], where they begin.
         model: (words, addresses of the buffer, other addresses, layers, rules), as of parse_sentences().
         beam: the beam.
-        elements: of the stack, that features can see.
+        table: the features.
     """
 
-    def __init__(self, offsets: np.ndarray, model: tuple, beam: Beam, elements: int) -> None:
+    def __init__(self, offsets: np.ndarray, model: tuple, beam: Beam, table: FeatureTable) -> None:
         self.offsets = offsets
         _, of_buffer, others, layers, _ = model
         self.model = *model, (beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL)
         tokens = int(np.diff(offsets).max(initial=1)) - 1
         units, outputs = len(layers.hidden_bias), len(layers.bias)
         self.items = Items.room(tokens, beam.size)
-        self.expansion = Expansion.room(tokens, beam.size, outputs, elements, units)
-        self.scratch = Scratch.room(tokens, len(of_buffer.programs) + len(others.programs), units, outputs)
+        self.expansion = Expansion.room(tokens, beam.size, outputs, table.stack_elements, units)
+        addresses = len(of_buffer.programs) + len(others.programs)
+        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
         self.tokens, self.steps = tokens, 2 * tokens * beam.size
         self._times = 1
         self._make_room()

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterator
 
 from parser.decoding.k_best import Tree
-from parser.decoding.merging_search import Item
+from parser.decoding.merging_items import Item
 from parser.decoding.persistent_trees import Node, arcs_of, join
 
 
@@ -16,13 +16,13 @@ def count_derivations(item: Item) -> int:
     waiting = [item]
     while waiting:  # no recursion: items are as deep as sentences are long
         one = waiting[-1]
-        parts = [part for reduction in one.reductions for part in (reduction.item, reduction.below)]
+        parts = [part for made in one.reductions for part in (made.item, made.below.item)]
         unknown = [part for part in parts if id(part) not in counts]
         if unknown:
             waiting += unknown
             continue
         waiting.pop()
-        counts[id(one)] = sum(counts[id(made.item)] * counts[id(made.below)] for made in one.reductions) or 1
+        counts[id(one)] = sum(counts[id(made.item)] * counts[id(made.below.item)] for made in one.reductions) or 1
     return counts[id(item)]
 
 
@@ -37,7 +37,7 @@ class Derivations:
     def __init__(self, item: Item, known: dict[int, Derivations]) -> None:
         self._known = known
         self._reductions = item.reductions
-        self._found: list[tuple[float, Node]] = [] if item.reductions else [(0.0, item.stack[0])]
+        self._found: list[tuple[float, Node]] = [] if item.reductions else [(item.inside, item.stack[0])]
         # (minus score, reduction, rank of the upper part, rank of the lower part): those that may come next.
         self._waiting: list[tuple[float, int, int, int]] = []
         # The last three of those whose parts have to be found first.
@@ -93,15 +93,20 @@ class Derivations:
     def _parts(self, reduction: int) -> tuple[Derivations, Derivations]:
         """The derivations of the item that is reduced, and of its tail."""
         made = self._reductions[reduction]
-        return self.of(made.item, self._known), self.of(made.below, self._known)
+        return self.of(made.item, self._known), self.of(made.below.item, self._known)
 
     def _knows(self, rank: int) -> bool:
         """Whether it is known what get() would say."""
         return rank < len(self._found) or not (self._waiting or self._coming)
 
 
-def best_trees(last: list[Item]) -> Iterator[Tree]:
-    """All trees that the items of the last step stand for, best first; a tree comes once for each of its derivations."""
+def best_trees(last: list[Item], tokens: int) -> Iterator[Tree]:
+    """All trees that the items of the last step stand for, best first; a tree comes once for each of its derivations.
+
+    Args:
+        last: the items.
+        tokens: how many there are, the artificial root included; with a lattice, those that are in no tree have no heads.
+    """
     known: dict[int, Derivations] = {}
     streams = [Derivations.of(item, known) for item in last]
     waiting = [(-found[0], s, 0) for s, stream in enumerate(streams) if (found := stream.get(0)) is not None]
@@ -109,7 +114,7 @@ def best_trees(last: list[Item]) -> Iterator[Tree]:
     while waiting:
         _, s, rank = heapq.heappop(waiting)
         score, root = streams[s].get(rank) or (0.0, Node(0))
-        heads, relations = arcs_of(root, last[s].front)
+        heads, relations = arcs_of(root, tokens)
         yield Tree(score, heads[1:], relations[1:])
         if (following := streams[s].get(rank + 1)) is not None:
             heapq.heappush(waiting, (-following[0], s, rank + 1))

@@ -53,7 +53,7 @@ class ExactParser:
         self._system = system
         self._table = table
         self._search = search
-        self._of_longer = LockstepBeamParser(weights, system, table, Beam(BEAM_OF_LONGER, scores=search.scores))
+        self._of_longer = LockstepBeamParser.of_weights(weights, system, table, Beam(BEAM_OF_LONGER, scores=search.scores))
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""

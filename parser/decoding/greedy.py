@@ -17,7 +17,7 @@ from parser.decoding.compiled import (
     pick_words,
     sum_rows,
 )
-from parser.transitions.attardi import Attardi, best_output, forced_output, take_move
+from parser.transitions.attardi import Attardi, best_output, forced_output, move_of, take_move
 from parser.transitions.configurations import clear
 from parser.transitions.features import NO_ANCHORS, find_nodes
 
@@ -82,8 +82,8 @@ def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all
                 output = best_output(
                     scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
                 )
-            column = 0 if output == 0 else 1 + (output - 1) // rules.n_relations
-            take_move(now, 0, column, (output - 1) % rules.n_relations)
+            column, relation = move_of(output, rules.n_relations)
+            take_move(now, 0, column, relation)
         for i in range(1, length + 1):
             all_heads[start + i] = now.heads[0, i]
             all_relations[start + i] = now.relations[0, i]

@@ -10,7 +10,7 @@ from parser.beam_settings import EXACT, Beam, BeamError, Exact, Search
 from parser.conllu.checks import ConlluError
 from parser.data.vocabulary import UNKNOWN
 from parser.decoding.file_parsing import OnError, Parsed
-from parser.decoding.lattice_parser import LatticeParser
+from parser.decoding.lattice_parser import LatticeParse, LatticeParser
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice
 from parser.lattices.output import conllu
@@ -26,12 +26,27 @@ def parsed_texts(
 ) -> list[tuple[str, list[int]]]:
     """The lattices, parsed, as CoNLL-U, and which of the arcs of each are its words."""
     parses = parser.parse_lattices(lattices, model.vocabularies, single_root=single_root)
-    symbols = model.relations.symbols
-    found = []
-    for lattice, parse in zip(lattices, parses, strict=True):
-        deprels = [symbols[relation] for relation in parse.relations.tolist()]
-        found.append((conllu(lattice, arcs := parse.arcs.tolist(), parse.heads.tolist(), deprels), arcs))
-    return found
+    return [(_text(model, *pair), pair[1].arcs.tolist()) for pair in zip(lattices, parses, strict=True)]
+
+
+def _k_best_texts(
+    parser: LatticeParser, model: Model, lattices: Sequence[Lattice], k: int, *, single_root: bool
+) -> list[tuple[str, list[int]]]:
+    """The same with the k best parses of each lattice, one behind the other, and the words of the best."""
+    found = parser.k_best_of_lattices(lattices, model.vocabularies, k, single_root=single_root)
+    texts = []
+    for lattice, parses in zip(lattices, found, strict=True):
+        ranked = (
+            _text(model, lattice, parse, [("beam_rank", str(rank)), ("beam_score", f"{parse.score:.6f}")])
+            for rank, parse in enumerate(parses, 1)
+        )
+        texts.append(("".join(ranked), parses[0].arcs.tolist()))
+    return texts
+
+
+def _text(model: Model, lattice: Lattice, parse: LatticeParse, comments: Sequence[tuple[str, str]] = ()) -> str:
+    deprels = [model.relations.symbols[relation] for relation in parse.relations.tolist()]
+    return conllu(lattice, parse.arcs.tolist(), parse.heads.tolist(), deprels, comments)
 
 
 def parse_lattice_file(
@@ -46,6 +61,7 @@ def parse_lattice_file(
     on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
     max_arcs: int | None = None,
+    k_best: int | None = None,
 ) -> Parsed:
     """Parses the lattices of a stream.
 
@@ -60,9 +76,10 @@ def parse_lattice_file(
         on_error: what becomes of a sentence that is no lattice.
         report: told of each such sentence if it is left out.
         max_arcs: a sentence with more arcs is refused; None: there is no limit.
+        k_best: write so many parses of each sentence, as parse_file() does.
 
     Raises:
-        BeamError: the model, or the beam, cannot parse lattices.
+        BeamError: the model, or the beam, cannot parse lattices, or find so many parses.
         ConlluError: a sentence is no lattice.
     """
     if not isinstance(model, Model):
@@ -71,13 +88,20 @@ def parse_lattice_file(
         raise BeamError(f"lattices are searched with a beam, not with beam={EXACT}; give the number of its items, such as 16")
     if on_error is OnError.KEEP:
         raise ConlluError(f"{path}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
+    if k_best is not None:
+        (beam or Beam(1)).check_k_best(k_best)
     parser = LatticeParser(model, beam or Beam(1), threads=threads)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
     strict = on_error is OnError.STOP
     stream = _counted(source, parsed)
     lattices = _readable(stream_lattices(stream, path, max_arcs, strict=strict), parsed, report)
     while part := list(islice(lattices, _TOGETHER)):
-        for (text, arcs), lattice in zip(parsed_texts(parser, model, part, single_root=single_root), part, strict=True):
+        texts = (
+            parsed_texts(parser, model, part, single_root=single_root)
+            if k_best is None
+            else _k_best_texts(parser, model, part, k_best, single_root=single_root)
+        )
+        for (text, arcs), lattice in zip(texts, part, strict=True):
             target.write(text.encode("utf-8"))
             _count(parsed, model, lattice, arcs)
     return parsed

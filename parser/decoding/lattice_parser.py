@@ -1,26 +1,28 @@
-"""Parses word lattices with a beam (lattice_search.py): the words of a sentence and their tree are found together."""
+"""Parses word lattices with a beam: the words of a sentence and their tree are found together (lattice_search.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Protocol
 
 import numpy as np
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Vocabularies
-from parser.decoding.compiled import SHARE, CompiledParser, Words
-from parser.decoding.greedy import Rules
-from parser.decoding.lattice_search import Arcs, Candidates, LatticeItems, Scratch, Search, search_lattice
-from parser.decoding.tree_stacks import TreeStacks, read_trees
+from parser.data.vocabulary import Sentences, Vocabularies
+from parser.decoding.compiled import SHARE
+from parser.decoding.k_best import Tree, distinct
+from parser.decoding.lattice_beam import LatticeBeam
+from parser.decoding.lattice_items import Arcs, Search
+from parser.decoding.merging_beam import MergingBeamParser
+from parser.decoding.merging_search import arc_standard_alone
+from parser.decoding.sentence_parser import SentenceParser
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.attardi import Attardi
-
-_BUFFER = 1  # see features._program
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,29 @@ class LatticeParse:
     heads: np.ndarray
     relations: np.ndarray
 
+    @classmethod
+    def of(cls, tree: Tree) -> LatticeParse:
+        """Of a tree over the arcs of a lattice as tokens, in which the words of the path alone have heads."""
+        words = np.flatnonzero(tree.heads != NO_NODE)
+        places = np.zeros(len(tree.heads) + 1, np.int32)
+        places[words + 1] = np.arange(1, len(words) + 1)
+        return cls(tree.score, words.astype(np.int32), places[tree.heads[words]], tree.relations[words])
 
-class LatticeParser(CompiledParser):
+
+class LatticeSearcher(SentenceParser, Protocol):
+    """Searches through lattices whose arcs are encoded as the tokens of sentences."""
+
+    def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
+        """For each lattice, the trees that are found, best first, over all of its arcs; NO_NODE for those off the path."""
+        ...
+
+
+class LatticeParser:
     """Parses lattices with the weights of a model; also sentences, as lattices of one path.
 
     Args:
         model: the model; its transition system is arc-standard or Attardi's, its token representation static.
-        beam: the beam; merge=signature is not there for lattices.
+        beam: the beam; one that merges by signature is for arc-standard, and not compiled.
         lookahead: the arcs that are decided before they are read; None: as many as the model reads.
         clock: whether items are compared by the clock; False: by their steps, for comparison.
         threads: how many sentences are parsed side by side.
@@ -53,8 +71,6 @@ class LatticeParser(CompiledParser):
     Raises:
         BeamError: model and beam cannot do it; the message says the fix.
     """
-
-    _system: Attardi
 
     def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, clock: bool = True, threads: int = 1) -> None:
         if not isinstance(model.system, Attardi):
@@ -65,113 +81,60 @@ class LatticeParser(CompiledParser):
             raise BeamError(
                 "a model with an encoder reads the words of a whole sentence, which a lattice leaves open; take model=mlp"
             )
-        if beam.merge is Merge.SIGNATURE:
-            raise BeamError(f"merge={beam.merge} is not there for lattices; take merge={Merge.CONFIGURATION}")
-        read = read_ahead(model)
-        self._lookahead = lookahead or model.lookahead or max(read, 1)
-        if self._lookahead < read:
-            raise BeamError(f"lookahead={self._lookahead}, but the model reads b{read - 1}; give at least {read}")
-        super().__init__(model.weights(), model.system, model.table, threads)
+        read = model.table.read_ahead
+        ahead = lookahead or model.lookahead or max(read, 1)
+        if ahead < read:
+            raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; give at least {read}")
         choice = NO_NODE if model.lookahead is None else model.system.n_outputs
-        sizes = beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL
-        self._search = Search(*sizes, self._lookahead, choice)
+        self._beam = beam
         self._clock = clock
-        in_stack = model.table.programs[:, 0] == 0
-        self._elements = 1 + int(model.table.programs[in_stack, 1].max(initial=0))
+        self._threads = threads
+        self._searcher: LatticeSearcher
+        if beam.merge is Merge.SIGNATURE:
+            system = arc_standard_alone(model.system)
+            self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
+        else:
+            search = Search(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
+            self._searcher = LatticeBeam(model.weights(), model.system, model.table, search, threads)
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences; see SentenceParser."""
+        return self._searcher.parse(sentences, single_root=single_root)
 
     def parse_lattices(
         self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True
     ) -> list[LatticeParse]:
         """The best parse of each lattice."""
-        return [found[0] for found in self.best_of_lattices(lattices, vocabularies, single_root=single_root)]
+        return [found[0] for found in self._parses(lattices, vocabularies, single_root, lambda trees: islice(trees, 1))]
 
-    def best_of_lattices(
-        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True
+    def k_best_of_lattices(
+        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int, *, single_root: bool = True
     ) -> list[list[LatticeParse]]:
-        """The parses of each lattice that the last bucket holds, best first."""
+        """For each lattice, the k best parses that were found, or as many as there are, best first, each once.
+
+        Raises:
+            BeamError: there cannot be so many.
+        """
+        self._beam.check_k_best(k)
+        return self._parses(lattices, vocabularies, single_root, lambda trees: distinct(trees, k))
+
+    def _parses(
+        self,
+        lattices: Sequence[Lattice],
+        vocabularies: Vocabularies,
+        single_root: bool,
+        chosen: Callable[[Iterator[Tree]], Iterable[Tree]],
+    ) -> list[list[LatticeParse]]:
+        """Those of the trees of each lattice that are chosen."""
         encoded = vocabularies.encode(lattices)
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
-            part = encoded.span(*span)
-            arcs = [_arcs(lattice.starts, lattice.ends, lattice.last_node, self._clock) for lattice in lattices[slice(*span)]]
-            return [[*found] for found in self._parses(part.offsets, self._words(part), arcs, single_root)]
+            arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node, self._clock) for lattice in lattices[slice(*span)]]
+            found = self._searcher.lattice_trees(encoded.span(*span), arcs, single_root)
+            return [[LatticeParse.of(tree) for tree in chosen(trees)] for trees in found]
 
         spans = list(encoded.spans(SHARE))
         if self._threads == 1:
             return [found for span in spans for found in parse_span(span)]
         with ThreadPoolExecutor(self._threads) as pool:
             return [found for part in pool.map(parse_span, spans) for found in part]
-
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
-        offsets = parses.offsets
-        lengths = np.diff(offsets) - 1
-        nodes = np.arange(lengths.max(initial=0) + 1, dtype=np.int32)
-        arcs = [_arcs(nodes[:n], nodes[1 : n + 1], n, self._clock) for n in lengths.tolist()]
-        for start, n, found in zip(offsets, lengths, self._parses(offsets, words, arcs, single_root), strict=False):
-            best = next(found)
-            inside = slice(start + 1, start + 1 + n)
-            parses.heads[inside], parses.relations[inside] = best.heads, best.relations
-
-    def _parses(
-        self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool
-    ) -> Iterator[Iterator[LatticeParse]]:
-        """For each lattice, the parses that are found, best first; to be read before the next one is asked for."""
-        rules, room = Rules.of(self._system, single_root), _Room(self._search, arcs)
-        addresses = len(self._of_buffer.programs) + len(self._others.programs)
-        widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
-        longest = max((len(one.ends) for one in arcs), default=1)
-        units, outputs = len(self._layers.hidden_bias), len(self._layers.bias)
-        scratch = Scratch.room(longest, widest, addresses, units, outputs, self._elements, self._lookahead)
-        for start, lattice in zip(offsets, arcs, strict=False):
-            model = words, self._of_buffer, self._others, self._layers, rules, self._search
-            while True:
-                arguments: list[Any] = [start, lattice, *model, room.stacks, room.items, room.candidates, scratch]
-                if search_lattice(*arguments) == 0:
-                    break
-                room.grow()
-            yield _read(lattice, room, scratch, self._lookahead)
-
-
-class _Room:
-    """Room for the longest of some lattices; more when it is asked for."""
-
-    def __init__(self, search: Search, arcs: Sequence[Arcs]) -> None:
-        nodes = max((len(one.first) - 2 for one in arcs), default=0)
-        self.buckets = 2 * nodes + search.lookahead + 1
-        self.items = LatticeItems.room(self.buckets, search.size, search.lookahead)
-        self._tokens, self._size, self._times = max((len(one.ends) for one in arcs), default=1), search.size, 1
-        self._make()
-
-    def _make(self) -> None:
-        self.stacks = TreeStacks.room(self._tokens, self._times * self.buckets * self._size)
-        self.candidates = Candidates.room(self.buckets, self._times * 64 * self._size)
-
-    def grow(self) -> None:
-        """Twice the room for stacks and candidates."""
-        self._times *= 2
-        self._make()
-
-
-def read_ahead(model: Model) -> int:
-    """How many elements of the buffer the features of a model read."""
-    programs = model.table.programs
-    return 1 + int(programs[programs[:, 0] == _BUFFER, 1].max(initial=-1))
-
-
-def _arcs(starts: np.ndarray, ends: np.ndarray, last_node: int, clock: bool) -> Arcs:
-    first = 1 + np.searchsorted(starts, np.arange(last_node + 2)).astype(np.int32)
-    lengths = ends - starts if clock else np.ones(len(ends), np.int32)
-    root = np.zeros(1, np.int32)
-    return Arcs(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, lengths]).astype(np.int32))
-
-
-def _read(arcs: Arcs, room: _Room, scratch: Scratch, lookahead: int) -> Iterator[LatticeParse]:
-    last = 2 * (len(arcs.first) - 2) + lookahead
-    for rank in range(room.items.counts[last]):
-        heads, relations = np.empty((2, len(arcs.ends)), np.int32)
-        read_trees(room.stacks, room.items.cells[last, rank], heads, relations, scratch.path)
-        words = np.flatnonzero(heads != NO_NODE)
-        places = np.zeros(len(arcs.ends), np.int32)
-        places[words] = np.arange(1, len(words) + 1)
-        score = float(room.items.totals[last, rank])
-        yield LatticeParse(score, (words - 1).astype(np.int32), places[heads[words]], relations[words])

@@ -1,4 +1,4 @@
-"""Beam search over copies of configurations, for any transition system and any classifier: the readable reference.
+"""Beam search over copies of configurations, for any transition system and any model: the readable reference.
 
 All items of all sentences are scored together; what follows is done for each sentence by itself. beam.py gives the same
 result sooner for arc-standard and Attardi's system.
@@ -6,7 +6,9 @@ result sooner for arc-standard and Attardi's system.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from parser.decoding.k_best import Tree, distinct
 from parser.decoding.move_costs import finite, normalizer
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import required_root_relation
-from parser.transitions.features import FeatureTable
+from parser.transitions.features import Features, FeatureTable
 from parser.transitions.system import Moves, TransitionSystem
 
 # Tokens whose sentences advance together.
@@ -49,7 +51,7 @@ class Items:
 def search_in_lockstep(
     sentences: Sentences,
     system: TransitionSystem,
-    table: FeatureTable,
+    table: Features,
     scorer: Scorer,
     beam: Beam,
     *,
@@ -70,20 +72,46 @@ def search_in_lockstep(
     while len(rows := system.unfinished(items.now)):
         moves = system.moves(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
-        items = _step(items, rows, system, moves, scores, beam, single_root)
+        items = step(items, rows, system, moves, scores, beam, single_root=single_root).items
     return items
 
 
-def _step(
+@dataclass
+class Step:
+    """The items after a step.
+
+    Attributes:
+        items: the items.
+        parents: int64[items], the item that each was made from.
+        columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
+    """
+
+    items: Items
+    parents: np.ndarray
+    columns: np.ndarray
+
+
+def step(
     items: Items,
     rows: np.ndarray,
     system: TransitionSystem,
     moves: Moves,
     scores: np.ndarray,
     beam: Beam,
+    *,
     single_root: bool,
-) -> Items:
-    """The items after one more move; final ones stay as they are."""
+) -> Step:
+    """The items after one more move; final ones stay as they are.
+
+    Args:
+        items: those before it.
+        rows: int64[m], those that are not final.
+        system: the transition system.
+        moves: of these.
+        scores: float32[feature rows, outputs], of these.
+        beam: the beam.
+        single_root: see parse_in_lockstep.
+    """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
     candidates: dict[int, list[tuple[float, int, int, int]]] = {}
@@ -108,16 +136,12 @@ def _step(
             totals.append(total)
     made = items.take(np.array(parents))
     made.totals = np.array(totals)
-    advancing = np.flatnonzero(np.array(columns) != NO_NODE)
+    taken = np.array(columns, np.int32)
+    advancing = np.flatnonzero(taken != NO_NODE)
     of_parents = np.array([ranks[parents[row]] for row in advancing])
-    system.apply(
-        made.now,
-        advancing,
-        _taken(moves, of_parents),
-        np.array(columns, np.int32)[advancing],
-        np.array(relations, np.int32)[advancing],
-    )
-    return made if beam.merge is Merge.NONE else made.take(_distinct_rows(made, beam.size))
+    system.apply(made.now, advancing, _taken(moves, of_parents), taken[advancing], np.array(relations, np.int32)[advancing])
+    kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
+    return Step(made.take(kept), np.array(parents)[kept], taken[kept])
 
 
 def _best_moves(
@@ -164,20 +188,27 @@ def _distinct_rows(made: Items, size: int) -> np.ndarray:
 
 
 class LockstepBeamParser:
-    """Parses with the weights of a classifier, for any transition system; see SentenceParser.
+    """Parses with any scores, for any transition system; see KBestParser.
 
     Args:
-        weights: the weights.
         system: the transition system.
         table: the features.
+        scorer_of: makes what scores features of some sentences.
         beam: the beam.
     """
 
-    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam) -> None:
-        self._weights = weights
+    def __init__(self, system: TransitionSystem, table: Features, scorer_of: Callable[[Sentences], Scorer], beam: Beam) -> None:
         self._system = system
         self._table = table
+        self._scorer_of = scorer_of
         self._beam = beam
+
+    @classmethod
+    def of_weights(
+        cls, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam
+    ) -> LockstepBeamParser:
+        """One that parses with the weights of a classifier."""
+        return cls(system, table, partial(precomputed_scorer, weights, table), beam)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
@@ -193,7 +224,7 @@ class LockstepBeamParser:
         found: list[list[Tree]] = []
         for first, last in sentences.spans(_SHARE):
             part = sentences.span(first, last)
-            scorer = precomputed_scorer(self._weights, self._table, part)
+            scorer = self._scorer_of(part)
             items = search_in_lockstep(part, self._system, self._table, scorer, self._beam, single_root=single_root)
             trees: list[list[Tree]] = [[] for _ in range(len(part))]
             for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):

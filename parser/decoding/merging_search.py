@@ -1,21 +1,21 @@
 """Beam search with dynamic programming for arc-standard: items that no feature can tell apart are one (Huang and Sagae 2010).
 
-An item of step m is (left, front, s0, s1, ...): the tree s0 covers the tokens from ``left`` to before ``front``, so the stack
-has 2 * front - 1 - m elements. What lies below s0 is not a part of it: ``tails`` are the items out of which the first token of
-s0 was shifted, and the item stands for all stacks that they make. Scores of an item:
+An item (merging_items.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``tails`` are the items
+out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
 
-    prefix   of the best computation from the start
-    inside   of the best computation since the first token of s0 was shifted, that shift left out
-    shift    of the shift out of the item, filled in when the item is expanded
+    shift    from I: prefix I.prefix + c, inside 0, tails {(I, c)}, where c is the score of the shift
+    reduce   from I with each tail (P, c): d = c + I.inside + the score of the move in I;
+             prefix P.prefix + d, inside P.inside + d, began P.began, tails P.tails
 
-    shift    from I: prefix I.prefix + I.shift, inside 0, tails {I}
-    reduce   from I with each P of I.tails: d = P.shift + I.inside + the score of the move in I;
-             prefix P.prefix + d, inside P.inside + d, left P.left, tails P.tails
+The score of a shift is kept with the tail, as it differs from tail to tail; and ``began`` belongs to an item, for without it
+tails and insides of different stretches of the sentence would be combined. Items merge when their signatures (signature.py) are
+equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to the beam the best tree of
+all is found, in polynomial time if the signature is bounded.
 
-The score of a shift is kept with the tail, as it differs from tail to tail; and ``left`` belongs to an item, for without it
-tails and insides of different stretches of the sentence would be combined. Items of a step merge when their signatures
-(signature.py) are equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to the
-beam the best tree of all is found, in polynomial time if the signature is bounded.
+A sentence is a lattice with a single path. On the way through a lattice (lattice_search.py says what ahead, choices and the
+clock are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from tail to
+tail; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow from
+the bucket there: the number of elements of the stack, and the bucket of the tails. They are of the signature, too.
 
 This is a readable implementation, some hundred times slower than beam_search.py.
 """
@@ -23,68 +23,53 @@ This is a readable implementation, some hundred times slower than beam_search.py
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from parser.beam_settings import Scores
+from parser.beam_settings import BeamError, Merge, Scores
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.decoding.lattice_items import Arcs
+from parser.decoding.merging_items import Item, Reduction, Tail
 from parser.decoding.move_costs import finite, normalizer
 from parser.decoding.persistent_trees import Node, find, join
 from parser.decoding.signature import visible_parts
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
-
-
-@dataclass(eq=False)
-class Item:
-    """An item of a step; see above.
-
-    Attributes:
-        rank: its place among the items of its step.
-        stack: s0, s1, ... of the best computation, as far as features can see.
-        reductions: the ways to make it by a reduction, best first.
-    """
-
-    left: int
-    front: int
-    stack: tuple[Node, ...]
-    prefix: float
-    inside: float
-    tails: list[Item]
-    rank: int = 0
-    shift: float = 0.0
-    reductions: list[Reduction] = field(default_factory=list)
-
-
-class Reduction(NamedTuple):
-    """A way to make an item: from ``item`` and the tail ``below`` by a move that costs ``score`` and makes an arc."""
-
-    item: Item
-    below: Item
-    score: float
-    left: bool  # s0 becomes a child of s1 (reduce_left)
-    relation: int
+from parser.transitions.system import TransitionSystem
 
 
 class _Candidate(NamedTuple):
-    """An item that can be made, in the order of the beam by the fields up to ``output``; ``reduction`` is None for a shift."""
+    """An item that can be made, in the order of the beam by the fields up to ``output``."""
 
     minus_prefix: float
     minus_inside: float
+    bucket: int  # of the item it is made from
     rank: int
     rank_below: int
     output: int
-    source: Item
-    reduction: Reduction | None
+    item: Item
+
+
+def arc_standard_alone(system: TransitionSystem) -> Attardi:
+    """The transition system, if items can merge by signature with it.
+
+    Raises:
+        BeamError: they cannot.
+    """
+    if not isinstance(system, Attardi) or system.degree != 1:
+        raise BeamError(
+            f"merge={Merge.SIGNATURE} is there for system=arc_standard alone, and the model has system={system.name}; "
+            f"take merge={Merge.CONFIGURATION}"
+        )
+    return system
 
 
 class MergingSearch:
-    """Searches through single sentences.
+    """Searches through single sentences and lattices.
 
     Args:
         system: arc-standard.
@@ -92,11 +77,21 @@ class MergingSearch:
         size: of the beam; None: no limit.
         scores: what moves cost.
         single_root: see TransitionSystem.moves.
+        lookahead: tokens ahead that are decided, at least as many as features read; None: just as many.
+        choice: the output that scores choices; NO_NODE: they cost nothing.
     """
 
-    def __init__(self, system: Attardi, table: FeatureTable, size: int | None, scores: Scores, single_root: bool) -> None:
+    def __init__(
+        self,
+        system: Attardi,
+        table: FeatureTable,
+        size: int | None,
+        scores: Scores,
+        single_root: bool,
+        lookahead: int | None = None,
+        choice: int = NO_NODE,
+    ) -> None:
         self._system = system
-        self._table = table
         self._size = size
         self._scored = scores
         self._single_root = single_root
@@ -104,41 +99,89 @@ class MergingSearch:
         self._visible = [sorted(part) for part in visible_parts(table.slots)]
         self._elements = len(self._visible)
         self._slots = [_slot(slot, table.attributes) for slot in table.slots]
+        self._table = table
+        self._lookahead = lookahead or max(1, table.read_ahead)
+        self._choice = choice
 
     def steps(self, sentences: Sentences, number: int, scorer: Scorer) -> Iterator[list[Item]]:
         """Yields the items of each step for one of the sentences, best first; the last are those of whole trees."""
-        length = int(sentences.lengths[number])
-        values = self._table.values(sentences)[:, sentences.offsets[number] : sentences.offsets[number + 1]]
-        items = [Item(0, 1, (Node(0),), 0.0, 0.0, [])]
-        yield items
-        for step in range(2 * length):
-            features = np.array([self._features(item, values) for item in items], np.int32)
-            scores = scorer(features)
-            candidates = [
-                candidate
-                for item, row in zip(items, scores, strict=True)
-                for candidate in self._candidates(item, row, 2 * item.front - 1 - step, length)
-            ]
-            items = self._merged(sorted(candidates, key=lambda candidate: candidate[:5]))
-            yield items
+        arcs = Arcs.of_sentence(int(sentences.lengths[number]))
+        for bucket, items in enumerate(self.buckets(sentences, number, arcs, scorer)):
+            if bucket >= self._lookahead:
+                yield items
 
-    def _candidates(self, item: Item, scores: np.ndarray, size: int, length: int) -> Iterator[_Candidate]:
-        outputs = self._outputs(size, item.front <= length)
+    def buckets(self, sentences: Sentences, number: int, arcs: Arcs, scorer: Scorer) -> Iterator[list[Item]]:
+        """Yields the items of each bucket for one of the lattices, best first; the last are those of whole trees."""
+        values = self._table.values(sentences)[:, sentences.offsets[number] : sentences.offsets[number + 1]]
+        through = _Lattice(arcs, values, scorer)
+        last = 2 * arcs.last_node + self._lookahead
+        waiting: list[list[_Candidate]] = [[] for _ in range(last + 1)]
+        items = [Item((), (), 1, 0, (Node(0),), 0.0, 0.0, [])]
+        for bucket in range(last + 1):
+            if bucket > 0:
+                items = self._merged(sorted(waiting[bucket], key=lambda candidate: candidate[:6]))
+            waiting[bucket] = []
+            yield items
+            if bucket < self._lookahead:
+                for item in items:
+                    waiting[bucket + 1] += self._beginnings(item, through)
+            elif bucket < last:
+                open_items = [item for item in items if item.size > 1 or item.ahead]
+                if len(open_items) < len(items):  # with a clock of steps, computations are complete before the last bucket
+                    waiting[last] += [_candidate(item, item) for item in items if item not in open_items]
+                if open_items:
+                    scores = scorer(through.features(open_items, self._slots))
+                    for item, row in zip(open_items, scores, strict=True):
+                        for candidate in self._candidates(item, row, through):
+                            waiting[candidate.item.bucket].append(candidate)
+
+    def _beginnings(self, item: Item, through: _Lattice) -> Iterator[_Candidate]:
+        """The choices before the first step."""
+        for ahead, cost in self._choices(item.stack, item.ahead, through.end(item.ahead), through):
+            yield _candidate(Item((), ahead, 1, item.bucket + 1, item.stack, item.prefix + cost, item.inside + cost, []), item)
+
+    def _choices(
+        self, stack: tuple[Node, ...], ahead: tuple[int, ...], node: int, through: _Lattice
+    ) -> list[tuple[tuple[int, ...], float]]:
+        """What is ahead when one more arc has been chosen, of those from a node, and what that costs."""
+        arcs = through.arcs
+        following = [(*ahead, arc) for arc in range(arcs.first[node], arcs.first[node + 1])]
+        if not following:
+            return [(ahead, 0.0)]
+        if self._choice == NO_NODE or (len(following) == 1 and self._scored is Scores.LOCAL):
+            return [(further, 0.0) for further in following]
+        features = [_features(stack, further, through.values, self._slots) for further in following]
+        scores = finite(through.scorer(np.array(features, np.int32))[:, self._choice])
+        norm = normalizer(scores, self._scored)
+        return [(further, float(score) - norm) for further, score in zip(following, scores, strict=True)]
+
+    def _candidates(self, item: Item, scores: np.ndarray, through: _Lattice) -> Iterator[_Candidate]:
+        """What an item can become."""
+        outputs = self._outputs(item.size, bool(item.ahead))
         own = finite(scores[outputs])
         norm = normalizer(own, self._scored)
-        if outputs[0] == 0:
-            item.shift = float(own[0]) - norm
+        ticks = through.arcs.ticks
         for i in np.argsort(-own, kind="stable")[: self._size].tolist():
             output, score = outputs[i], float(own[i]) - norm
             if output == 0:
-                yield _Candidate(-(item.prefix + score), 0.0, item.rank, 0, 0, item, None)
+                first, *others = item.ahead
+                stack = (Node(first), *item.stack)[: self._elements]
+                for ahead, choice in self._choices(stack, tuple(others), through.end(item.ahead), through):
+                    tail, bucket = Tail(item, score + choice), item.bucket + int(ticks[first])
+                    prefix = item.prefix + tail.shift
+                    yield _candidate(Item((first, *ahead), ahead, item.size + 1, bucket, stack, prefix, 0.0, [tail]), item)
                 continue
             column, relation = divmod(output - 1, self._system.n_relations)
-            for below in item.tails:
-                gain = below.shift + item.inside + score
-                reduction = Reduction(item, below, score, column == 0, relation)
-                order = -(below.prefix + gain), -(below.inside + gain), item.rank, below.rank, output
-                yield _Candidate(*order, item, reduction)
+            for tail in item.tails:
+                below = tail.item
+                gain = tail.shift + item.inside + score
+                joined = join(below.stack[0], item.stack[0], column == 0, relation)
+                child = item.stack[0] if column == 0 else below.stack[0]
+                bucket, stack = item.bucket + int(ticks[child.token]), (joined, *below.stack[1:])
+                sums = below.prefix + gain, below.inside + gain
+                made = Item(below.began, item.ahead, below.size, bucket, stack, *sums, list(below.tails))
+                made.reductions.append(Reduction(item, tail, score, column == 0, relation))
+                yield _candidate(made, item, below.rank, output)
 
     def _outputs(self, size: int, buffered: bool) -> list[int]:
         """The outputs that are applicable."""
@@ -155,9 +198,9 @@ class MergingSearch:
 
     def _merged(self, candidates: Sequence[_Candidate]) -> list[Item]:
         found: dict[tuple, Item] = {}
-        for candidate in candidates:
-            made = self._make(candidate)
-            signature = made.left, made.front, *self._seen(made)
+        for *_, made in candidates:
+            bucket_below = made.tails[0].item.bucket if made.tails else NO_NODE
+            signature = made.began, made.ahead, made.size, bucket_below, *self._seen(made)
             if signature not in found:
                 if self._size is None or len(found) < self._size:
                     made.rank = len(found)
@@ -165,21 +208,9 @@ class MergingSearch:
                 continue
             same = found[signature]
             same.inside = max(same.inside, made.inside)
-            same.tails += [tail for tail in made.tails if tail not in same.tails]
+            same.tails += [tail for tail in made.tails if all(tail.item is not other.item for other in same.tails)]
             same.reductions += made.reductions
         return list(found.values())
-
-    def _make(self, candidate: _Candidate) -> Item:
-        source, reduction = candidate.source, candidate.reduction
-        if reduction is None:
-            stack = (Node(source.front), *source.stack)[: self._elements]
-            return Item(source.front, source.front + 1, stack, -candidate.minus_prefix, 0.0, [source])
-        below = reduction.below
-        joined = join(below.stack[0], source.stack[0], reduction.left, reduction.relation)
-        scores = -candidate.minus_prefix, -candidate.minus_inside
-        made = Item(below.left, source.front, (joined, *below.stack[1:]), *scores, list(below.tails))
-        made.reductions.append(reduction)
-        return made
 
     def _seen(self, item: Item) -> Iterator[int]:
         for depth, part in enumerate(self._visible):
@@ -187,25 +218,47 @@ class MergingSearch:
                 token, relation = find(item.stack[depth] if depth < len(item.stack) else None, address)
                 yield relation if of_relation else token
 
-    def _features(self, item: Item, values: np.ndarray) -> list[int]:
-        """What the slots read."""
-        features = []
-        for in_stack, index, address, row in self._slots:
-            if in_stack:
-                token, relation = find(item.stack[index] if index < len(item.stack) else None, address)
-            else:
-                token, relation = item.front + index, NO_NODE
-                if address or token >= values.shape[1]:
-                    token = NO_NODE
-            if row is None:
-                features.append(ABSENT if relation == NO_NODE else relation + N_RESERVED)
-            else:
-                features.append(ABSENT if token == NO_NODE else int(values[row, token]))
-        return features
+
+def _candidate(made: Item, source: Item, rank_below: int = 0, output: int = 0) -> _Candidate:
+    return _Candidate(-made.prefix, -made.inside, source.bucket, source.rank, rank_below, output, made)
 
 
-def _slot(slot: Slot, attributes: list[str]) -> tuple[bool, int, list[tuple[str, int]], int | None]:
+class _Lattice(NamedTuple):
+    """A lattice, its arcs' values (int32[attributes, arcs + 1]), and what scores configurations of it."""
+
+    arcs: Arcs
+    values: np.ndarray
+    scorer: Scorer
+
+    def end(self, ahead: Sequence[int]) -> int:
+        """The node at which the last of some arcs ends; the first node if there is none."""
+        return int(self.arcs.ends[ahead[-1]]) if ahead else 0
+
+    def features(self, items: Sequence[Item], slots: Sequence[_Slot]) -> np.ndarray:
+        """int32[items, slots]: what the slots read."""
+        return np.array([_features(item.stack, item.ahead, self.values, slots) for item in items], np.int32)
+
+
+_Slot = tuple[bool, int, list[tuple[str, int]], int | None]
+
+
+def _slot(slot: Slot, attributes: list[str]) -> _Slot:
     """Whether a slot begins in the stack, its index there, the moves to children, the attribute's row (None: the relation)."""
     base, *moves = slot.address.split(".")
     row = None if slot.attribute == RELATION else attributes.index(slot.attribute)
     return base[0] == "s", int(base[1:]), [(move[0], int(move[1:])) for move in moves], row
+
+
+def _features(stack: tuple[Node, ...], ahead: tuple[int, ...], values: np.ndarray, slots: Sequence[_Slot]) -> list[int]:
+    features = []
+    for in_stack, index, address, row in slots:
+        token, relation = NO_NODE, NO_NODE
+        if in_stack:
+            token, relation = find(stack[index] if index < len(stack) else None, address)
+        elif index < len(ahead) and not address:
+            token = ahead[index]
+        if row is None:
+            features.append(ABSENT if relation == NO_NODE else relation + N_RESERVED)
+        else:
+            features.append(ABSENT if token == NO_NODE else int(values[row, token]))
+    return features

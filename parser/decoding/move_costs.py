@@ -1,4 +1,4 @@
-"""What the moves of a configuration add to the score of a beam's item; beam_search.py has the compiled twin."""
+"""What the moves of a configuration add to the score of a beam's item; beam_scores.py has the compiled twin."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 
 from parser.beam_settings import Scores
 
-_LOWEST, _HIGHEST = (float(limit) for limit in (np.finfo(np.float32).min, np.finfo(np.float32).max))
+LOWEST, HIGHEST = np.float32(np.finfo(np.float32).min), np.float32(np.finfo(np.float32).max)
 
 
 def finite(scores: np.ndarray) -> np.ndarray:
     """Scores of a classifier, float32[outputs], as float64 without infinities; NaN counts as the lowest number."""
-    return np.nan_to_num(scores.astype(np.float64), nan=_LOWEST, posinf=_HIGHEST, neginf=_LOWEST)
+    lowest = float(LOWEST)
+    return np.nan_to_num(scores.astype(np.float64), nan=lowest, posinf=float(HIGHEST), neginf=lowest)
 
 
 def normalizer(scores: np.ndarray, scored: Scores) -> float:

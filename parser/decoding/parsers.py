@@ -62,32 +62,36 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
     """A parser that searches with a beam of any size, or exactly; see parser_with_beam().
 
     Raises:
-        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the transition system is
-            another than arc-standard; or the model cannot be searched exactly (check_exact()).
+        BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
+            transition system another than arc-standard; or the model cannot be searched exactly (check_exact()).
     """
-    if not isinstance(model, Model):
-        raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if isinstance(beam, Exact):
-        check_exact(model.system.name, model.contextual, map(str, model.slots))
+        check_exact(model.system.name, model.contextual, map(str, model.slots) if isinstance(model, Model) else ())
+        assert isinstance(model, Model), "no other has an encoder"
         from parser.decoding.exact import ExactParser
 
         return ExactParser(model.weights(), model.system, model.table, beam)
-    if beam.merge is Merge.SIGNATURE:
-        if not isinstance(model.system, Attardi) or model.system.degree != 1:
-            raise BeamError(
-                f"merge={beam.merge} is there for system=arc_standard alone, and the model has system={model.system.name}; "
-                f"take merge={Merge.CONFIGURATION}"
-            )
-        from parser.decoding.merging_beam import MergingBeamParser
+    if isinstance(model, LinearModel):
+        from parser.decoding.lockstep_beam import LockstepBeamParser
 
-        return MergingBeamParser(model.weights(), model.system, model.table, beam)
+        if beam.merge is Merge.SIGNATURE:
+            raise BeamError(f"merge={beam.merge} is not there for model={model.kind}; take merge={Merge.CONFIGURATION}")
+        weights = model.weights
+        return LockstepBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
+    if not isinstance(model, Model):
+        raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
+    if beam.merge is Merge.SIGNATURE:
+        from parser.decoding.merging_beam import MergingBeamParser
+        from parser.decoding.merging_search import arc_standard_alone
+
+        return MergingBeamParser(model.weights(), arc_standard_alone(model.system), model.table, beam)
     if isinstance(model.system, Attardi):
         from parser.decoding.beam import BeamParser
 
         return BeamParser(model.weights(), model.system, model.table, beam, threads)
     from parser.decoding.lockstep_beam import LockstepBeamParser
 
-    return LockstepBeamParser(model.weights(), model.system, model.table, beam)
+    return LockstepBeamParser.of_weights(model.weights(), model.system, model.table, beam)
 
 
 def parse(model: AnyModel, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:

@@ -46,9 +46,9 @@ def find(node: Node | None, address: Sequence[tuple[str, int]]) -> tuple[int, in
     return (NO_NODE, NO_NODE) if node is None else (node.token, relation)
 
 
-def arcs_of(root: Node, front: int) -> tuple[np.ndarray, np.ndarray]:
-    """int32[front] heads and relations of the tokens, NO_NODE of the root."""
-    heads = np.full(front, NO_NODE, np.int32)
+def arcs_of(root: Node, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """int32[tokens] heads and relations, NO_NODE of the root and of tokens that are not in the tree."""
+    heads = np.full(tokens, NO_NODE, np.int32)
     relations = heads.copy()
     waiting = [root]
     while waiting:

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from parser.lattices.lattice import Lattice
 
 
-def conllu(lattice: Lattice, arcs: Sequence[int], heads: Sequence[int], deprels: Sequence[str]) -> str:
+def conllu(
+    lattice: Lattice,
+    arcs: Sequence[int],
+    heads: Sequence[int],
+    deprels: Sequence[str],
+    comments: Sequence[tuple[str, str]] = (),
+) -> str:
     """The text of a sentence, the blank line behind it included.
 
     A token of several words, or of one word with another form than its own, has the line of a multiword token.
@@ -17,6 +23,7 @@ def conllu(lattice: Lattice, arcs: Sequence[int], heads: Sequence[int], deprels:
         arcs: a path, by the numbers of its arcs.
         heads: [h_1, ..., h_n], by the places of words in the path, 0 = the root.
         deprels: the relations of the words.
+        comments: keys and values of further comments, which go behind those that are there.
 
     Raises:
         ValueError: the arcs are no path, or there are not as many heads or relations.
@@ -24,7 +31,7 @@ def conllu(lattice: Lattice, arcs: Sequence[int], heads: Sequence[int], deprels:
     if not lattice.is_path(arcs):
         raise ValueError(f"{lattice.where}: arcs {[*arcs]} are no path")
     rows = list(zip(arcs, heads, deprels, strict=True))
-    lines, word = [*lattice.comments], 0
+    lines, word = [*lattice.comments, *(f"# {key} = {value}" for key, value in comments)], 0
     for token in lattice.tokens:
         last = word
         while last < len(rows) and lattice.starts[rows[last][0]] < token.end:

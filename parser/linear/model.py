@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from safetensors.numpy import save
 
-from parser import transitions
+from parser import beam_settings, transitions
 from parser.atomic import replacing_folder, write_json
+from parser.beam_settings import Search
 from parser.data.vocabulary import UD_ROOT, Vocabularies, Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
@@ -51,6 +52,7 @@ class LinearModel:
         system: the transition system over these relations.
         templates: the features.
         weights: of the features.
+        beam: how the parser searches unless it is told otherwise; None: greedily.
     """
 
     kind: ClassVar[str] = "linear"
@@ -61,6 +63,7 @@ class LinearModel:
     system: TransitionSystem
     templates: Templates
     weights: HashedWeights
+    beam: Search | None = None
 
     @classmethod
     def new(
@@ -92,6 +95,7 @@ class LinearModel:
             "transition_system": self.system.name,
             **({"transition_options": self.system.options} if self.system.options else {}),
             "templates": self.templates.texts,
+            **({} if self.beam is None else {"beam": beam_settings.as_fields(self.beam)}),
         }
         vocabularies = {
             "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
@@ -121,6 +125,7 @@ class LinearModel:
                 raise TypeError("the templates are no list of texts")
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
+            model.beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
         with told(folder / WEIGHTS):
             if {name: info.type for name, info in header.items()} != _TYPES:
                 raise ValueError("these are not the tensors of a linear model")

@@ -14,6 +14,7 @@ class Objective(StrEnum):
 
     PERCEPTRON = "perceptron"
     CRF = "crf"
+    RISK = "risk"
 
 
 class UpdateStep(StrEnum):
@@ -22,11 +23,13 @@ class UpdateStep(StrEnum):
     * EARLY: the first without a gold item in the beam; the last if there always is one (Collins and Roark 2004).
     * MAX_VIOLATION: the one with the highest loss (Huang, Fayong and Guo 2012).
     * LAST: the last, that of whole trees; not sound for beams that lose what is gold, but exact for those that hold everything.
+    * EVERY_STEP: all of them, their losses added up (de La Clergerie 2013).
     """
 
     EARLY = "early"
     MAX_VIOLATION = "max_violation"
     LAST = "last"
+    EVERY_STEP = "every_step"
 
 
 def update_of(settings: BeamTrainingSettings) -> str | None:

@@ -9,7 +9,7 @@ import torch
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from parser.beam_settings import Beam, Exact, Merge, Search
+from parser.beam_settings import Exact, Search
 from parser.model import Model
 from parser.settings import BeamTrainingSettings, OptimizerSettings, Settings, TrainingTrees
 from parser.training.beam_fitter import BeamFitter, SearchReport
@@ -49,7 +49,7 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
         model: the model.
         corpus: of the run.
         settings: of the run. The optimizer is Adam; its schedule and weight decay are those of the passes before.
-        beam: how the parser will search. Training merges equal configurations where that beam merges by signature.
+        beam: how the parser will search.
         data: see beam_sentences().
     """
     wanted = settings.beam.training
@@ -63,9 +63,14 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
     update = update_of(wanted)
     assert update is not None, "see settings_check.py"
     assert wanted.gold_size is not None
-    merge = Merge.CONFIGURATION if beam.merge is Merge.SIGNATURE else beam.merge
-    searched = Beam(beam.size, merge, beam.scores)
-    training = BeamTraining(searched, Objective(wanted.objective), UpdateStep(update), wanted.gold_size)
+    training = BeamTraining(
+        beam.for_training(),
+        Objective(wanted.objective),
+        UpdateStep(update),
+        wanted.gold_size,
+        wanted.margin,
+        wanted.continue_without_gold,
+    )
     return BeamFitter(model, data, training, optimizer, span, word_dropout)
 
 

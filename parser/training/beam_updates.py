@@ -20,7 +20,7 @@ from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import Sentences
 from parser.decoding.beam import BeamParser
-from parser.decoding.beam_search import Scratch
+from parser.decoding.beam_items import Scratch
 from parser.decoding.compiled import Layers
 from parser.decoding.greedy import Rules
 from parser.decoding.tree_stacks import TreeStacks
@@ -31,11 +31,16 @@ from parser.training.examples import TrainingSentences
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
 
-_OBJECTIVES = {Objective.PERCEPTRON: beam_steps.PERCEPTRON, Objective.CRF: beam_steps.CRF}
+_OBJECTIVES = {
+    Objective.PERCEPTRON: beam_steps.PERCEPTRON,
+    Objective.CRF: beam_steps.CRF,
+    Objective.RISK: beam_steps.RISK,
+}
 _UPDATES = {
     UpdateStep.EARLY: beam_steps.EARLY,
     UpdateStep.MAX_VIOLATION: beam_steps.MAX_VIOLATION,
     UpdateStep.LAST: beam_steps.LAST,
+    UpdateStep.EVERY_STEP: beam_steps.EVERY_STEP,
 }
 
 
@@ -47,12 +52,16 @@ class BeamTraining:
         beam: the beam; its items merge or not, but not by signature, and scores are global.
         objective, update: see there.
         gold_size: items of the second beam, that of gold items.
+        margin: what is added to the score of an item, in the loss, for each word that it has lost.
+        continue_without_gold: whether, where the beam has no gold item, its items that have lost the fewest words are gold.
     """
 
     beam: Beam
     objective: Objective = Objective.CRF
     update: UpdateStep = UpdateStep.MAX_VIOLATION
     gold_size: int = 4
+    margin: float = 0.0
+    continue_without_gold: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,10 +133,9 @@ class BeamUpdates(BeamParser):
         if system.degree != 1 or training.beam.merge is Merge.SIGNATURE or training.beam.scores is not Scores.GLOBAL:
             raise ValueError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
         super().__init__(weights, system, table, training.beam)
-        self._table = table
         self._training = training
         self._trees = trees
-        self.shape = len(self._layers.hidden_bias), len(self._layers.bias), len(table.programs)
+        self.shape = len(self._layers.hidden_bias), len(self._layers.bias)
 
     def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> Searched:
         """Searches through some of the training sentences.
@@ -139,7 +147,7 @@ class BeamUpdates(BeamParser):
         """
         words, values = self._words(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
-        room = _Room(tokens, self, self._training)
+        room = _Room(tokens, self.shape, self._table, self._training)
         parts: list[tuple[np.ndarray, ...]] = []
         rows = 0
         losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
@@ -154,7 +162,7 @@ class BeamUpdates(BeamParser):
             found = room.found
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
             at = found.cells[:n_rows], found.fronts[:n_rows], room.stacks, start, length, values
-            beam_steps.read_features(*at, self._table.programs, self._table.columns, room.tops, room.nodes, features)
+            beam_steps.read_features(*at, self._table.programs, self._table.columns, *room.reading, features)
             of_rows = np.full(n_rows, s, np.int64)
             parts.append((features, of_rows, found.rows[:n_moves] + rows, *(a[:n_moves].copy() for a in found[3:])))
             rows += n_rows
@@ -181,26 +189,26 @@ class BeamUpdates(BeamParser):
 class _Room:
     """Room for a search through sentences of at most so many tokens."""
 
-    def __init__(self, tokens: int, parser: BeamUpdates, training: BeamTraining) -> None:
-        units, outputs, addresses = parser.shape
+    def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
+        units, outputs = shape
+        addresses, elements = len(table.programs), table.stack_elements
         sizes = training.beam.size, training.gold_size
-        self.beam, self.guide = (Side.room(tokens, size, outputs, parser.elements, units) for size in sizes)
+        self.beam, self.guide = (Side.room(tokens, size, outputs, elements, units) for size in sizes)
         self.asked = Asked.room(tokens, max(sizes))
-        self.scratch = Scratch.room(tokens, addresses, units, outputs)
+        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
         self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
         self.found = _Moves.room(2 * tokens * sum(sizes))
-        self.tops = np.empty(parser.elements, np.int32)
-        self.nodes = np.empty((2, addresses), np.int32)
+        self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
 
     def learn(self, steps: int, first_lost: int, training: BeamTraining) -> tuple[int, float, int, int]:
         """The step that is learned from, its loss, and how many configurations and moves are found."""
-        objective, update, merging = _OBJECTIVES[training.objective], _UPDATES[training.update], _merges(training)
-        by_beam, by_guide = self._by_item
-        beam, guide = self.beam, self.guide
-        chosen, loss = beam_steps.choose_step(steps, first_lost, objective, update, merging, beam, guide, by_beam, by_guide)
+        what = _OBJECTIVES[training.objective], training.margin, training.continue_without_gold, _merges(training)
+        beam, guide, (by_beam, by_guide) = self.beam, self.guide, self._by_item
+        update = _UPDATES[training.update]
+        chosen, loss = beam_steps.choose_step(steps, first_lost, beam_steps.Loss(*what), update, beam, guide, by_beam, by_guide)
         found = beam_steps.collect_moves(chosen, beam, guide, self.stacks, by_beam, by_guide, self._step, self.found)
         return chosen, loss, *found
 

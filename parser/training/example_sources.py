@@ -10,6 +10,7 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
+from parser.beam_settings import Beam, Merge
 from parser.classifier.batch_scorer import ContextualScorer, batch_scorer
 from parser.classifier.scorer import Scorer
 from parser.model import Model
@@ -18,7 +19,7 @@ from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.choice_examples import Choices
 from parser.training.corpus import Corpus
 from parser.training.examples import Examples, Target, TrainingSentences, gold_examples
-from parser.training.exploration import Exploration, ExplorationReport, Policy, explore
+from parser.training.exploration import Exploration, ExplorationReport, Policy, explore, explore_with_beam
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.stopwatch import Stopwatch
 from parser.training.teacher import Teacher, teacher_of
@@ -181,6 +182,13 @@ class ExploredComputations:
         with self._stopwatch(f"{self._pass_name}_exploration"):
             kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
             scorer: Scorer = kind(model.weights(), model.table, data.sentences)
+            if second.policy == Policy.BEAM:
+                size, merge = self._settings.beam.size, self._settings.beam.merge
+                assert size is not None, "see settings_check.py"
+                assert merge is not None
+                beam = Beam(size, Merge(merge)).for_training()
+                asked = self._oracle, model.system, model.table, scorer, beam, Target(second.target)
+                return explore_with_beam(data, *asked)
             exploration = Exploration(Policy(second.policy), second.follow)
             arguments = self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator
             if (choices := self._choices) is None:

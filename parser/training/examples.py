@@ -135,6 +135,12 @@ class Batch:
         self.gold_relations = _by_row(data.relations, data.trees.offsets, numbers)
         self._system = system
 
+    def follow(self, now: Configurations, parents: np.ndarray) -> None:
+        """Goes on with other configurations: int[m], the row that each was made from."""
+        self.now = now
+        self.numbers = self.numbers[parents]
+        self.gold_heads, self.gold_relations = self.gold_heads[parents], self.gold_relations[parents]
+
     def __iter__(self) -> Iterator[np.ndarray]:
         while len(rows := self._system.unfinished(self.now)):
             yield rows
@@ -152,11 +158,12 @@ class Batch:
         )
 
 
-def batches(data: TrainingSentences, system: TransitionSystem) -> Iterator[Batch]:
-    """All sentences in batches of like lengths, the order within a length kept."""
+def batches(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[Batch]:
+    """All sentences in batches of like lengths, the order within a length kept; smaller ones, for several items a sentence."""
     order = np.argsort(data.trees.lengths, kind="stable")
-    for start in range(0, len(order), _LOCKSTEP):
-        yield Batch(data, system, order[start : start + _LOCKSTEP])
+    together = max(1, _LOCKSTEP // items)
+    for start in range(0, len(order), together):
+        yield Batch(data, system, order[start : start + together])
 
 
 OnStep = Callable[[Batch, np.ndarray, np.ndarray], None]

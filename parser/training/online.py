@@ -92,6 +92,11 @@ class OnlineRun(Run):
         keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
         self._model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, self._model.system.n_outputs)
 
+    def finish(self) -> dict[str, Any]:
+        """The model remembers its beam."""
+        self._model.beam = self.beam
+        return {}
+
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds; there is no column of Table 7."""
         return super().metrics() | {"column": None}

@@ -24,7 +24,7 @@ from parser.data.parses import NO_NODE
 from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
-from parser.settings import Settings, SettingsError, training_files
+from parser.settings import Settings, SettingsError, given_models, training_files
 from parser.text.tokenizer import TOKENIZER, train_tokenizer
 from parser.training import run_folder
 from parser.training.beam_pass import GlobalFitter, beam_fitter_of, beam_sentences
@@ -101,13 +101,14 @@ class _Passes(Run):
         torch.manual_seed(settings.seed)
         self._model = new_model(settings, self.corpus)
         self._model.classifier.to(settings.device)
-        if settings.first_pass.model is not None:
-            self._model = _model_of_first_pass(Path(settings.first_pass.model), self._model, settings.device)
+        given = given_models(settings)
+        for key, folder in given.items():
+            self._model = _model_of_another_run(key, Path(folder), self._model, settings.device)
         gold = GoldComputations(self.corpus, self._model, settings, self.stopwatch)
         teacher = load_teacher(settings, self._model)
         self._sources: list[ExampleSource] = [gold]
         self._passes = [Pass(0, FIRST, settings.first_pass.epochs)]
-        if settings.second_pass.trees is not None:
+        if settings.second_pass.trees is not None and "beam.training.start" not in given:
             self._sources.append(
                 ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers, teacher)
             )
@@ -127,7 +128,7 @@ class _Passes(Run):
 
     @property
     def first_pass_is_given(self) -> bool:
-        return self.settings.first_pass.model is not None
+        return bool(given_models(self.settings))
 
     def _begin_pass(self, number: int) -> None:
         if self._passes[number].name == THIRD:
@@ -245,12 +246,12 @@ class _Updates:
         self.learning_rate = rate
 
 
-def _model_of_first_pass(folder: Path, fresh: Model, device: str) -> Model:
-    """Another run's model, whose first pass takes the place of this run's own; ``fresh`` is what this run would train."""
+def _model_of_another_run(key: str, folder: Path, fresh: Model, device: str) -> Model:
+    """Another run's model, which takes the place of passes of this run; ``fresh`` is what this run would train."""
     other = Model.load(folder)
     if not fresh.is_like(other):
         raise SettingsError(
-            f"first_pass.model={folder} has other features, vocabularies or layers than this run; they depend on the "
+            f"{key}={folder} has other features, vocabularies or layers than this run; they depend on the "
             "training part, on vectors.* and on classifier.*"
         )
     other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows

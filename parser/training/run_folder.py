@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from parser.atomic import remove_leftovers, write_json
 from parser.digest import sha256_of
 from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import Settings, training_files
+from parser.settings import Settings, given_models, training_files
 from parser.training.checkpoint import CheckpointError
 
 MODEL = "model"
@@ -54,8 +54,13 @@ class Origin:
         del plain["resume"], plain["tensorboard"]
         if not plain["treebank"]["held_out"]:  # a run from before there was this setting is the same
             del plain["treebank"]["held_out"]
-        if plain["beam"]["training"] is None:
+        training = plain["beam"]["training"]
+        if training is None:
             del plain["beam"]["training"]
+        else:
+            for key, value in (("start", None), ("margin", 0.0), ("continue_without_gold", False)):
+                if training[key] == value:
+                    del training[key]
         if plain["distillation"]["teacher"] is None:
             del plain["distillation"]
         named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("dev", "test")}
@@ -64,9 +69,8 @@ class Origin:
         named |= dict(zip(keys, files, strict=True))
         named["vectors.file"] = settings.vectors.file
         paths = {key: Path(name) for key, name in named.items() if name is not None}
-        if settings.first_pass.model is not None:
-            parts = sorted(Path(settings.first_pass.model).glob("*"))
-            paths |= {f"first_pass.model/{part.name}": part for part in parts}
+        for key, model in given_models(settings).items():
+            paths |= {f"{key}/{part.name}": part for part in sorted(find_model(Path(model)).glob("*"))}
         if settings.distillation.teacher is not None:
             teacher = find_model(Path(settings.distillation.teacher))
             paths |= {f"distillation.teacher/{name}": teacher / name for name in (SETTINGS, VOCABULARIES, TENSORS)}

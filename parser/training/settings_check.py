@@ -21,6 +21,7 @@ from parser.settings import (
     TrainingTrees,
     VocabularySource,
     check_column,
+    given_models,
     training_files,
     vocabulary_is_of_subset,
 )
@@ -87,6 +88,8 @@ def check(settings: Settings) -> None:
     _check_beam(settings)
     _check_lattices(settings)
     _check_distillation(settings)
+    if len(given_models(settings)) > 1:
+        raise SettingsError("first_pass.model and beam.training.start are both given; the latter is for both passes: drop one")
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -165,8 +168,13 @@ def _check_beam(settings: Settings) -> None:
             raise SettingsError(f"beam.{key}=null is of beam={EXACT} alone; leave it out, or choose the group, beam={EXACT}")
     if beam.name == "none" and beam.size != 1:
         raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local or beam=global")
-    if beam.name != "none" and settings.model == "linear":
-        raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
+    if settings.second_pass.policy == Policy.BEAM and beam.name == "none":
+        raise SettingsError(
+            f"second_pass.policy={Policy.BEAM} explores with the parser's beam, and beam=none is greedy parsing; choose "
+            f"beam={Scores.LOCAL} or beam={Scores.GLOBAL}, or another policy"
+        )
+    if beam.merge == Merge.SIGNATURE and settings.model == "linear":
+        raise SettingsError(f"beam.merge={beam.merge} is not there for model=linear; choose beam.merge={Merge.CONFIGURATION}")
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
         raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
     if beam.name == Scores.GLOBAL:
@@ -185,6 +193,11 @@ def _check_global_training(settings: Settings) -> None:
     for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
         if value not in list(known):
             raise SettingsError(f"beam.training.{key}={value} is unknown; known: {', '.join(known)}")
+    if training.continue_without_gold and update_of(training) == UpdateStep.EARLY:
+        raise SettingsError(
+            "beam.training.continue_without_gold=true learns from what follows when gold has left the beam, where update=early "
+            f"stops; choose beam.training.update={UpdateStep.MAX_VIOLATION}"
+        )
     if training.gold_size is None:
         raise SettingsError(f"beam.training.gold_size=null is of beam={EXACT} alone; give a number of items")
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
@@ -204,10 +217,16 @@ def _check_exact_search(settings: Settings) -> None:
         check_exact(settings.system, settings.model == "bilstm", slots)
     except BeamError as error:
         raise SettingsError(f"beam={EXACT}: {error} (beam={Scores.LOCAL})") from error
+    if settings.second_pass.policy == Policy.BEAM:
+        raise SettingsError(
+            f"second_pass.policy={Policy.BEAM} explores with a beam, not with beam={EXACT}; choose another policy"
+        )
     beam, training = settings.beam, settings.beam.training
-    of_beam = {"size": beam.size, "merge": beam.merge}
+    of_beam: dict[str, object] = {"size": beam.size, "merge": beam.merge}
     if training is not None:
         of_beam |= {"training.update": update_of(training), "training.gold_size": training.gold_size}
+        of_beam |= {"training.margin": training.margin or None}
+        of_beam |= {"training.continue_without_gold": training.continue_without_gold or None}
         if training.objective != Objective.CRF:
             raise SettingsError(
                 f"beam.training.objective={training.objective} is unknown to beam={EXACT}; known: {Objective.CRF}"
@@ -246,8 +265,11 @@ def _check_lattices(settings: Settings) -> None:
     for part in ("dev", "test"):
         if getattr(settings.lattice, part) is not None and getattr(settings.treebank, part) is None:
             raise SettingsError(f"lattice.{part} is given, but treebank.{part}, its trees, is not")
-    if settings.beam.merge == Merge.SIGNATURE:
-        raise SettingsError(f"beam.merge={Merge.SIGNATURE} is not there for lattices; choose beam.merge={Merge.CONFIGURATION}")
+    if settings.lattice.choices and settings.second_pass.policy == Policy.BEAM:
+        raise SettingsError(
+            f"lattice.choices=true learns along single computations, and second_pass.policy={Policy.BEAM} follows many; choose "
+            "another policy, or lattice.choices=false"
+        )
     if settings.lattice.choices and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET:
         raise SettingsError(
             "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out; choose "
@@ -263,9 +285,14 @@ def _check_distillation(settings: Settings) -> None:
         raise SettingsError(f"{named} teaches model=mlp, not model={settings.model}; leave it out, or choose model=mlp")
     if settings.second_pass.trees is None:
         raise SettingsError(f"{named} teaches in the second pass, and there is none; choose column=3, 4, 5 or 6")
-    if settings.system == "lr_spine" or settings.lattice.train is not None:
-        what = "system=lr_spine" if settings.system == "lr_spine" else "lattices"
-        raise SettingsError(f"{named} is not there for {what}; leave it out")
+    unable = {
+        "system=lr_spine": settings.system == "lr_spine",
+        "lattices": settings.lattice.train is not None,
+        f"second_pass.policy={Policy.BEAM}": settings.second_pass.policy == Policy.BEAM,
+    }
+    for what, there in unable.items():
+        if there:
+            raise SettingsError(f"{named} is not there for {what}; leave it out")
 
 
 def _check_anchors(settings: Settings) -> None:

@@ -14,7 +14,6 @@ from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text
-from parser.model import Model
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
 from parser.training.tensorboard_figures import figures
 
@@ -158,7 +157,7 @@ class TensorBoard(Observer):
 
 def _parser(model: AnyModel) -> SentenceParser:
     """Greedy, or with the beam that training gives the model."""
-    return parser_with_beam(model, model.beam if isinstance(model, Model) else None)
+    return parser_with_beam(model, model.beam)
 
 
 def _preformatted(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from parser.settings import Settings, SettingsError
+from parser.settings import Settings, SettingsError, given_models
 
 # By model=, the settings and groups of settings that it does not read, though others do.
 _UNREAD = {
@@ -55,6 +55,11 @@ def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
         if own is not None:
             readers = " or ".join(f"model={name}" for name, unread in _UNREAD.items() if own not in unread)
             raise SettingsError(f"{override}: model={settings.model} does not read {own}; leave it out, or choose {readers}")
+        passes = _names_read_by(key, ("first_pass", "second_pass"))
+        if passes is not None and "beam.training.start" in given_models(settings):
+            raise SettingsError(
+                f"{override}: with beam.training.start there is no {passes} in this run; leave one of the two out"
+            )
         is_read, reader = _READ_IF.get(key, (None, ""))
         if is_read is not None and not is_read(settings):
             raise SettingsError(f"{override} is read with {reader} alone; leave it out, or add that")

@@ -81,6 +81,12 @@ def applicable(column, size, buffered, single_root):
 
 
 @njit(cache=True, nogil=True)
+def move_of(output, n_relations):
+    """The column of the move that an output stands for, and the relation of its arc; the relation of a shift is no matter."""
+    return 0 if output == 0 else 1 + (output - 1) // n_relations, (output - 1) % n_relations
+
+
+@njit(cache=True, nogil=True)
 def take_move(now, row, column, relation):
     """Takes a move in one row of Configurations; the relation of a shift is ignored."""
     if column == 0:

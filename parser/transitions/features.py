@@ -36,7 +36,9 @@ NO_ANCHORS = np.zeros(0, np.int32)
 _ADDRESS = re.compile(rf"([sb]\d|{'|'.join(ANCHORS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]
 _MAX_MOVES = 3
-_STACK, _BUFFER, _ANCHOR = range(3)
+
+# Where addresses begin: the first number of a program.
+STACK, BUFFER, ANCHOR = range(3)
 
 
 @dataclass(frozen=True, order=True)
@@ -139,6 +141,16 @@ class FeatureTable:
             np.int32,
         )
 
+    @property
+    def stack_elements(self) -> int:
+        """How many elements of the stack addresses begin at, at least one."""
+        return 1 + int(self.programs[self.programs[:, 0] == STACK, 1].max(initial=0))
+
+    @property
+    def read_ahead(self) -> int:
+        """How many elements of the buffer addresses begin at."""
+        return 1 + int(self.programs[self.programs[:, 0] == BUFFER, 1].max(initial=-1))
+
     def values(self, sentences: Sentences) -> np.ndarray:
         """int32[attributes, total]: what slots can read of the tokens; for TOKEN, N_RESERVED plus the token's place."""
         if self.attributes != [TOKEN]:
@@ -174,13 +186,13 @@ def _base(address: str) -> str:
 
 
 def _program(address: str, anchors: Sequence[str] = ()) -> np.ndarray:
-    """An address as numbers: base (_STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
+    """An address as numbers: base (STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
     base, *moves = address.split(".")
     program = np.full(2 + 2 * _MAX_MOVES + 1, -1, np.int32)
     if base in anchors:
-        program[:2] = _ANCHOR, anchors.index(base)
+        program[:2] = ANCHOR, anchors.index(base)
     else:
-        program[:2] = _BUFFER if base[0] == "b" else _STACK, int(base[1:])
+        program[:2] = BUFFER if base[0] == "b" else STACK, int(base[1:])
     for i, move in enumerate(moves):
         program[2 + 2 * i : 4 + 2 * i] = "lr".index(move[0]), int(move[1])
     return program
@@ -213,9 +225,9 @@ def find_nodes(now, row, anchors, programs, nodes):
     for a in range(len(programs)):
         index = programs[a, 1]
         node = NO_NODE
-        if programs[a, 0] == _ANCHOR:
+        if programs[a, 0] == ANCHOR:
             node = anchors[index]
-        elif programs[a, 0] == _STACK:
+        elif programs[a, 0] == STACK:
             if index < size:
                 node = now.stacks[row, size - 1 - index]
         elif front + index <= length:

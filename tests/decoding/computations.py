@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tests.transitions.reference_systems import State, applicable, take
@@ -88,9 +88,10 @@ def all_computations(space: Space, n: int) -> list[tuple[float, tuple[int, ...],
     return results
 
 
-def plain_beam(space: Space, n: int, size: int, merging: bool) -> list[tuple[float, State]]:
-    """The last items of a beam of states of n tokens, best first; with ``merging``, of equal states the best alone."""
+def plain_beam(space: Space, n: int, size: int, merging: bool) -> Iterator[list[tuple[float, State]]]:
+    """The items of each step of a beam of states of n tokens, best first; with ``merging``, of equal states the best alone."""
     items = [(0.0, State.initial(n))]
+    yield items
     for _ in range(2 * n):
         candidates: list[tuple[float, State]] = []
         for total, state in items:
@@ -100,7 +101,7 @@ def plain_beam(space: Space, n: int, size: int, merging: bool) -> list[tuple[flo
         for total, after in sorted(candidates, key=lambda pair: -pair[0]):
             if len(items) < size and not (merging and any(after == other for _, other in items)):
                 items.append((total, after))
-    return items
+        yield items
 
 
 def best_by_tree(computations: list[tuple[float, tuple, tuple]]) -> list[tuple[tuple[tuple, tuple], float]]:

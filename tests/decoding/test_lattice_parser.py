@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import random
-from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -13,129 +12,24 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.classifier.shape import ClassifierShape, Embedding
-from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabularies, Vocabulary
 from parser.decoding.file_parsing import parse_file
-from parser.decoding.lattice_parser import LatticeParser, read_ahead
+from parser.decoding.lattice_parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.lattices.output import conllu
 from parser.model import Model
-from parser.transitions.features import slots_of
-from tests.decoding.computations import find
+from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.decoding.test_greedy import random_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
 from tests.toy import sentence
-from tests.transitions.reference_systems import State, applicable, take
-
-SLOTS = {
-    "form": ["s0", "b0", "b1", "s1.l1"],
-    "upos": ["s1", "b0", "b1"],
-    "length": ["s0", "b0"],
-    "deprel": ["s0.r1", "s1.l1"],
-}
-
-
-def lattice_model(lookahead: int | None, read: int = 2, system: str = "arc_standard") -> Model:
-    """A model with random weights of the size of trained ones; ``read`` words ahead are read."""
-    torch.manual_seed(7)
-    known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
-    vocabularies = Vocabularies({name: Vocabulary(symbols) for name, symbols in known.items()})
-    slots = {name: [a for a in addresses if a not in ("b0", "b1")[read:]] for name, addresses in SLOTS.items()}
-    shape = ClassifierShape(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
-    options = {"degree": 2} if system == "attardi" else {}
-    arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), shape, system, options, lookahead
-    model = Model.new(*arguments)
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
-
-
-def read_slots(model: Model, values: np.ndarray, state: State) -> tuple[int, ...]:
-    """What the slots of a model read; ``values``: int32[attributes, arcs + 1]."""
-    row = []
-    for slot in model.slots:
-        token, relation = find(state, slot.address)
-        if slot.attribute == "deprel":
-            row.append(ABSENT if relation < 0 else relation + N_RESERVED)
-        else:
-            row.append(ABSENT if token < 0 else int(values[model.table.attributes.index(slot.attribute), token]))
-    return tuple(row)
-
-
-class SlowSearch:
-    """All computations over all paths, by recursion over lists."""
-
-    def __init__(self, model: Model, lattice: Lattice, lookahead: int, local: bool, single_root: bool) -> None:
-        self.model, self.lattice, self.lookahead, self.local = model, lattice, lookahead, local
-        self.single_root = single_root
-        self.values = model.vocabularies.encode([lattice]).values
-        self.scorer = model.scorer()
-        self.known: dict[tuple[int, ...], list[float]] = {}
-
-    def all(self) -> list[tuple[float, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
-        """(score, arcs from 0, heads by place, relations) of every computation."""
-        found = []
-        for total, state in self._begin(State([0], []), 0.0, 0):
-            for score, final in self._follow(state, total):
-                words = sorted(final.arcs)
-                place = {0: 0, **{word: number for number, word in enumerate(words, 1)}}
-                heads = tuple(place[final.arcs[word][0]] for word in words)
-                found.append((score, tuple(w - 1 for w in words), heads, tuple(final.arcs[word][1] for word in words)))
-        return found
-
-    def _begin(self, state: State, total: float, node: int) -> Iterator[tuple[float, State]]:
-        if len(state.buffer) == self.lookahead or node == self.lattice.last_node:
-            yield total, state
-            return
-        for score, after in self._choices(state, node):
-            yield from self._begin(after, total + score, int(self.lattice.ends[after.buffer[-1] - 1]))
-
-    def _choices(self, state: State, node: int) -> list[tuple[float, State]]:
-        arcs = [number + 1 for number in range(len(self.lattice)) if self.lattice.starts[number] == node]
-        states = [State([*state.stack], [*state.buffer, arc], dict(state.arcs)) for arc in arcs]
-        if self.model.lookahead is None or (self.local and len(arcs) == 1):
-            return [(0.0, after) for after in states]
-        scores = [self._scores(after)[self.model.system.n_outputs] for after in states]
-        norm = math.log(sum(map(math.exp, scores))) if self.local else 0.0
-        return [(score - norm, after) for score, after in zip(scores, states, strict=True)]
-
-    def _follow(self, state: State, total: float) -> Iterator[tuple[float, State]]:
-        if state.final:
-            yield total, state
-            return
-        system = self.model.system
-        degree, root = getattr(system, "degree", 1), system.root_relation
-        scores, possible = self._scores(state), []
-        for column in range(1 + 2 * degree):
-            if not applicable("attardi", degree, state, column, self.single_root):
-                continue
-            for relation in range(2 if column else 1):
-                after = State([*state.stack], [*state.buffer], dict(state.arcs))
-                take("attardi", degree, after, column, relation)
-                made = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
-                if made and self.single_root and (made[0] == 0) != (relation == root):
-                    continue
-                possible.append((scores[0 if column == 0 else 1 + (column - 1) * 2 + relation], column, after))
-        norm = math.log(sum(math.exp(score) for score, _, _ in possible)) if self.local else 0.0
-        for score, column, after in possible:
-            node = int(self.lattice.ends[state.buffer[-1] - 1]) if state.buffer else self.lattice.last_node
-            if column == 0 and node < self.lattice.last_node:
-                for chosen, further in self._choices(after, node):
-                    yield from self._follow(further, total + score - norm + chosen)
-            else:
-                yield from self._follow(after, total + score - norm)
-
-    def _scores(self, state: State) -> list[float]:
-        key = read_slots(self.model, self.values, state)
-        if key not in self.known:
-            self.known[key] = self.scorer(np.array([key], np.int32))[0].tolist()
-        return self.known[key]
-
 
 N_LATTICES = 6 if COMPILED else 1
+
+
+def all_parses(parser: LatticeParser, model: Model, lattice: Lattice, single_root: bool = True) -> list[LatticeParse]:
+    """Those of the last bucket, however often."""
+    return parser._parses([lattice], model.vocabularies, single_root, list)[0]
 
 
 @pytest.mark.parametrize(("learned", "local", "single_root"), list(product([True, False], repeat=3)))
@@ -150,13 +44,13 @@ def test_a_wide_beam_finds_all_computations(learned, local, single_root, lookahe
             continue
         scores = Scores.LOCAL if local else Scores.GLOBAL
         parser = LatticeParser(model, Beam(1000, Merge.NONE, scores), lookahead)
-        (found,) = parser.best_of_lattices([lattice], model.vocabularies, single_root=single_root)
+        found = all_parses(parser, model, lattice, single_root)
         np.testing.assert_allclose([one.score for one in found], [one[0] for one in expected], rtol=1e-4, atol=1e-4)
         best: dict[tuple, float] = {}
         for score, *parse in expected:
             best.setdefault(tuple(parse), score)
         parser = LatticeParser(model, Beam(1000, Merge.CONFIGURATION, scores), lookahead)
-        (merged,) = parser.best_of_lattices([lattice], model.vocabularies, single_root=single_root)
+        merged = all_parses(parser, model, lattice, single_root)
         by_parse = {tuple(map(tuple, (p.arcs.tolist(), p.heads.tolist(), p.relations.tolist()))): p.score for p in merged}
         assert by_parse.keys() == best.keys()
         assert len(merged) == len(best)
@@ -171,8 +65,7 @@ def test_with_steps_for_a_clock_a_wide_beam_finds_the_same():
     for _ in range(N_LATTICES):
         lattice = drawn_lattice(rng, 3, 1)
         one, other = (
-            LatticeParser(model, Beam(1000, Merge.NONE), clock=clock).best_of_lattices([lattice], model.vocabularies)[0]
-            for clock in (True, False)
+            all_parses(LatticeParser(model, Beam(1000, Merge.NONE), clock=clock), model, lattice) for clock in (True, False)
         )
         np.testing.assert_allclose([parse.score for parse in one], [parse.score for parse in other], rtol=1e-6)
 
@@ -182,7 +75,7 @@ def test_attardis_system_parses_lattices():
     lattice = drawn_lattice(random.Random(1), 3, 0)
     expected = sorted(SlowSearch(model, lattice, 2, True, True).all(), reverse=True)
     parser = LatticeParser(model, Beam(1000, Merge.NONE))
-    (found,) = parser.best_of_lattices([lattice], model.vocabularies)
+    found = all_parses(parser, model, lattice)
     np.testing.assert_allclose([one.score for one in found], [one[0] for one in expected], rtol=1e-4, atol=1e-4)
 
 
@@ -269,11 +162,14 @@ def test_a_model_remembers_its_lookahead(tmp_path):
 
 def test_what_cannot_be_is_refused():
     model = lattice_model(None)
-    assert read_ahead(model) == 2
+    assert model.table.read_ahead == 2
     with pytest.raises(BeamError, match="lookahead=1, but the model reads b1; give at least 2"):
         LatticeParser(model, Beam(1), 1)
-    with pytest.raises(BeamError, match="take merge=configuration"):
-        LatticeParser(model, Beam(2, Merge.SIGNATURE))
+    other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi")
+    with pytest.raises(BeamError, match=r"arc_standard alone.*take merge=configuration"):
+        LatticeParser(other, Beam(2, Merge.SIGNATURE))
+    with pytest.raises(BeamError, match="ask for 1 to 2"):
+        LatticeParser(model, Beam(2)).k_best_of_lattices([], model.vocabularies, 3)
     other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "arc_hybrid")
     with pytest.raises(BeamError, match="system=arc_hybrid"):
         LatticeParser(other, Beam(2))

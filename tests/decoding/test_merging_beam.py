@@ -13,14 +13,15 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.derivations import best_trees, count_derivations
 from parser.decoding.k_best import distinct
 from parser.decoding.lockstep_beam import search_in_lockstep
-from parser.decoding.merging_search import Item, MergingSearch
+from parser.decoding.merging_items import Item
+from parser.decoding.merging_search import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.persistent_trees import arcs_of
 from parser.decoding.signature import visible_parts
 from parser.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree
-from tests.decoding.test_beam import check_trees, hashing_scorer, sentence_of_tokens
+from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence, settings
 
@@ -90,7 +91,7 @@ def test_without_a_limit_the_best_trees_are_found_in_their_order(seed):
     assert max(item.prefix for item in last) == pytest.approx(max(computations)[0], abs=1e-9)
     assert sum(map(count_derivations, last)) == len(computations)
     expected = best_by_tree(computations)
-    found = distinct(best_trees(last), 10_000)
+    found = distinct(best_trees(last, n + 1), 10_000)
     assert len(found) == len(expected)
     for tree, ((heads, relations), total) in zip(found, expected, strict=True):
         assert tree.score == pytest.approx(total, abs=1e-9)
@@ -120,7 +121,7 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     expected = search_in_lockstep(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
     assert [item.prefix for item in last] == pytest.approx(expected.totals.tolist(), abs=1e-9)
     for item, heads, relations in zip(last, expected.now.heads, expected.now.relations, strict=True):
-        np.testing.assert_array_equal(arcs_of(item.stack[0], item.front), [heads, relations])
+        np.testing.assert_array_equal(arcs_of(item.stack[0], n + 1), [heads, relations])
 
 
 def test_what_holds_of_every_item():
@@ -132,12 +133,14 @@ def test_what_holds_of_every_item():
             prefixes = [item.prefix for item in items]
             assert prefixes == sorted(prefixes, reverse=True)
             for item in items:
-                for tail in item.tails:
-                    assert tail.front == item.left
-                    assert tail in steps[m - (2 * (item.front - item.left) - 1)]
-                    assert item.prefix >= tail.prefix + tail.shift + item.inside - 1e-9 or size is not None
+                front = item.ahead[0] if item.ahead else 6
+                assert item.size == 2 * front - 1 - m
+                for tail, shift in item.tails:
+                    assert tail.ahead[0] == item.began[0]
+                    assert tail in steps[m - (2 * (front - item.began[0]) - 1)]
+                    assert item.prefix >= tail.prefix + shift + item.inside - 1e-9 or size is not None
                 if item.tails and size is None:
-                    best = max(tail.prefix + tail.shift + item.inside for tail in item.tails)
+                    best = max(tail.prefix + shift + item.inside for tail, shift in item.tails)
                     assert item.prefix == pytest.approx(best, abs=1e-9)
 
 

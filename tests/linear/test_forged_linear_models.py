@@ -51,6 +51,8 @@ SETTINGS_EDITS = {
     "an unknown system": set_at("transition_system", "chart"),
     "a system of a list": set_at("transition_system", []),
     "an option that it does not have": set_at("transition_options", {"degree": 2}),
+    "a beam of a list": set_at("beam", [4]),
+    "a beam of no size": set_at("beam", {"size": 0}),
     "no templates at all": lambda value: value.pop("templates"),
 }
 

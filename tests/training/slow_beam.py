@@ -9,6 +9,7 @@ from torch import Tensor
 
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.model import Model
+from parser.training.beam_updates import BeamTraining
 from tests.brute_force import StepScores
 from tests.decoding.computations import NOTHING, find
 from tests.transitions.reference_systems import State, applicable, arc, take
@@ -103,22 +104,30 @@ class SlowBeam:
             steps.append((self.expand(beam, size, False), self.expand(guide, gold_size, True)))
         return steps
 
-    def loss_of_step(self, objective: str, beam: list[Item], guide: list[Item]) -> Tensor:
+    def loss_of_step(self, training: BeamTraining, beam: list[Item], guide: list[Item]) -> Tensor:
         items = list({item.moves: item for item in (*beam, *guide)}.values())
+        if training.continue_without_gold and all(item.lost for item in beam):
+            items = beam
         if self.merging:
             items = self.best(items, len(items))
-        totals = torch.stack([item.total for item in items])
-        gold = torch.stack([item.total for item in items if item.lost == 0])
-        if objective == "perceptron":
+        least = min(item.lost for item in items)
+        lost = torch.tensor([item.lost - least for item in items])
+        scores = torch.stack([item.total for item in items])
+        gold, totals = scores[lost == 0], scores + training.margin * lost
+        if training.objective == "perceptron":
             return totals.max() - gold.max()
+        if training.objective == "risk":
+            return (totals.softmax(0) * lost).sum()
         return totals.logsumexp(0) - gold.logsumexp(0)
 
-    def loss(self, objective: str, update: str, size: int, gold_size: int) -> tuple[int, Tensor, bool]:
+    def loss(self, training: BeamTraining) -> tuple[int, Tensor, bool]:
         """The step that is learned from, the loss there, and whether the beam lost all that is gold."""
-        steps = self.steps(size, gold_size)
+        steps, update = self.steps(training.beam.size, training.gold_size), training.update
         lost = [m for m, (beam, _) in enumerate(steps) if all(item.lost for item in beam)]
-        losses = [self.loss_of_step(objective, *step) for step in steps]
+        losses = [self.loss_of_step(training, *step) for step in steps]
         chosen = len(steps) - 1
+        if update == "every_step":
+            return chosen, torch.stack(losses[1:]).sum(), bool(lost)
         if update == "early" and lost:
             chosen = lost[0]
         if update == "max_violation":

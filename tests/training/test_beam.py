@@ -11,7 +11,9 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
+from parser.models import load_for_parsing
 from parser.settings import SettingsError
+from parser.training.observer import ExplorationEnd, Observer
 from parser.training.passes import train
 from tests.training.small_runs import files_of, run
 
@@ -37,13 +39,51 @@ def test_a_local_beam_measures_and_is_remembered(treebank, tmp_path):
     assert written == others
 
 
+def test_the_second_pass_explores_with_the_beam(treebank, tmp_path):
+    reports: list[ExplorationEnd] = []
+
+    class Reports(Observer):
+        def on_exploration(self, exploration: ExplorationEnd) -> None:
+            reports.append(exploration)
+
+    for beam in ("none", "local"):
+        policy = ["beam.size=3", "second_pass.policy=beam"] if beam == "local" else []
+        train(run(treebank, f"beam={beam}", *policy), tmp_path / beam, [Reports()])
+    single, several = (one.report.steps for one in reports)
+    assert single < several <= 3 * single
+
+
+def test_a_linear_model_has_a_local_beam(treebank, tmp_path):
+    metrics = train(run(treebank, "model=linear", "online.iterations=2", "beam=local", "beam.size=3"), tmp_path)
+    model, beam = load_for_parsing(tmp_path)
+    assert (metrics["beam"], beam) == ("local", Beam(3))
+    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    assert metrics["dev"] == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
         (["beam.size=4"], "beam=none is greedy parsing; choose beam=local or beam=global"),
+        (["second_pass.policy=beam"], "beam=none is greedy parsing; choose beam=local or beam=global"),
+        (
+            [
+                "second_pass.policy=beam",
+                "beam=exact",
+                "system=arc_hybrid",
+                "model=bilstm",
+                "recipe=accurate",
+                "encoder.slots.token=[s0,b0]",
+                "encoder.slots.deprel=[]",
+            ],
+            "explores with a beam, not with beam=exact",
+        ),
         (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
-        (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: none, configuration, signature"),
-        (["beam=local", "model=linear"], "beam=local is not there for model=linear"),
+        (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: null, none, configuration"),
+        (
+            ["beam=local", "beam.merge=signature", "model=linear"],
+            "model=linear; choose beam.merge=configuration",
+        ),
         (["beam=local", "beam.merge=signature", "system=attardi"], "choose beam.merge=configuration"),
     ],
 )

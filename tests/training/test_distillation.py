@@ -185,6 +185,7 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
         (["recipe=accurate", "model=bilstm"], "teaches model=mlp, not model=bilstm"),
         (["column=2"], "teaches in the second pass, and there is none"),
         (["system=lr_spine"], "is not there for system=lr_spine"),
+        (["beam=local", "second_pass.policy=beam"], "is not there for second_pass.policy=beam"),
         (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
         (["distillation.weight=0"], "distillation.weight=0"),
     ],

@@ -11,9 +11,12 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
+from parser.model_folder import ModelError
 from parser.settings import SettingsError
+from parser.training.checkpoint import CheckpointError
 from parser.training.observer import Observer, SearchEnd
 from parser.training.passes import train
+from parser.training.unread_settings import check_overrides
 from tests.training.small_runs import files_of, run, train_until_killed
 
 GLOBAL = [
@@ -60,6 +63,42 @@ def test_without_a_second_pass_the_beam_follows_the_first(treebank, tmp_path):
     assert settings["beam"] == {"size": 4, "merge": "signature", "scores": "global"}
 
 
+def test_a_third_pass_can_begin_with_the_model_of_another_run(treebank, tmp_path):
+    local = train(run(treebank, "beam=local", "beam.size=4", "first_pass.epochs=1", "second_pass.epochs=1"), tmp_path / "local")
+    start = [*GLOBAL, "beam.training.epochs=1", f"beam.training.start={tmp_path}/local"]
+    metrics = train(run(treebank, *start), tmp_path / "global")
+    assert not {"first_pass_fit", "second_pass_fit"} & metrics["seconds"].keys()
+    greedy = parser_with_beam(Model.load(tmp_path / "local"), None)
+    model = Model.load(tmp_path / "global")
+    gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
+    assert metrics["after_first_pass"]["dev"] == gold.scores(greedy.parse(gold.sentences))
+    assert metrics["dev"]["las"] != local["dev"]["las"]
+    assert "after_second_pass" not in metrics
+    train_until_killed(run(treebank, *start, "beam.training.epochs=2"), tmp_path / "killed", 1)
+    resumed = train(run(treebank, *start, "beam.training.epochs=2"), tmp_path / "killed")
+    train(run(treebank, *start, "beam.training.epochs=2"), tmp_path / "whole")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    assert resumed["after_first_pass"] == metrics["after_first_pass"]
+
+
+def test_a_model_that_does_not_fit_the_third_pass_is_refused(treebank, tmp_path):
+    train(run(treebank, "column=2", "first_pass.epochs=1"), tmp_path / "local")
+    start = f"beam.training.start={tmp_path}/local"
+    with pytest.raises(SettingsError, match=r"beam\.training\.start=.* has other features"):
+        train(run(treebank, *GLOBAL, start, "classifier.hidden=33"), tmp_path / "other")
+    with pytest.raises(SettingsError, match="drop one"):
+        train(run(treebank, *GLOBAL, start, f"first_pass.model={tmp_path}/local"), tmp_path / "both")
+    with pytest.raises(ModelError, match="no such model folder"):
+        train(run(treebank, *GLOBAL, f"beam.training.start={tmp_path}/nowhere"), tmp_path / "none")
+    with pytest.raises(SettingsError, match="there is no second_pass in this run"):
+        check_overrides(run(treebank, *GLOBAL, start), ["second_pass.epochs=3"])
+    train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
+    weights = (tmp_path / "run/model/classifier.safetensors").read_bytes()
+    (tmp_path / "local/model/classifier.safetensors").write_bytes(weights)
+    with pytest.raises(CheckpointError, match=r"other contents of beam\.training\.start/classifier\.safetensors"):
+        train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
+
+
 @pytest.mark.parametrize("epochs_until_death", [2, 3, 4])
 def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epochs_until_death):
     overrides = [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25", "beam.training.update=early"]
@@ -76,12 +115,14 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epoc
     [
         (["beam=global", "beam.name=local"], r"beam\.training is not read with beam=local; leave it out, or choose"),
         (["beam=local", "beam.name=global"], "scores are global after global training alone.*choose the group, beam=global"),
-        (["beam=global", "beam.training.objective=risk"], "objective=risk is unknown; known: perceptron, crf"),
-        (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last"),
+        (["beam=global", "beam.training.objective=hinge"], "objective=hinge is unknown; known: perceptron, crf, risk"),
+        (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last, every_step"),
         (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
+        (["beam=global", "beam.training.margin=-1"], "margin=-1.0 is out of range"),
+        (["beam=global", "beam.training.continue_without_gold=true", "beam.training.update=early"], "where update=early stops"),
         (["beam=global", "system=swap"], "beam=global is there for system=arc_standard alone.*or beam=local"),
         (["beam=global", "model=bilstm", "recipe=accurate"], "beam=global is there for model=mlp alone.*or beam=local"),
-        (["beam=global", "model=linear"], "beam=global is not there for model=linear"),
+        (["beam=global", "model=linear"], "beam=global is there for model=mlp alone, not for model=linear"),
         (["beam=global", "column=1", "vocabulary_from=first_pass"], "choose vocabulary_from=all"),
     ],
 )

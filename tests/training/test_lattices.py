@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from parser.training.lattice_corpus import within_lookahead
 from parser.training.passes import train
 from parser.training.settings_check import check
 from parser.transitions.features import Slot
-from tests.decoding.test_lattice_parser import lattice_model, read_slots
+from tests.decoding.slow_lattices import lattice_model, read_slots
 from tests.lattices.made import all_paths, drawn_lattice
 from tests.toy import settings
 from tests.transitions.reference_systems import State
@@ -172,10 +173,32 @@ def test_a_bad_sentence_does_not_lose_the_rest(parts, tmp_path, monkeypatch, cap
     assert parse_main() == 1
     assert "3 columns" in capsys.readouterr().err
     assert (tmp_path / "out.conllu").read_text().count("\n\n") == 20
-    for option in ("--on-error=keep", "--k-best=2", "--text"):
+    for option in ("--on-error=keep", "--allow-missing-columns", "--text"):
         monkeypatch.setattr("sys.argv", [*command, option])
         with pytest.raises(ValueError, match="lattice"):
             parse_main()
+
+
+@pytest.mark.parametrize("merge", ["configuration", "signature"])
+def test_several_parses_of_each_sentence_are_written(parts, tmp_path, monkeypatch, merge):
+    lattice_model(2).save(tmp_path / "model")
+    given = ["parse.py", str(tmp_path / "model"), str(parts / "dev.conllul"), "--beam=3", f"--merge={merge}"]
+    texts = []
+    for further in ([], ["--k-best=3"]):
+        monkeypatch.setattr("sys.argv", [*given, "-o", str(tmp_path / "out.conllu"), *further])
+        assert parse_main() == 0
+        texts.append((tmp_path / "out.conllu").read_text())
+    best, several = (text.split("\n\n")[:-1] for text in texts)
+    ranks, scores = ([line for line in texts[1].splitlines() if line.startswith(f"# beam_{key}")] for key in ("rank", "score"))
+    first = [i for i, rank in enumerate(ranks) if rank == "# beam_rank = 1"]
+    assert len(first) == len(best) == 20
+    assert len(several) == len(ranks) > 40
+    assert len(set(several)) == len(several)
+    plain = ["\n".join(line for line in several[i].splitlines() if not line.startswith("# beam")) for i in first]
+    assert plain == best
+    for one, following in pairwise(range(len(ranks))):
+        if following not in first:
+            assert float(scores[following].split()[-1]) <= float(scores[one].split()[-1])
 
 
 @pytest.mark.parametrize(
@@ -184,9 +207,9 @@ def test_a_bad_sentence_does_not_lose_the_rest(parts, tmp_path, monkeypatch, cap
         (["lattice.dev=d"], "lattice.dev is given, but lattice.train is not"),
         (["lattice.train=t", "model=bilstm", "recipe=accurate"], "lattice.train is of model=mlp"),
         (["lattice.train=t", "lattice.test=t", "treebank.test=null"], "lattice.test is given, but treebank.test"),
-        (["lattice.train=t", "beam=local", "beam.merge=signature"], "choose beam.merge=configuration"),
         (["lattice.train=t", "column=1"], "first_pass.trees=projective_subset leaves some out"),
         (["lattice.train=t", "treebank.train=[a,b]"], "give one treebank.train"),
+        (["lattice.train=t", "second_pass.policy=beam", "beam=local"], "learns along single computations"),
         (["lattice.gold=some"], "lattice.gold=some is unknown; known: infused, skip"),
         (["lattice.lookahead=0"], "lattice.lookahead=0 is out of range"),
     ],

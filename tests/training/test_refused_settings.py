@@ -40,7 +40,7 @@ def test_a_classifier_that_would_read_nothing_is_refused(treebank, tmp_path):
         ("+experiment=table7", "there is no setting experiment; the nearest is "),
         ("optimizer.batch_size=0", "at least 1"),
         ("optimizer.schedule_over=night", "known: pass, run"),
-        ("second_pass.policy=wander", "known: prediction, mixed, sample"),
+        ("second_pass.policy=wander", "known: prediction, mixed, sample, beam"),
         ("second_pass.follow=1.5", "at least 0 and at most 1"),
         ("classifier.slot_dropout=1", "slot_dropout=1"),
         ("classifier.word_dropout=-1", "word_dropout=-1"),

@@ -1,10 +1,16 @@
 """Which step of a search is learned from, and what the loss there asks of every move that led to it.
 
 The loss of a step is over its items, those of the beam and those of the guide, what is in both counted once: the same
-configuration with the better score, or, where nothing is merged, the same computation. With s the scores and G the gold items:
+configuration with the better score, or, where nothing is merged, the same computation. With s the scores, G the gold items,
+and t the scores with a margin for what is lost, t = s + margin * lost:
 
-    perceptron   max(s) - max(s of G)                           Collins and Roark 2004
-    crf          log(sum(exp(s))) - log(sum(exp(s of G)))       Andor et al. 2016, with a set for the one gold item
+    perceptron   max(t) - max(s of G)                           Collins and Roark 2004
+    crf          log(sum(exp(t))) - log(sum(exp(s of G)))       Andor et al. 2016, with a set for the one gold item
+    risk         sum(lost * exp(t)) / sum(exp(t))               the words that are expected to be lost; Smith and Eisner 2006
+
+A margin asks that items which lose more lie further behind (Gimpel and Smith 2010). ``lost`` is known of unfinished items, too,
+as the oracle says what can still be had. Where the beam has no gold item, those that have lost the fewest words can take the
+place of the gold ones, and what they have lost counts as nothing lost; the guide is left out then.
 
 An item's score is the sum of the scores of the moves of its best computation, so that the derivative of the loss by the score
 of a move is the sum of those by the items that it led to: what the beam believes less what is gold. Where all items share
@@ -13,55 +19,125 @@ their first moves it is zero, and nothing is to be computed there.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.tree_stacks import find, top_nodes
+from parser.decoding.beam_scores import look_ahead, read_address
+from parser.decoding.tree_stacks import top_nodes
 
-PERCEPTRON, CRF = range(2)
-EARLY, MAX_VIOLATION, LAST = range(3)
+PERCEPTRON, CRF, RISK = range(3)
+EARLY, MAX_VIOLATION, LAST, EVERY_STEP = range(4)
 
-_BUFFER = 1  # see features._program
 # Derivatives that are smaller, in nats, change no weight by what single precision could tell.
 _NEGLIGIBLE = 1e-7
 
 
+class Loss(NamedTuple):
+    """What the loss of a step is.
+
+    Attributes:
+        objective: PERCEPTRON, CRF or RISK.
+        margin: for each word that an item has lost.
+        goes_on: whether the items that have lost the fewest words are gold where the beam has no gold item.
+        merging: whether the search has merged equal configurations.
+    """
+
+    objective: int
+    margin: float
+    goes_on: bool
+    merging: bool
+
+
 @njit(cache=True, nogil=True)
-def choose_step(steps, first_lost, objective, update, merging, beam, guide, by_beam, by_guide):
-    """The step that is learned from, and its loss; the derivatives there go to ``by_beam`` and ``by_guide``.
+def choose_step(steps, first_lost, loss, update, beam, guide, by_beam, by_guide):
+    """The step that is learned from, and its loss; the derivatives of it by all items go to ``by_beam`` and ``by_guide``.
 
     Args:
         steps: how many the search has made.
         first_lost: the first step at which the beam has no gold item; NO_NODE if it always has one.
-        objective: PERCEPTRON or CRF.
+        loss: what the loss is.
         update: EARLY: at the first step without a gold item, or the last; MAX_VIOLATION: at the step of the highest loss, the
-            first of equal ones; LAST.
-        merging: whether the search has merged equal configurations.
+            first of equal ones; LAST; EVERY_STEP: at all steps, whose losses are added up; the last one is returned.
         beam, guide: the two sides of the search.
         by_beam, by_guide: float64[steps + 1, size], room; see step_loss().
     """
-    chosen, highest = steps, -np.inf
-    if update == MAX_VIOLATION:
+    chosen, highest, total = steps, -np.inf, 0.0
+    if update in (MAX_VIOLATION, EVERY_STEP):
         for m in range(1, steps + 1):
-            loss = step_loss(objective, merging, beam, guide, m, by_beam[m], by_guide[m])
-            if loss > highest:
-                chosen, highest = m, loss
+            of_step = step_loss(loss, beam, guide, m, by_beam[m], by_guide[m])
+            total += of_step
+            if update == MAX_VIOLATION and of_step > highest:
+                chosen, highest = m, of_step
     elif update == EARLY and first_lost != NO_NODE:
         chosen = first_lost
-    return chosen, step_loss(objective, merging, beam, guide, chosen, by_beam[chosen], by_guide[chosen])
+    before = 1 if update == EVERY_STEP else chosen
+    by_beam[:before] = 0.0
+    by_guide[:before] = 0.0
+    if update == EVERY_STEP:
+        return chosen, total
+    return chosen, step_loss(loss, beam, guide, chosen, by_beam[chosen], by_guide[chosen])
 
 
 @njit(cache=True, nogil=True)
-def step_loss(objective, merging, beam, guide, m, by_beam, by_guide):
+def step_loss(loss, beam, guide, m, by_beam, by_guide):
     """The loss of step m; its derivatives by the scores of the items go to by_beam and by_guide (float64[size])."""
-    n_beam, n_guide = beam.items.counts[m], guide.items.counts[m]
+    _count_once(loss.merging, beam, guide, m, by_beam, by_guide)  # for now: whether an item counts
+    least = np.int32(0)
+    if loss.goes_on:
+        least = beam.lost[m, : beam.items.counts[m]].min()
+        if least > 0:
+            by_guide[:] = 0.0
+    count = beam.items.counts[m] + guide.items.counts[m]
+    best, best_gold, highest, highest_gold = NO_NODE, NO_NODE, -np.inf, -np.inf
+    for i in range(count):
+        counts, total, lost = _item(beam, guide, m, i, least, by_beam, by_guide)
+        if counts and total + loss.margin * lost > highest:
+            best, highest = i, total + loss.margin * lost
+        if counts and lost == 0 and total > highest_gold:
+            best_gold, highest_gold = i, total
+    if loss.objective == PERCEPTRON:
+        by_beam[:] = 0.0
+        by_guide[:] = 0.0
+        if highest > highest_gold:
+            _put(beam, m, best, 1.0, by_beam, by_guide)
+            _put(beam, m, best_gold, -1.0, by_beam, by_guide)
+        return highest - highest_gold
+    of_all = of_gold = expected = 0.0
+    for i in range(count):
+        counts, total, lost = _item(beam, guide, m, i, least, by_beam, by_guide)
+        if counts:
+            weight = np.exp(total + loss.margin * lost - highest)
+            of_all += weight
+            expected += weight * lost
+            if lost == 0:
+                of_gold += np.exp(total - highest_gold)
+    expected /= of_all
+    for i in range(count):
+        counts, total, lost = _item(beam, guide, m, i, least, by_beam, by_guide)
+        if counts:
+            slope = np.exp(total + loss.margin * lost - highest) / of_all
+            if loss.objective == RISK:
+                slope *= lost - expected
+            elif lost == 0:
+                slope -= np.exp(total - highest_gold) / of_gold
+            _put(beam, m, i, slope, by_beam, by_guide)
+    if loss.objective == RISK:
+        return expected
+    return (highest + np.log(of_all)) - (highest_gold + np.log(of_gold))
+
+
+@njit(cache=True, nogil=True)
+def _count_once(merging, beam, guide, m, by_beam, by_guide):
+    """Fills in by_beam and by_guide: 1 for items that count, 0 for those that are on the other side, too."""
     totals, gold_totals = beam.items.totals[m], guide.items.totals[m]
-    by_beam[:] = 1.0  # for now: whether an item counts
+    by_beam[:] = 1.0
     by_guide[:] = 1.0
-    for j in range(n_guide):
-        for k in range(n_beam):
+    for j in range(guide.items.counts[m]):
+        for k in range(beam.items.counts[m]):
             # Without merging an item is one computation, which has the same score to the last bit on both sides.
             same = merging or totals[k] == gold_totals[j]
             if same and beam.items.cells[m, k] == guide.items.cells[m, j]:
@@ -70,49 +146,25 @@ def step_loss(objective, merging, beam, guide, m, by_beam, by_guide):
                 else:
                     by_beam[k] = 0.0
                 break
-    best, best_gold, gold_in_beam = _best_items(beam, guide, m, by_beam, by_guide)
-    highest = max(totals[best], gold_totals[0])
-    highest_gold = totals[best_gold] if gold_in_beam else gold_totals[best_gold]
-    if objective == PERCEPTRON:
-        by_beam[:] = 0.0
-        by_guide[:] = 0.0
-        if highest > highest_gold:
-            by_beam[best] = 1.0
-            if gold_in_beam:
-                by_beam[best_gold] = -1.0
-            else:
-                by_guide[best_gold] = -1.0
-        return highest - highest_gold
-    total = gold = 0.0
-    for k in range(n_beam):
-        if by_beam[k] > 0:
-            total += np.exp(totals[k] - highest)
-            if beam.lost[m, k] == 0:
-                gold += np.exp(totals[k] - highest_gold)
-    for j in range(n_guide):
-        if by_guide[j] > 0:
-            total += np.exp(gold_totals[j] - highest)
-            gold += np.exp(gold_totals[j] - highest_gold)
-    for k in range(n_beam):
-        share = np.exp(totals[k] - highest_gold) / gold if beam.lost[m, k] == 0 else 0.0
-        by_beam[k] *= np.exp(totals[k] - highest) / total - share
-    for j in range(n_guide):
-        by_guide[j] *= np.exp(gold_totals[j] - highest) / total - np.exp(gold_totals[j] - highest_gold) / gold
-    return (highest + np.log(total)) - (highest_gold + np.log(gold))
 
 
 @njit(cache=True, nogil=True)
-def _best_items(beam, guide, m, in_beam, in_guide):
-    """The best item of the beam, the best gold item, and whether that one is of the beam too."""
-    best, best_gold, gold_in_beam = 0, NO_NODE, False
-    highest = -np.inf
-    for k in range(beam.items.counts[m]):
-        if in_beam[k] > 0 and beam.lost[m, k] == 0 and beam.items.totals[m, k] > highest:
-            best_gold, gold_in_beam, highest = k, True, beam.items.totals[m, k]
-    for j in range(guide.items.counts[m]):
-        if in_guide[j] > 0 and guide.items.totals[m, j] > highest:
-            best_gold, gold_in_beam, highest = j, False, guide.items.totals[m, j]
-    return best, best_gold, gold_in_beam
+def _item(beam, guide, m, i, least, by_beam, by_guide):
+    """Of item i of both sides together: whether it counts, its score, and how many words it has lost more than ``least``."""
+    count = beam.items.counts[m]
+    if i < count:
+        return by_beam[i] > 0, beam.items.totals[m, i], np.int64(beam.lost[m, i] - least)
+    return by_guide[i - count] > 0, guide.items.totals[m, i - count], np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def _put(beam, m, i, slope, by_beam, by_guide):
+    """Fills in the derivative by item i of both sides together."""
+    count = beam.items.counts[m]
+    if i < count:
+        by_beam[i] = slope
+    else:
+        by_guide[i - count] = slope
 
 
 @njit(cache=True, nogil=True)
@@ -123,8 +175,8 @@ def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
         chosen: the step.
         beam, guide: the two sides of the search.
         stacks: their stacks.
-        by_beam, by_guide: float64[steps + 1, size]: the derivatives of the loss by the items of the chosen step; those of the
-            steps before are filled in.
+        by_beam, by_guide: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
+            later steps ask of an item is added.
         room: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.
         found: a Moves of beam_updates.py: configurations and their moves.
 
@@ -133,9 +185,6 @@ def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
     """
     cells, outputs, slopes, fronts = room
     n_rows = n_moves = 0
-    for m in range(chosen):
-        by_beam[m] = 0.0
-        by_guide[m] = 0.0
     for m in range(chosen, 0, -1):
         count = 0
         first_row = n_rows
@@ -175,7 +224,7 @@ def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
 
 
 @njit(cache=True, nogil=True)
-def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, nodes, features):
+def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features):
     """Fills in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
 
     Args:
@@ -185,19 +234,14 @@ def read_features(cells, fronts, stacks, start, length, values, programs, column
         length: its tokens.
         values: int32[attributes, total], see FeatureTable.values.
         programs, columns: see FeatureTable.
-        tops: int32[elements], room.
+        tops, ahead: int32[elements], int32[read_ahead], room; see FeatureTable.
         nodes: int32[2, addresses], room.
     """
     for r in range(len(cells)):
         top_nodes(stacks, cells[r], tops)
+        look_ahead(fronts[r], length, ahead)
         for a in range(len(programs)):
-            token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
-            if programs[a, 0] != _BUFFER:
-                node, relation = find(stacks, tops, programs[a])
-                if node != NO_NODE:
-                    token = stacks.nodes.keys[node, 0]
-            elif programs[a, 2] == NO_NODE and fronts[r] + programs[a, 1] <= length:
-                token = fronts[r] + programs[a, 1]
+            token, relation = read_address(stacks, tops, ahead, programs[a])
             nodes[0, a] = token
             nodes[1, a] = relation
         for c in range(len(columns)):

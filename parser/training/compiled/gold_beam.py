@@ -21,8 +21,11 @@ from numba import njit
 from oracles.arc_standard.context_kernels import score_batch
 from oracles.arc_standard.steps import ANY
 from parser.data.parses import NO_NODE
-from parser.decoding.beam_search import Expansion, Items, highest_output, score_item, select_items
+from parser.decoding.beam_items import Expansion, Items
+from parser.decoding.beam_scores import highest_output
+from parser.decoding.beam_search import score_item, select_items
 from parser.decoding.tree_stacks import NO_ROOM, clear
+from parser.transitions.attardi import move_of
 
 
 class Gold(NamedTuple):
@@ -46,7 +49,7 @@ class Side(NamedTuple):
 
     Attributes:
         size: items that it keeps.
-        items, expansion: see beam_search.py.
+        items, expansion: see beam_items.py.
         lost: int32[steps + 1, size], of the items.
     """
 
@@ -197,10 +200,10 @@ def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
         sentence, gold, stacks, rules: see search_with_gold().
         cell: the stack.
     """
-    column = 0 if output == 0 else 1 + (output - 1) // rules.n_relations
+    column, relation = move_of(output, rules.n_relations)
     loss = np.int32(attainable.max() - attainable[column])
     right = _right_relation(column, sentence, gold, stacks, cell)
-    if right != NO_NODE and (output - 1) % rules.n_relations != right:
+    if right != NO_NODE and relation != right:
         loss += 1
     return loss
 

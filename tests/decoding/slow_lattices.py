@@ -1,0 +1,128 @@
+"""All computations over all paths of a lattice, by recursion over lists, and models for lattices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from parser.classifier.shape import ClassifierShape, Embedding
+from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabularies, Vocabulary
+from parser.lattices.lattice import Lattice
+from parser.model import Model
+from parser.transitions.features import slots_of
+from tests.decoding.computations import find
+from tests.transitions.reference_systems import State, applicable, take
+
+SLOTS = {
+    "form": ["s0", "b0", "b1", "s1.l1"],
+    "upos": ["s1", "b0", "b1"],
+    "length": ["s0", "b0"],
+    "deprel": ["s0.r1", "s1.l1"],
+}
+
+
+def lattice_model(
+    lookahead: int | None,
+    read: int = 2,
+    system: str = "arc_standard",
+    slots: dict[str, list[str]] = SLOTS,
+    seed: int = 7,
+) -> Model:
+    """A model with random weights of the size of trained ones; ``read`` words ahead are read."""
+    torch.manual_seed(seed)
+    known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
+    vocabularies = Vocabularies({name: Vocabulary(symbols) for name, symbols in known.items()})
+    slots = {name: [a for a in addresses if a not in ("b0", "b1")[read:]] for name, addresses in slots.items()}
+    shape = ClassifierShape(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
+    options = {"degree": 2} if system == "attardi" else {}
+    arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), shape, system, options, lookahead
+    model = Model.new(*arguments)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+def read_slots(model: Model, values: np.ndarray, state: State) -> tuple[int, ...]:
+    """What the slots of a model read; ``values``: int32[attributes, arcs + 1]."""
+    row = []
+    for slot in model.slots:
+        token, relation = find(state, slot.address)
+        if slot.attribute == "deprel":
+            row.append(ABSENT if relation < 0 else relation + N_RESERVED)
+        else:
+            row.append(ABSENT if token < 0 else int(values[model.table.attributes.index(slot.attribute), token]))
+    return tuple(row)
+
+
+class SlowSearch:
+    """All computations over all paths, by recursion over lists."""
+
+    def __init__(self, model: Model, lattice: Lattice, lookahead: int, local: bool, single_root: bool) -> None:
+        self.model, self.lattice, self.lookahead, self.local = model, lattice, lookahead, local
+        self.single_root = single_root
+        self.values = model.vocabularies.encode([lattice]).values
+        self.scorer = model.scorer()
+        self.known: dict[tuple[int, ...], list[float]] = {}
+
+    def all(self) -> list[tuple[float, tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
+        """(score, arcs from 0, heads by place, relations) of every computation."""
+        found = []
+        for total, state in self._begin(State([0], []), 0.0, 0):
+            for score, final in self._follow(state, total):
+                words = sorted(final.arcs)
+                place = {0: 0, **{word: number for number, word in enumerate(words, 1)}}
+                heads = tuple(place[final.arcs[word][0]] for word in words)
+                found.append((score, tuple(w - 1 for w in words), heads, tuple(final.arcs[word][1] for word in words)))
+        return found
+
+    def _begin(self, state: State, total: float, node: int) -> Iterator[tuple[float, State]]:
+        if len(state.buffer) == self.lookahead or node == self.lattice.last_node:
+            yield total, state
+            return
+        for score, after in self._choices(state, node):
+            yield from self._begin(after, total + score, int(self.lattice.ends[after.buffer[-1] - 1]))
+
+    def _choices(self, state: State, node: int) -> list[tuple[float, State]]:
+        arcs = [number + 1 for number in range(len(self.lattice)) if self.lattice.starts[number] == node]
+        states = [State([*state.stack], [*state.buffer, arc], dict(state.arcs)) for arc in arcs]
+        if self.model.lookahead is None or (self.local and len(arcs) == 1):
+            return [(0.0, after) for after in states]
+        scores = [self._scores(after)[self.model.system.n_outputs] for after in states]
+        norm = math.log(sum(map(math.exp, scores))) if self.local else 0.0
+        return [(score - norm, after) for score, after in zip(scores, states, strict=True)]
+
+    def _follow(self, state: State, total: float) -> Iterator[tuple[float, State]]:
+        if state.final:
+            yield total, state
+            return
+        system = self.model.system
+        degree, root = getattr(system, "degree", 1), system.root_relation
+        scores, possible = self._scores(state), []
+        for column in range(1 + 2 * degree):
+            if not applicable("attardi", degree, state, column, self.single_root):
+                continue
+            for relation in range(2 if column else 1):
+                after = State([*state.stack], [*state.buffer], dict(state.arcs))
+                take("attardi", degree, after, column, relation)
+                made = next((arc for child, arc in after.arcs.items() if child not in state.arcs), None)
+                if made and self.single_root and (made[0] == 0) != (relation == root):
+                    continue
+                possible.append((scores[0 if column == 0 else 1 + (column - 1) * 2 + relation], column, after))
+        norm = math.log(sum(math.exp(score) for score, _, _ in possible)) if self.local else 0.0
+        for score, column, after in possible:
+            node = int(self.lattice.ends[state.buffer[-1] - 1]) if state.buffer else self.lattice.last_node
+            if column == 0 and node < self.lattice.last_node:
+                for chosen, further in self._choices(after, node):
+                    yield from self._follow(further, total + score - norm + chosen)
+            else:
+                yield from self._follow(after, total + score - norm)
+
+    def _scores(self, state: State) -> list[float]:
+        key = read_slots(self.model, self.values, state)
+        if key not in self.known:
+            self.known[key] = self.scorer(np.array([key], np.int32))[0].tolist()
+        return self.known[key]
