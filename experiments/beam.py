@@ -2,7 +2,8 @@
 
     python experiments/beam.py systems=[accurate] paths.treebanks=../shared/ud-v2.2
 
-A system whose settings have beam=global is trained once, with the beam that they say, and decoded with all of them.
+A system whose settings have beam=global is trained once, with the beam that they say, and decoded with all of them. One with
+beam=exact is decoded with all of them and exactly.
 
 The rows of experiments/beam/results.csv are published, and count (see results.py); yours go to runs/beam/results.csv as
 trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees, or how high it scores
@@ -13,6 +14,7 @@ them if it is globally trained: of two searches with the same score one is as go
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
@@ -27,7 +29,7 @@ from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import EXACT, Beam, Exact, Merge, Search
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.k_best import Tree
@@ -81,7 +83,6 @@ def main(wanted: BeamExperiment) -> None:
     """Trains and parses what is not there yet, then writes the table and the plots."""
     check_known("systems", wanted.systems, list(wanted.all_systems))
     check_known("merges", wanted.merges, list(Merge))
-    beams = [Beam(size, Merge(merge)) for merge, size in product(wanted.merges, wanted.sizes)]
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
     asked: dict[Key, str] = {}
@@ -89,12 +90,13 @@ def main(wanted: BeamExperiment) -> None:
     systems = wanted.systems or list(wanted.all_systems)
     for system, language, seed in product(systems, wanted.languages, range(1, wanted.seeds + 1)):
         training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(wanted.all_systems[system]))
-        for beam in beams:
-            key: Key = (system, language, str(seed), str(beam.merge), str(beam.size))
+        exact = [(EXACT, EXACT)] if "beam=exact" in wanted.all_systems[system] else []
+        for merge, size in [*product(wanted.merges, map(str, wanted.sizes)), *exact]:
+            key: Key = (system, language, str(seed), merge, size)
             asked[key], trainings[key] = training.fingerprint(), (system, training)
-    beams_of: dict[tuple[str, Training], list[Beam]] = {}
+    beams_of: dict[tuple[str, Training], list[tuple[str, str]]] = {}
     for key in results.missing(asked):
-        beams_of.setdefault(trainings[key], []).append(Beam(int(key[4]), Merge(key[3])))
+        beams_of.setdefault(trainings[key], []).append((key[3], key[4]))
     jobs = [
         Job(f"{training.treebank} {system} seed {training.seed}", partial(run_one, system, training, missing, wanted))
         for (system, training), missing in beams_of.items()
@@ -106,8 +108,11 @@ def main(wanted: BeamExperiment) -> None:
         draw(results.published, results.published_folder)
 
 
-def run_one(system: str, training: Training, beams: list[Beam], wanted: BeamExperiment) -> list[Row]:
-    """Trains a parser, or takes the one that is there, and parses with the beams. Runs in a process of its own."""
+def run_one(system: str, training: Training, beams: list[tuple[str, str]], wanted: BeamExperiment) -> list[Row]:
+    """Trains a parser, or takes the one that is there, and parses with beams, each a way to merge and a size, or EXACT twice.
+
+    Runs in a process of its own.
+    """
     logging.disable(logging.WARNING)
     folder = Path(wanted.runs) / system.replace(" ", "_").replace(",", "") / f"{training.treebank}-seed{training.seed}"
     run_training(training, folder, fresh=wanted.fresh)
@@ -115,13 +120,14 @@ def run_one(system: str, training: Training, beams: list[Beam], wanted: BeamExpe
     treebank = read_treebank(str(training.settings().treebank.test))
     gold = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
     rows = []
-    for beam in beams:
+    for merge, size in beams:
+        beam: Search = Exact() if merge == EXACT else Beam(int(size), Merge(merge))
         searched = beam if model.beam is None else replace(beam, scores=model.beam.scores)
         trees = [found[0] for found in beam_parser_of(model, searched).k_best(gold.sentences, 1)]
         scores = gold.scores(_parses(trees, gold.sentences.offsets))
         score = sum(tree.score for tree in trees) / treebank.n_words
         numbers = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", f"{score:.5f}"
-        key = system, training.treebank, str(training.seed), str(beam.merge), str(beam.size)
+        key = system, training.treebank, str(training.seed), merge, size
         rows.append(Row(*key, *numbers, training.fingerprint()))
     return rows
 
@@ -135,12 +141,12 @@ def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
     return Parses(heads, relations, offsets)
 
 
-def _of(rows: Rows, system: str, merge: str) -> dict[tuple[str, int], list[Row]]:
-    """The rows by treebank and size of the beam."""
-    found: dict[tuple[str, int], list[Row]] = {}
+def _of(rows: Rows, system: str, merge: str) -> dict[tuple[str, float], list[Row]]:
+    """The rows by treebank and size of the beam, infinite for exact search."""
+    found: dict[tuple[str, float], list[Row]] = {}
     for row in rows.values():
         if (row.system, row.merge) == (system, merge):
-            found.setdefault((row.treebank, int(row.size)), []).append(row)
+            found.setdefault((row.treebank, math.inf if row.size == EXACT else int(row.size)), []).append(row)
     return found
 
 
@@ -156,11 +162,12 @@ def report(rows: Rows) -> str:
     for system, merge in sorted({(row.system, row.merge) for row in rows.values()}):
         found = _of(rows, system, merge)
         treebanks, sizes = sorted({treebank for treebank, _ in found}), sorted({size for _, size in found})
-        lines += ["", f"## {system}, merge={merge}", "", "| beam | " + " | ".join(treebanks) + " |"]
+        how = "exact search" if merge == EXACT else f"merge={merge}"
+        lines += ["", f"## {system}, {how}", "", "| beam | " + " | ".join(treebanks) + " |"]
         lines.append("|---" * (1 + len(treebanks)) + "|")
         for size in sizes:
             cells = [_cell(found.get((treebank, size), [])) for treebank in treebanks]
-            lines.append(f"| {size} | " + " | ".join(cells) + " |")
+            lines.append(f"| {EXACT if size == math.inf else size} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ from experiments.command import Trainings, check_known
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import markdown, mean_and_deviation
-from experiments.trainings import Training, run_training
+from experiments.trainings import Training, run_training, variant_folder
 from parser import models
 from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
@@ -153,7 +153,7 @@ def training_of(wanted: Comparison, settings: Sequence[str], language: str, seed
 def run_ours(variant: str, training: Training, trained_on: str, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains a variant and parses the test part. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    folder = runs / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-{trained_on}-seed{training.seed}"
+    folder = variant_folder(runs, variant, training.treebank, trained_on, training.seed)
     metrics = run_training(training, folder, fresh=fresh)
     settings = training.settings()
     gold = read_treebank(str(settings.treebank.test)).sentences

@@ -26,6 +26,7 @@ NEUTRAL: dict[str, Any] = {
     "beam": {"name": "none", "size": 1, "merge": "configuration", "training": None},
     "online": None,
     "tokenizer": "none",
+    "distillation": {"teacher": None, "weight": 1.0, "over": "optimal"},
     "vectors.limit": None,
     "vectors.restrict": False,
     "lattice": {
@@ -43,7 +44,7 @@ NEUTRAL: dict[str, Any] = {
 }
 
 # Files whose place does not matter, but whether there are any.
-_FILES = ("lattice.train", "lattice.dev", "lattice.test")
+_FILES = ("lattice.train", "lattice.dev", "lattice.test", "distillation.teacher")
 
 _MISSING = object()
 
@@ -60,7 +61,8 @@ def fingerprint(settings: Mapping[str, Any], neutral: Mapping[str, Any] | None =
         remove(plain, key)
     for key in _FILES:
         if isinstance(look_up(plain, key), str):
-            look_up(plain, "lattice")[key.removeprefix("lattice.")] = "given"
+            group, _, name = key.partition(".")
+            plain[group][name] = "given"
     for key, value in (NEUTRAL if neutral is None else neutral).items():
         if look_up(plain, key) == value:
             remove(plain, key)

@@ -128,6 +128,11 @@ def run_folder(runs: Path, key: Sequence[str]) -> Path:
     return runs / recipe / f"{treebank}-column{column}-seed{seed}"
 
 
+def variant_folder(runs: Path, variant: str, treebank: str, trained_on: str, seed: int) -> Path:
+    """The run folder of a variant of a comparison."""
+    return runs / variant.replace(" ", "_").replace(",", "") / f"{treebank}-{trained_on}-seed{seed}"
+
+
 def run_family(trainings: list[Training], runs: Path, fresh: bool = False) -> list[tuple[Row, Counts]]:
     """Trains cells that share a first pass, the first of which trains it. Runs in a process of its own."""
     logging.disable(logging.WARNING)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from parser.beam_settings import Beam
+from parser.beam_settings import Search
 from parser.conllu.checks import shortened
 from parser.data.vocabulary import COLUMN_NUMBERS
 from parser.decoding.missing_columns import check_columns
@@ -93,7 +93,7 @@ class Parser:
     """
 
     def __init__(
-        self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Beam | None = None
+        self, model: AnyModel, tokenizer: Tokenizer | None = None, folder: Path | None = None, beam: Search | None = None
     ) -> None:
         self.model = model
         self._tokenizer = tokenizer
@@ -105,7 +105,7 @@ class Parser:
 
     @classmethod
     def load(
-        cls, folder: str | Path, device: str = "cpu", tokenizer: str | Path | None = None, beam: int | None = None
+        cls, folder: str | Path, device: str = "cpu", tokenizer: str | Path | None = None, beam: int | str | None = None
     ) -> Parser:
         """Reads a model's folder, or that within a run's folder.
 
@@ -113,7 +113,7 @@ class Parser:
             folder: the folder.
             device: ``cpu`` or ``cuda``.
             tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
-            beam: items of the beam to search with, 1 for none; None: as the model remembers.
+            beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
 
         Raises:
             ModelError: the folder holds no model that this version can load.

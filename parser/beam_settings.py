@@ -1,16 +1,25 @@
-"""How a beam searches: what parse.py is told, and what a model's folder remembers."""
+"""How a parser searches, where it is not greedy: what parse.py is told, and what a model's folder remembers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 # More items than any search is worth; a step compares each of them with each.
 MAX_SIZE = 1024
 
+# What takes the place of a number of items, and the name in a model's folder.
+EXACT = "exact"
+
+# The slots that a state of exact search determines; see check_exact().
+_SLOT_OF_A_STATE = re.compile(r"(s0|b\d):token")
+
 
 class BeamError(ValueError):
-    """A beam that cannot be, or cannot do what is asked of it; the message says the fix."""
+    """A search that cannot be, or cannot do what is asked of it; the message says the fix."""
 
 
 class Merge(StrEnum):
@@ -52,12 +61,7 @@ class Beam:
     def __post_init__(self) -> None:
         if type(self.size) is not int or not 1 <= self.size <= MAX_SIZE:
             raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
-        for name, choices in (("merge", Merge), ("scores", Scores)):
-            value = getattr(self, name)
-            if value not in [*choices]:
-                known = ", ".join(choices)
-                raise BeamError(f"{name}={value} is not known to a beam; it can be: {known}")
-            object.__setattr__(self, name, choices(value))
+        _set_choices(self, {"merge": Merge, "scores": Scores})
 
     def check_k_best(self, k: int) -> None:
         """Refuses to look for more trees than there are items at the end.
@@ -70,3 +74,113 @@ class Beam:
                 f"the {k} best trees cannot come out of a beam of {self.size}; ask for 1 to {self.size}, widen the beam, or "
                 f"let its items stand for many trees (merge={Merge.SIGNATURE})"
             )
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Exact search, which finds the best of all computations (decoding/exact.py), for the models of check_exact().
+
+    Raises:
+        BeamError: scores are unknown.
+    """
+
+    scores: Scores = Scores.LOCAL
+
+    def __post_init__(self) -> None:
+        _set_choices(self, {"scores": Scores})
+
+    def check_k_best(self, k: int) -> None:
+        """Refuses to look for more trees than the best one.
+
+        Raises:
+            BeamError: names the fix.
+        """
+        if k != 1:
+            raise BeamError(f"exact search finds the best tree alone, not {k}; search with a beam, such as {max(k, 8)}")
+
+
+Search = Beam | Exact
+
+
+def is_greedy(search: Search | None) -> bool:
+    """Whether a search is greedy parsing."""
+    return search is None or (isinstance(search, Beam) and search.size == 1)
+
+
+def searching(own: Search | None, size: int | str | None = None, merge: Merge | None = None) -> Search | None:
+    """How to search: as a model remembers, but for what is said otherwise.
+
+    Args:
+        own: what the model remembers; None: to parse greedily.
+        size: items of the beam, 1 to parse greedily, or EXACT.
+        merge: which items of the beam become one.
+
+    Raises:
+        BeamError: there is no such search.
+    """
+    if size is None and merge is None:
+        return own
+    scores = Scores.LOCAL if own is None else own.scores
+    if size == EXACT or (size is None and isinstance(own, Exact)):
+        if merge is not None:
+            raise BeamError(f"merge={merge} is of a beam, and exact search has none; leave it out, or give the size of a beam")
+        return Exact(scores)
+    if isinstance(size, str):
+        raise BeamError(f"a beam of {size} is not known; give a number of items, or {EXACT}")
+    beam = own if isinstance(own, Beam) else Beam(1, scores=scores)
+    return replace(beam, size=beam.size if size is None else size, merge=merge or beam.merge)
+
+
+def as_fields(search: Search) -> dict[str, Any]:
+    """A search as plain values, as a model's folder holds it."""
+    return asdict(search) if isinstance(search, Beam) else {"search": EXACT, **asdict(search)}
+
+
+def of_fields(fields: dict[str, Any]) -> Search:
+    """What as_fields() gave.
+
+    Raises:
+        BeamError, TypeError: it gave something else.
+    """
+    if "search" not in fields:
+        return Beam(**fields)
+    others = dict(fields)
+    if (name := others.pop("search")) != EXACT:
+        raise BeamError(f"the search {name!r} is not known; known: {EXACT}, and beams")
+    return Exact(**others)
+
+
+def check_exact(system: str, contextual: bool, slots: Iterable[str]) -> None:
+    """Refuses models whose moves are not scored by s0 and b0 alone, which is what exact search is made of.
+
+    Args:
+        system: the name of the transition system.
+        contextual: whether an encoder reads the sentence.
+        slots: the feature slots, ADDRESS:ATTRIBUTE. What is read at b1 and behind follows from b0.
+
+    Raises:
+        BeamError: names what is different, and the fix.
+    """
+    others = [slot for slot in slots if not _SLOT_OF_A_STATE.fullmatch(slot)]
+    if system != "arc_hybrid":
+        found, needed = f"system={system}", "system=arc_hybrid"
+    elif not contextual:
+        found, needed = "no encoder", "model=bilstm"
+    elif others:
+        found = f"features of more than s0 and b0 ({', '.join(others[:3])}{', ...' if len(others) > 3 else ''})"
+        needed = "encoder.slots.token=[s0,b0] encoder.slots.deprel=[]"
+    else:
+        return
+    raise BeamError(
+        f"exact search is there for system=arc_hybrid and model=bilstm with features of s0 and b0 alone, and this parser has "
+        f"{found}; train one with {needed}, or search with a beam"
+    )
+
+
+def _set_choices(search: Search, choices: dict[str, type[StrEnum]]) -> None:
+    """Makes members of enumerations of fields that may be strings."""
+    for name, known in choices.items():
+        value = getattr(search, name)
+        if value not in [*known]:
+            raise BeamError(f"{name}={value} is not known to a beam; it can be: {', '.join(known)}")
+        object.__setattr__(search, name, known(value))

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from safetensors.numpy import save
 
-from parser import transitions
+from parser import beam_settings, transitions
 from parser.atomic import replacing_folder, write_json
-from parser.beam_settings import Beam
+from parser.beam_settings import Search
 from parser.classifier.calibration import Calibration
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape
@@ -61,10 +61,12 @@ class Model:
         slots: the feature slots.
         shape: how the classifier is built.
         system: the transition system over these relations.
-        beam: the beam that parse.py searches with if it is told no other; None: it parses greedily.
+        beam: how parse.py searches if it is told no other; None: it parses greedily.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
             output for choices then, behind those of the moves (decoding/lattice_search.py). None: it knows of no choices.
+        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); with an encoder alone. Nothing that is
+            saved.
     """
 
     kind: ClassVar[str] = "classifier"
@@ -74,9 +76,10 @@ class Model:
     slots: list[Slot]
     shape: ClassifierShape
     system: TransitionSystem
-    beam: Beam | None = None
+    beam: Search | None = None
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
+    int8: bool = False
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
@@ -156,10 +159,14 @@ class Model:
         return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def weights(self) -> ClassifierWeights:
-        """The weights as they are now, for parsing; without torch if none has been needed yet."""
-        if self._classifier is None and self.shape.encoder is None:
+        """The weights as they are now, for parsing; without torch if none has been needed yet.
+
+        Raises:
+            Int8Error: products of 8 bits are asked for, and cannot be had.
+        """
+        if self._classifier is None and self.shape.encoder is None and not self.int8:
             return self._layout().weights(self._tensors)
-        return self.classifier.weights()
+        return self.classifier.weights(self.int8)
 
     @property
     def contextual(self) -> bool:
@@ -202,7 +209,7 @@ class Model:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
-            beam = {} if self.beam is None else {"beam": asdict(self.beam)}
+            beam = {} if self.beam is None else {"beam": beam_settings.as_fields(self.beam)}
             further = {"calibration": asdict(self.calibration), "versions": versions()}
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
@@ -236,8 +243,8 @@ class Model:
             check_settings(settings, header)
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
-            beam = Beam(**settings["beam"]) if "beam" in settings else None
-            calibration = Calibration(**settings.get("calibration", {}))
+            beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
+            calibration = Calibration.of_fields(settings.get("calibration", {}))
         characters = shape.encoder and shape.encoder.characters
         tagger = shape.encoder is not None and shape.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)

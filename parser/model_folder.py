@@ -173,7 +173,8 @@ def check_system(settings: dict[str, Any]) -> None:
     calibration = settings.get("calibration", {})
     _check(calibration, dict, "calibration")
     for key, value in calibration.items():
-        _check(value, float, f"{key} of the calibration")
+        for number in value if isinstance(value, list) else [value] if value is not None else []:
+            _check(number, float, f"{key} of the calibration")
     options = settings.get("transition_options", {})
     _check(options, dict, "transition_options")
     for key, value in options.items():

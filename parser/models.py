@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import reprlib
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import Merge, Search, searching
+from parser.classifier.weights import Int8Error
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.linear.model import LinearModel
 from parser.model import Model
@@ -63,26 +63,29 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
 
 
 def load_for_parsing(
-    folder: Path, size: int | None = None, merge: Merge | None = None, device: str = "cpu"
-) -> tuple[AnyModel, Beam | None]:
-    """A model, and the beam to search with: the one that the model remembers, but for what is said otherwise.
+    folder: Path, size: int | str | None = None, merge: Merge | None = None, device: str = "cpu", int8: bool = False
+) -> tuple[AnyModel, Search | None]:
+    """A model, and how to search: as it remembers, but for what is said otherwise.
 
     Args:
         folder: see load().
-        size: items of the beam; 1: parse greedily.
+        size: items of the beam; 1: parse greedily; EXACT: search exactly.
         merge: which items become one.
         device: see load().
+        int8: whether to parse with products of 8 bits.
 
     Returns:
-        The model and the beam; without a beam, the parser is greedy.
+        The model and the search; without one, the parser is greedy.
 
     Raises:
         ModelError: see load().
-        BeamError: there is no beam of this size.
+        BeamError: there is no such search.
+        Int8Error: products of 8 bits are not there for a model of this kind.
     """
     model = load(folder, device)
+    if int8:
+        if not isinstance(model, Model) or model.shape.encoder is None:
+            raise Int8Error(f"{folder}: 8 bits are there for models with an encoder (model=bilstm) alone; leave --int8 out")
+        model.int8 = True
     own = model.beam if isinstance(model, Model) else None
-    if size is None and merge is None:
-        return model, own
-    own = own or Beam(1)
-    return model, replace(own, size=own.size if size is None else size, merge=merge or own.merge)
+    return model, searching(own, size, merge)

@@ -192,24 +192,33 @@ class SecondPass:
 
 
 @dataclass
+class DistillationSettings:
+    """What the second pass learns from another model, beside the oracle; see training/teacher.py."""
+
+    teacher: str | None = None
+    weight: float = MISSING
+    over: str = MISSING
+
+
+@dataclass
 class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py."""
+    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone."""
 
     epochs: int = MISSING
     objective: str = MISSING
-    update: str = MISSING
-    gold_size: int = MISSING
+    update: str | None = MISSING
+    gold_size: int | None = MISSING
     learning_rate: float = MISSING
     batch_sentences: int = MISSING
 
 
 @dataclass
 class BeamSettings:
-    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone."""
+    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: of a beam alone."""
 
     name: str = MISSING
-    size: int = MISSING
-    merge: str = MISSING
+    size: int | None = MISSING
+    merge: str | None = MISSING
     training: BeamTrainingSettings | None = None
 
 
@@ -279,6 +288,7 @@ class Settings:
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
     first_pass: FirstPass = field(default_factory=FirstPass)
     second_pass: SecondPass = field(default_factory=SecondPass)
+    distillation: DistillationSettings = field(default_factory=DistillationSettings)
     beam: BeamSettings = field(default_factory=BeamSettings)
     lattice: LatticeSettings = field(default_factory=LatticeSettings)
     tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)

@@ -45,7 +45,7 @@ class OptimalStep(Pipe):
     Args:
         name: the component's in its pipeline.
         model: the folder of a model, or of a run; it is loaded when the first text comes, or by from_disk().
-        beam: items of the beam to search with; None: as the model remembers.
+        beam: items of the beam to search with, or "exact"; None: as the model remembers.
         tags: which of pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no token of
             a document has yet, ``overwrite`` all.
         allow_missing_columns: parse also without the tags that the model reads, but far worse.
@@ -57,7 +57,7 @@ class OptimalStep(Pipe):
         name: str = "optimal_step",
         *,
         model: str | Path | None = None,
-        beam: int | None = None,
+        beam: int | str | None = None,
         tags: str = TagUse.KEEP,
         allow_missing_columns: bool = False,
         device: str = "cpu",
@@ -208,7 +208,7 @@ def make_optimal_step(
     nlp: Language,
     name: str,
     model: str | None,
-    beam: int | None,
+    beam: int | str | None,
     tags: str,
     allow_missing_columns: bool,
     device: str,

@@ -101,8 +101,13 @@ TEXT_EDITS = {
     "a tagger below all layers": set_at("classifier", "encoder", "tagger", "layer", 0),
     "no tagger": set_at("classifier", "encoder", "tagger", None),
     "a tagger of text": set_at("classifier", "encoder", "tagger", "tags"),
-    "a calibration of text": set_at("calibration", {"slope": "1"}),
-    "a calibration that turns around": set_at("calibration", {"slope": -1.0, "intercept": 0.0}),
+    "a calibration of text": set_at("calibration", {"shares": ["1"]}),
+    "a calibration that turns around": set_at("calibration", {"log_odds": [0.0, 1.0], "shares": [0.5, 0.4]}),
+    "an older calibration that turns around": set_at("calibration", {"slope": -1.0, "intercept": 0.0}),
+    "a calibration without log odds": set_at("calibration", {"shares": [0.5]}),
+    "a calibration of infinite odds": set_at("calibration", {"log_odds": [1e999], "shares": [0.5]}),
+    "a calibration above 1": set_at("calibration", {"certain": 1.5}),
+    "a calibration of another kind": set_at("calibration", {"degree": 1.0}),
 }
 TEXT_VOCABULARY_EDITS = {
     "no characters": lambda value: value.pop("characters"),

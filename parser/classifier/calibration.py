@@ -1,74 +1,92 @@
-"""Probabilities that say how often a parser is right (Platt 1999): those of its steps are too sure of themselves.
+"""Probabilities that say how often a parser is right: those of its steps are too sure of themselves.
 
-The probability that an arc is right, head and relation, is taken to be a logistic function of the log odds of the step that
-made it; its two parameters are fitted to a part that training did not learn from.
+How often an arc is right, head and relation, is taken to be a function of the probability of the step that made it, one
+that never falls: isotonic regression (Zadrozny & Elkan 2002) over groups of arcs of equal size, on a part that training did
+not learn from, linear in the log odds between the groups. Steps without an alternative, such as the last one of a sentence,
+have a share of their own, for their probability says nothing.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 # Log odds beyond which a step is as sure as any.
 _SUREST = 30.0
-# Of Newton's method, which needs about six steps here; one that does not help is halved.
-_STEPS = 50
-_HALVINGS = 30
-_PRECISE = 1e-9
-# A little pull to the identity, so that parts in which all arcs are right or wrong have a solution, too.
-_PRIOR = 1.0
+# Groups of arcs, and how many arcs a group has at least.
+_GROUPS = 20
+_FEWEST = 50
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """From the probabilities of steps to those of arcs: logistic(slope * log odds + intercept); at first the identity.
+    """From the probabilities of steps to those of arcs; without groups, the identity.
+
+    Attributes:
+        log_odds: float[groups], of the steps of each group, ascending.
+        shares: float[groups], between 0 and 1, of the arcs of each group that are right; they never fall.
+        certain: the share of the arcs that are right where there was no other step; None: it is not known.
 
     Raises:
-        ValueError: a parameter is not finite, or the slope is not above 0.
+        ValueError: a value is not of this kind.
     """
 
-    slope: float = 1.0
-    intercept: float = 0.0
+    log_odds: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+    certain: float | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.slope) and math.isfinite(self.intercept) and self.slope > 0):
-            raise ValueError(f"a calibration of slope {self.slope} and intercept {self.intercept} cannot be")
+        shares = np.array([*self.shares, *([] if self.certain is None else [self.certain])])
+        increases = np.diff(self.log_odds)
+        if (
+            len(self.log_odds) != len(self.shares)
+            or not np.isfinite([*self.log_odds, *shares]).all()
+            or not ((increases > 0).all() and (np.diff(self.shares) >= 0).all() and (shares >= 0).all() and (shares <= 1).all())
+        ):
+            raise ValueError("a calibration needs ascending log odds, and a share between 0 and 1 for each that never falls")
+
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any]) -> Calibration:
+        """From JSON; also from the slope and intercept that an older version fitted (Platt 1999), closely.
+
+        Raises:
+            TypeError: an unknown field.
+            ValueError: see above.
+        """
+        if set(fields) == {"slope", "intercept"}:
+            odds = np.linspace(-_SUREST, _SUREST, 241)
+            shares = _logistic(fields["slope"] * odds + fields["intercept"])
+            return cls(tuple(odds.tolist()), tuple(shares.tolist()))
+        known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+        return cls(**known)
 
     def __call__(self, log_probabilities: np.ndarray) -> np.ndarray:
         """float64[n], 0 to 1, from the natural logarithms of the probabilities of steps."""
-        return _logistic(self.slope * _log_odds(log_probabilities) + self.intercept)
+        odds = _log_odds(log_probabilities)
+        found = np.interp(odds, self.log_odds, self.shares) if self.shares else _logistic(odds)
+        return found if self.certain is None else np.where(log_probabilities == 0, self.certain, found)
 
     @classmethod
     def fit(cls, log_probabilities: np.ndarray, right: np.ndarray) -> Calibration:
-        """The most likely one, given which arcs are right.
+        """That of a part; the identity where the part is too small to say more.
 
         Args:
             log_probabilities: float64[n], natural logarithms.
             right: bool[n].
         """
-        inputs = np.stack([_log_odds(log_probabilities), np.ones(len(right))], axis=1)
-        identity = np.array([1.0, 0.0])
-        parameters = identity.copy()
-
-        def cost(tried: np.ndarray) -> float:
-            odds = inputs @ tried
-            return float((np.logaddexp(0, odds) - right * odds).sum() + _PRIOR * ((tried - identity) ** 2).sum() / 2)
-
-        for _ in range(_STEPS):
-            found = _logistic(inputs @ parameters)
-            gradient = inputs.T @ (found - right) + _PRIOR * (parameters - identity)
-            curvature = (inputs * (found * (1 - found))[:, None]).T @ inputs + _PRIOR * np.eye(2)
-            step = np.linalg.solve(curvature, gradient)
-            lengths = 0.5 ** np.arange(_HALVINGS)
-            length = next((length for length in lengths if cost(parameters - length * step) < cost(parameters)), 0.0)
-            parameters = parameters - length * step
-            if length * np.abs(step).max() < _PRECISE:
-                break
-        slope, intercept = (float(value) for value in parameters)
-        usable = math.isfinite(slope) and math.isfinite(intercept) and slope > 0
-        return cls(slope, intercept) if usable else cls()
+        certain = log_probabilities == 0
+        order = np.argsort(log_probabilities[~certain], kind="stable")
+        odds, hits = _log_odds(log_probabilities[~certain][order]), right[~certain][order]
+        groups = np.array_split(np.arange(len(odds)), min(_GROUPS, len(odds) // _FEWEST) or 1)
+        if len(odds) < _FEWEST:
+            return cls()
+        rising = _rising([(float(odds[group].sum()), float(hits[group].sum()), len(group)) for group in groups])
+        share = float(right[certain].mean()) if certain.sum() >= _FEWEST else None
+        knots = {odds / size: hits / size for odds, hits, size in rising}
+        return cls(tuple(knots), tuple(knots.values()), share)
 
 
 def expected_calibration_error(probabilities: np.ndarray, right: np.ndarray, bins: int = 15) -> float:
@@ -84,6 +102,17 @@ def expected_calibration_error(probabilities: np.ndarray, right: np.ndarray, bin
     numbers = np.minimum((probabilities * bins).astype(int), bins - 1)
     differences = np.bincount(numbers, probabilities - right, bins)
     return 100 * float(np.abs(differences).sum()) / len(right)
+
+
+def _rising(groups: list[tuple[float, float, int]]) -> list[tuple[float, float, int]]:
+    """Joins neighbouring groups, (sum of log odds, right arcs, arcs), until their shares rise (pool adjacent violators)."""
+    joined: list[tuple[float, float, int]] = []
+    for group in groups:
+        joined.append(group)
+        while len(joined) > 1 and joined[-2][1] * joined[-1][2] >= joined[-1][1] * joined[-2][2]:
+            (odds, hits, size), (more_odds, more_hits, more) = joined.pop(-2), joined.pop()
+            joined.append((odds + more_odds, hits + more_hits, size + more))
+    return joined
 
 
 def _log_odds(log_probabilities: np.ndarray) -> np.ndarray:

@@ -41,6 +41,7 @@ class CharacterEncoder(nn.Module):
 
     def __init__(self, shape: CharacterShape, n_characters: int) -> None:
         super().__init__()
+        self.shape = shape
         self.vectors = nn.Parameter(torch.empty(n_characters, shape.embedding))
         draw_vectors(self.vectors)
         self.forwards = nn.LSTM(shape.embedding, shape.hidden)

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.dropout import dropout_mask
 from parser.classifier.representation import TokenRepresentation
+from parser.classifier.resting_matrices import quantized
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights, SlotLayout, SlotWeights
 from parser.data.vocabulary import Sentences
-from parser.transitions.features import Slot
+from parser.transitions.features import TOKEN, Slot
 
 
 class Classifier(nn.Module):
@@ -150,24 +151,29 @@ class Classifier(nn.Module):
             yield name, columns, weights.reshape(len(weights), n, size).permute(2, 1, 0).reshape(size, -1)
             first += n * size
 
-    def weights(self) -> ClassifierWeights:
-        """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters."""
-        vectors_in = None
-        if self.tokens.contextual:
+    def weights(self, int8: bool = False) -> ClassifierWeights:
+        """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters.
 
-            def vectors_in(sentences: Sentences) -> dict[str, np.ndarray]:
-                return _arrays(self.tokens.vectors_of(sentences))
+        Args:
+            int8: whether the encoder's vectors are stored and multiplied in 8 bits; of a contextual representation alone.
 
+        Raises:
+            Int8Error: they cannot be here.
+        """
+        encoder = self.tokens.at_rest(int8)
+        embedded = [SlotWeights(name, columns, _array(weights)) for name, columns, weights in self.slot_weights()]
+        if int8:
+            embedded = [_rounded(part) if part.attribute == TOKEN else part for part in embedded]
         return ClassifierWeights(
             self.activation_name,
             self.layout,
             _array(self.hidden_bias),
             _array(self.one_hot.weight),
-            [SlotWeights(name, columns, _array(weights)) for name, columns, weights in self.slot_weights()],
+            embedded,
             _arrays(self.tokens.fixed_vectors()),
             _array(self.output.weight),
             _array(self.output.bias),
-            vectors_in,
+            encoder,
         )
 
     def scorer(self, sentences: Sentences | None = None) -> Scorer:
@@ -212,6 +218,12 @@ class Classifier(nn.Module):
 
 def _array(tensor: Tensor) -> np.ndarray:
     return tensor.detach().cpu().contiguous().numpy()
+
+
+def _rounded(part: SlotWeights) -> SlotWeights:
+    """The weights that vectors of 8 bits are multiplied by."""
+    integers, scales = quantized(part.weights.T)
+    return SlotWeights(part.attribute, part.columns, np.ascontiguousarray((integers * scales[:, None]).T))
 
 
 def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:

@@ -72,9 +72,7 @@ class ContributionMaker:
 
     def of_sentences(self, sentences: Sentences) -> HiddenContributions:
         """The contributions of all that occurs in the sentences."""
-        vectors_in = self._weights.vectors_in
-        vectors = self._weights.vectors if vectors_in is None else vectors_in(sentences)
-        return self._contributions(self._table.values(sentences), vectors)
+        return self._contributions(self._table.values(sentences), self._weights.vectors_in(sentences))
 
     def of_values(self, values: np.ndarray) -> HiddenContributions:
         """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""

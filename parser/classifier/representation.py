@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from parser.classifier.embeddings import Embeddings, draw_vectors
+from parser.classifier.resting_matrices import Matrix, SinglePrecision
+from parser.classifier.weights import Int8Error, SentenceEncoder
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.transitions.features import TOKEN
 
@@ -73,6 +75,19 @@ class TokenRepresentation(nn.Module, ABC):
     def fixed_vectors(self) -> dict[str, Tensor]:
         """By attribute in ``sizes``, the first of the same vectors: those that do not depend on sentences."""
         return self.embeddings.matrices()
+
+    def at_rest(self, int8: bool = False) -> SentenceEncoder | None:
+        """What makes the vectors of tokens with the weights as they are now; None for a static representation.
+
+        Args:
+            int8: whether they are stored and multiplied in 8 bits.
+
+        Raises:
+            Int8Error: they cannot be.
+        """
+        if int8:
+            raise Int8Error("8 bits are there for models with an encoder (model=bilstm) alone; parse without --int8")
+        return None
 
     def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
         """By column that is predicted, int32[total]: the number of each token's most probable value, of roots too.
@@ -133,6 +148,12 @@ class ContextualRepresentation(TokenRepresentation):
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
 
+    def at_rest(self, int8: bool = False) -> SentenceEncoder:
+        """See TokenRepresentation: here, what encode() does, on any device."""
+        if int8:
+            raise Int8Error("8 bits are there on the CPU alone; parse without --int8, or on the CPU")
+        return _OnDevice(self)
+
     def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:
         """The scores of tags alone, as of encode() without dropout."""
         return self.encode(values, lengths).tag_scores
@@ -154,10 +175,15 @@ class ContextualRepresentation(TokenRepresentation):
         """
         if sentences is None:
             raise ValueError("the vectors of a contextual representation depend on the sentences; say which ones")
-        encoded = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
+        return self.with_tokens(self.encoded(sentences))
+
+    @torch.no_grad()
+    def encoded(self, sentences: Sentences) -> Tensor:
+        """float32[tokens, size]: what encode() makes of all tokens, sentences of like lengths together."""
+        found = self.reserved.new_empty(int(sentences.offsets[-1]), self.sizes[TOKEN])
         for places, values, lengths in self._batches(sentences):
-            encoded[places] = self.encode(values, lengths).tokens
-        return self.with_tokens(encoded)
+            found[places] = self.encode(values, lengths).tokens
+        return found
 
     @torch.no_grad()
     def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
@@ -179,3 +205,19 @@ class ContextualRepresentation(TokenRepresentation):
             places = sentences.places(numbers)
             values = torch.from_numpy(sentences.values[:, places].T.copy()).to(device)
             yield torch.from_numpy(places).to(device), values, lengths[numbers]
+
+
+class _OnDevice:
+    """A contextual representation as it is."""
+
+    def __init__(self, tokens: ContextualRepresentation) -> None:
+        self._tokens = tokens
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        return self._tokens.encoded(sentences).numpy(force=True)
+
+    def floats(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors
+
+    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
+        return SinglePrecision().matrix(weights, bias)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -15,10 +16,14 @@ from parser.classifier.compiled_activations import activation_number
 from parser.classifier.shape import ClassifierShape
 from parser.data.set_vocabulary import Elements, SetVocabulary
 from parser.data.vocabulary import Sentences, Vocabularies, Vocabulary
-from parser.transitions.features import RELATION, Slot
+from parser.transitions.features import RELATION, TOKEN, Slot
 
 # What the tensors of embeddings are called, in a classifier whose token representation is static.
 _VECTORS = "tokens.embeddings.vectors."
+
+
+class Int8Error(ValueError):
+    """Integers of 8 bits are asked for where they cannot be had; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,22 @@ class SlotWeights:
     weights: np.ndarray
 
 
+class SentenceEncoder(Protocol):
+    """A contextual token representation at rest. Threads may ask at the same time."""
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        """The vectors of all tokens, [tokens, size], as the encoder stores them."""
+        ...
+
+    def floats(self, vectors: np.ndarray) -> np.ndarray:
+        """float32[tokens, size], of vectors that encode() has made."""
+        ...
+
+    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """What multiplies vectors that encode() has made by float32[outputs, size], and adds float32[outputs]."""
+        ...
+
+
 @dataclass(frozen=True)
 class ClassifierWeights:
     """The weights of a classifier; see Classifier for how scores are made of them.
@@ -97,8 +118,7 @@ class ClassifierWeights:
         vectors: by attribute that is read as a vector, float32[values, size]: the vectors that do not depend on sentences.
         output: float32[outputs, hidden].
         output_bias: float32[outputs].
-        vectors_in: for a contextual representation, all vectors of the tokens of some sentences, as ``vectors``; None for a
-            static one.
+        encoder: what makes the vectors of tokens, for a contextual representation; None for a static one.
     """
 
     activation: str
@@ -109,12 +129,19 @@ class ClassifierWeights:
     vectors: Mapping[str, np.ndarray]
     output: np.ndarray
     output_bias: np.ndarray
-    vectors_in: Callable[[Sentences], Mapping[str, np.ndarray]] | None = None
+    encoder: SentenceEncoder | None = None
 
     @property
     def contextual(self) -> bool:
         """Whether the vector of a token depends on its sentence."""
-        return self.vectors_in is not None
+        return self.encoder is not None
+
+    def vectors_in(self, sentences: Sentences) -> Mapping[str, np.ndarray]:
+        """As ``vectors``, all that slots read in some sentences."""
+        if self.encoder is None:
+            return self.vectors
+        tokens = self.encoder.floats(self.encoder.encode(sentences))
+        return {**self.vectors, TOKEN: np.concatenate([self.vectors[TOKEN], tokens])}
 
 
 class StaticLayout:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
+from parser.beam_settings import EXACT
+
 # What a shell reports of a process that SIGPIPE, Ctrl-C or SIGTERM ended.
 _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 
@@ -72,6 +74,16 @@ def number_of_threads(text: str) -> int:
     if not 1 <= threads <= _MAX_THREADS:
         raise ArgumentTypeError(f"{text} is no number of threads; give one from 1 to {_MAX_THREADS}")
     return threads
+
+
+def size_of_beam(text: str) -> int | str:
+    """The type of an argument ``--beam``: a number of items, or EXACT."""
+    if text == EXACT:
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text} is no beam; give a number of items, or {EXACT}") from None
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

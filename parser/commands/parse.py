@@ -13,7 +13,8 @@ A sentence that is not CoNLL-U ends the work, with its line and what is wrong wi
 just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
-first, each as a copy of the sentence with comments beam_rank and beam_score.
+first, each as a copy of the sentence with comments beam_rank and beam_score. --beam exact finds the best of all trees, where
+the classifier reads no more than s0 and b0 (scripts/train.py beam=exact).
 
 What is compiled is compiled once, when it is first needed, and kept; that takes about a minute. With --warm-up nothing but this
 is done, for any later input: as when a machine is set up.
@@ -27,8 +28,8 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from parser.beam_settings import Beam, BeamError, Merge
-from parser.commands.command_line import number_of_threads, run
+from parser.beam_settings import BeamError, Merge, Search
+from parser.commands.command_line import number_of_threads, run, size_of_beam
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, Parsed, parse_file, warm_up
@@ -55,10 +56,16 @@ def main() -> int:
         "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
     )
     arguments.add_argument(
-        "--beam", type=int, metavar="N", help="search with a beam of N items (default: as the model says, or 1)"
+        "--beam",
+        type=size_of_beam,
+        metavar="N",
+        help="search with a beam of N items, or exact (default: as the model says, or 1)",
     )
     arguments.add_argument("--merge", choices=[*Merge], type=Merge, help="which items of the beam become one (configuration)")
     arguments.add_argument("--k-best", type=int, metavar="K", help="write the K best trees of each sentence")
+    arguments.add_argument(
+        "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, which is faster and nearly as good"
+    )
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing, but compile what parsing with the model needs"
     )
@@ -84,7 +91,7 @@ def main() -> int:
     arguments.add_argument("--max-arcs", type=int, metavar="N", help="of --lattice: refuse sentences of more arcs")
     given = arguments.parse_args()
     start_numba_without_scipy()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge)
+    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
     if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
 
@@ -115,7 +122,7 @@ def main() -> int:
     return _told(parsed, given.input, time.perf_counter() - start)
 
 
-def _parse_lattices(model: AnyModel, beam: Beam | None, given: argparse.Namespace) -> int:
+def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
     for option in ("text", "k_best", "allow_missing_columns"):
         if getattr(given, option):
             raise BeamError(f"--{option.replace('_', '-')} is not there for lattices; leave it out")

@@ -16,7 +16,7 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from parser.beam_settings import Merge
-from parser.commands.command_line import number_of_threads, run
+from parser.commands.command_line import number_of_threads, run, size_of_beam
 from parser.text.shards import Options, claim, shards_of, undone
 
 
@@ -37,7 +37,7 @@ def main() -> int:
     arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], default="keep", help="as of scripts/parse.py")
     arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as of scripts/parse.py")
     arguments.add_argument("--allow-missing-columns", action="store_true", help="as of scripts/parse.py")
-    arguments.add_argument("--beam", type=int, metavar="N", help="as of scripts/parse.py")
+    arguments.add_argument("--beam", type=size_of_beam, metavar="N", help="as of scripts/parse.py")
     arguments.add_argument("--merge", choices=[*Merge], help="as of scripts/parse.py")
     arguments.add_argument("--text", action="store_true", help="the files are text, as of scripts/parse.py")
     arguments.add_argument("--tokenizer", help="of --text: a file of UDPipe 1; without, the model's own")

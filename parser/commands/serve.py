@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from parser.commands.command_line import run
+from parser.commands.command_line import run, size_of_beam
 from parser.model import Model
 from parser.models import load_for_parsing
 from parser.numba_start import start_numba_without_scipy
@@ -36,7 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=8001, help="default: %(default)s; 0: any that is free")
     parser.add_argument("--name", help="what requests call the model (default: the name of its folder)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a file of UDPipe 1; without, the model's own")
-    parser.add_argument("--beam", type=int, metavar="N", help="search with a beam of N items (default: as the model says)")
+    parser.add_argument(
+        "--beam", type=size_of_beam, metavar="N", help="search with a beam of N items, or exact (default: as the model says)"
+    )
     parser.add_argument("--allow-missing-columns", action="store_true", help="parse without the tags that the model reads")
     parser.add_argument("--max-bytes", type=_positive, default=1_000_000, help="of a request (default: %(default)s)")
     parser.add_argument("--max-seconds", type=_positive, default=30, help="of a request (default: %(default)s)")

@@ -145,6 +145,11 @@ class Sentences:
             yield first, (last := max(last, first + 1))
             first = last
 
+    def take(self, numbers: np.ndarray) -> Sentences:
+        """The sentences with these numbers (int[m]), in their order."""
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[numbers])])
+        return Sentences(self.values[:, self.places(numbers)], offsets)
+
     def places(self, numbers: np.ndarray) -> np.ndarray:
         """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence behind the other."""
         lengths = np.diff(self.offsets)[numbers]

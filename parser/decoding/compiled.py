@@ -86,7 +86,6 @@ class CompiledParser(ABC):
             contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
         self._threads = threads
-        self._contextual = weights.contextual
         # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
         of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
@@ -97,8 +96,7 @@ class CompiledParser(ABC):
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
         share = SHARE
-        # A contextual model's scores depend, in their last digits, on what is parsed together: that stays the same.
-        if self._threads > 1 and not self._contextual:
+        if self._threads > 1:
             share = min(SHARE, max(_SMALLEST_SHARE, int(sentences.offsets[-1]) // (4 * self._threads)))
         return parse_spans(
             sentences, share, self._threads, lambda part, parses: self._parse_words(self._words(part), parses, single_root)

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from parser.beam_settings import Beam
+from parser.beam_settings import Beam, Search
 from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -111,7 +111,7 @@ def parse_file(
     on_error: OnError = OnError.STOP,
     report: Callable[[ConlluError], None] = lambda error: None,
     allow_missing_columns: bool = False,
-    beam: Beam | None = None,
+    beam: Search | None = None,
     k_best: int | None = None,
     tags: TagUse = TagUse.KEEP,
     chunk_bytes: int = CHUNK_BYTES,
@@ -145,9 +145,7 @@ def parse_file(
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
     parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
-    # With an encoder, the last digits of scores depend on the chunks, which must not depend on the threads.
-    small = threads > 1 and not model.contextual
-    chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if small else None)
+    chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if threads > 1 else None)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
@@ -158,7 +156,7 @@ def parse_file(
     return parsed
 
 
-def warm_up(model: AnyModel, beam: Beam | None = None) -> None:
+def warm_up(model: AnyModel, beam: Search | None = None) -> None:
     """Compiles all that parse_file() needs for the model and the beam, or loads it where it has been compiled before."""
     lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
     parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam)
@@ -179,7 +177,7 @@ class ChunkParser:
         single_root: bool = True,
         on_error: OnError = OnError.STOP,
         report: Callable[[ConlluError], None] = lambda error: None,
-        beam: Beam | None = None,
+        beam: Search | None = None,
         k_best: int | None = None,
         tags: TagUse = TagUse.KEEP,
     ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import BinaryIO
 
-from parser.beam_settings import Beam, BeamError
+from parser.beam_settings import EXACT, Beam, BeamError, Exact, Search
 from parser.conllu.checks import ConlluError
 from parser.data.vocabulary import UNKNOWN
 from parser.decoding.file_parsing import OnError, Parsed
@@ -40,7 +40,7 @@ def parse_lattice_file(
     target: BinaryIO,
     path: str,
     *,
-    beam: Beam | None = None,
+    beam: Search | None = None,
     single_root: bool = True,
     threads: int = 1,
     on_error: OnError = OnError.STOP,
@@ -67,6 +67,8 @@ def parse_lattice_file(
     """
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} do not parse lattices; take one that was trained with model=mlp")
+    if isinstance(beam, Exact):
+        raise BeamError(f"lattices are searched with a beam, not with beam={EXACT}; give the number of its items, such as 16")
     if on_error is OnError.KEEP:
         raise ConlluError(f"{path}: a lattice that cannot be read cannot be kept as CoNLL-U; choose --on-error=skip")
     parser = LatticeParser(model, beam or Beam(1), threads=threads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
-from parser.beam_settings import Beam, BeamError, Merge
+from parser.beam_settings import BeamError, Exact, Merge, Search, check_exact, is_greedy
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
 from parser.decoding.greedy import GreedyParser
@@ -47,7 +47,7 @@ def _(model: LinearModel, threads: int = 1) -> SentenceParser:
     return LinearParser(model, threads)
 
 
-def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> SentenceParser:
+def parser_with_beam(model: AnyModel, beam: Search | None, threads: int = 1) -> SentenceParser:
     """A parser with the weights as they are now.
 
     Args:
@@ -55,18 +55,23 @@ def parser_with_beam(model: AnyModel, beam: Beam | None, threads: int = 1) -> Se
         beam: how to search; None, or a beam of one item: the parser is greedy.
         threads: how many parse side by side where the parser can.
     """
-    return parser_of(model, threads) if beam is None or beam.size == 1 else beam_parser_of(model, beam, threads)
+    return parser_of(model, threads) if beam is None or is_greedy(beam) else beam_parser_of(model, beam, threads)
 
 
-def beam_parser_of(model: AnyModel, beam: Beam, threads: int = 1) -> KBestParser:
-    """A parser that searches with a beam of any size; see parser_with_beam().
+def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestParser:
+    """A parser that searches with a beam of any size, or exactly; see parser_with_beam().
 
     Raises:
         BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the transition system is
-            another than arc-standard.
+            another than arc-standard; or the model cannot be searched exactly (check_exact()).
     """
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
+    if isinstance(beam, Exact):
+        check_exact(model.system.name, model.contextual, map(str, model.slots))
+        from parser.decoding.exact import ExactParser
+
+        return ExactParser(model.weights(), model.system, model.table, beam)
     if beam.merge is Merge.SIGNATURE:
         if not isinstance(model.system, Attardi) or model.system.degree != 1:
             raise BeamError(

@@ -11,7 +11,7 @@ import numpy as np
 
 import oracles
 from oracles.trees import MAX_TOKENS
-from parser.beam_settings import Beam
+from parser.beam_settings import Search, is_greedy
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import Sentences
 from parser.decoding.lockstep import Choice, LockstepParser, StepProbabilities
@@ -35,10 +35,10 @@ class ProbabilityParser:
         BeamError: the model cannot be searched with this beam.
     """
 
-    def __init__(self, model: AnyModel, beam: Beam | None = None) -> None:
+    def __init__(self, model: AnyModel, beam: Search | None = None) -> None:
         self._system = model.system
         self._lockstep = LockstepParser(model.weights(), model.system, model.table) if isinstance(model, Model) else None
-        greedy = self._lockstep is not None and (beam is None or beam.size == 1)
+        greedy = self._lockstep is not None and is_greedy(beam)
         self._search = None if greedy else parser_with_beam(model, beam)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> tuple[Parses, StepProbabilities]:

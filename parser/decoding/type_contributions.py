@@ -14,21 +14,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from threading import Event, Lock
 
 import numpy as np
 from numba import njit
 
 from parser.classifier.hidden_contributions import ContributionMaker, HiddenContributions
-from parser.classifier.weights import ClassifierWeights
+from parser.classifier.type_rows import MAX_BYTES, TypeRows
+from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotWeights
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
-from parser.transitions.features import FeatureTable
-
-# The contributions of word types are forgotten, and computed again when needed, when they would take more bytes than these.
-MAX_BYTES = 128 * 2**20
-
-_FREE = -1
+from parser.transitions.features import TOKEN, FeatureTable
 
 
 @dataclass(frozen=True)
@@ -47,8 +42,11 @@ class TypedSentences:
 
 def address_contributions(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> AddressContributions:
     """Those of a classifier with these weights."""
-    kind = TokenContributions if weights.contextual else TypeContributions
-    return kind(ContributionMaker(weights, table), table, n_relations)
+    maker = ContributionMaker(weights, table)
+    if weights.encoder is None:
+        return TypeContributions(maker, table, n_relations)
+    of_tokens = [part for part in weights.embedded if part.attribute == TOKEN]
+    return TokenContributions(maker, table, n_relations, weights.encoder, of_tokens)
 
 
 class AddressContributions(ABC):
@@ -96,134 +94,72 @@ class AddressContributions(ABC):
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """The word types of the tokens, and the contributions of all of them."""
 
-    def _room_for(self, n_types: int) -> np.ndarray:
-        """float32[rows, hidden]: the rows of the relations, and those of so many word types to fill in."""
-        rows = np.empty((self.first + n_types * self.per_type, len(self.bias)), np.float32)
-        rows[: self.first] = self._relations
-        return rows
-
     def _add_up(self, made: HiddenContributions, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, from what the slots contribute for some word types."""
         _add_up(made.values, made.rows, made.starts, self._columns, self.places, self._absent, rows)
 
 
 class TokenContributions(AddressContributions):
-    """Contributions of a contextual representation: computed for any sentences, a token being a word type of its own."""
+    """Contributions of a contextual representation: computed for any sentences, a token being a word type of its own.
+
+    There is one slot at each address, which reads the token, so that one product makes the rows of all tokens as they lie.
+
+    Args:
+        maker, table, n_relations: see AddressContributions.
+        encoder: makes the vectors of tokens.
+        of_tokens: the weights of the slots that read them, where there are any.
+    """
+
+    def __init__(
+        self,
+        maker: ContributionMaker,
+        table: FeatureTable,
+        n_relations: int,
+        encoder: SentenceEncoder,
+        of_tokens: list[SlotWeights],
+    ) -> None:
+        super().__init__(maker, table, n_relations)
+        self._encoder = encoder
+        self._matrix = None
+        for part in of_tokens:
+            by_slot = part.weights.T.reshape(len(part.columns), len(self.bias), -1)
+            by_place = np.empty_like(by_slot)
+            by_place[self.places[table.columns[part.columns, 0]]] = by_slot
+            self._matrix = encoder.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
+            # The rows of relations take the places of those of some tokens that are not there.
+            self._lead = -(-self.first // self.per_type)
+            self.first = self._lead * self.per_type
 
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """See AddressContributions."""
-        tokens = int(sentences.offsets[-1])
-        rows = self._room_for(tokens)
-        self._add_up(self._maker.of_sentences(sentences), rows[self.first :])
-        return TypedSentences(np.arange(tokens, dtype=np.int32), rows)
+        types = np.arange(sentences.offsets[-1], dtype=np.int32)
+        if self._matrix is None:
+            return TypedSentences(types, self._relations)
+        vectors = self._encoder.encode(sentences)
+        lead = np.zeros((self._lead, vectors.shape[1]), vectors.dtype)
+        rows = self._matrix(np.concatenate([lead, vectors])).reshape(-1, len(self.bias))
+        rows[: len(self._relations)] = self._relations
+        return TypedSentences(types, rows)
 
 
 class TypeContributions(AddressContributions):
-    """Contributions of a static representation: the word types are numbered, and theirs computed once for all threads.
-
-    Types are numbered by one thread at a time. Their contributions, which take far longer, are computed by the thread that
-    met them first; others that meet them wait for it at the end of their own.
+    """Contributions of a static representation, computed once for each word type and all threads (type_rows.py).
 
     Args:
         maker, table, n_relations: see AddressContributions.
         max_bytes: contributions of word types are forgotten when they would take more.
     """
 
-    _n_types: int
-    _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
-    # float32[rows, hidden]: room for all types until they are forgotten; memory that is not used costs nothing.
-    _rows: np.ndarray
-    _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
-    _under_way: list[Event]  # one for each thread that is computing contributions
-
     def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(maker, table, n_relations)
-        self._lock = Lock()
-        self._max_types = max_bytes // max(1, self._absent.nbytes)
-        self._forget(len(table.attributes), 0)
+        self._of_types = TypeRows(self._make, len(table.attributes), self._relations, self.per_type, max_bytes)
 
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """See AddressContributions."""
-        n_attributes, tokens = sentences.values.shape
-        made = Event()
-        with self._lock:
-            if self._n_types + tokens > self._capacity:
-                self._forget(n_attributes, tokens)
-            self._make_room(self._n_types + tokens)
-            before = self._n_types
-            types, self._n_types = _number(sentences.values, self._known, self._slots, before)
-            new = np.ascontiguousarray(self._known[before : self._n_types].T)
-            rows, under_way = self._rows, self._under_way
-            of_others = [*under_way]
-            under_way.append(made)
-        try:
-            if new.shape[1]:
-                self._add_up(self._maker.of_values(new), rows[self.first + before * self.per_type :])
-        finally:
-            made.set()
-            with self._lock:
-                under_way.remove(made)
-        for others in of_others:
-            others.wait()
-        return TypedSentences(types, rows)
+        return TypedSentences(*self._of_types(sentences.values))
 
-    def _forget(self, n_attributes: int, tokens: int) -> None:
-        """Starts over, with room for the types of so many tokens at least."""
-        # New arrays: other threads may still be reading and filling the old ones.
-        self._n_types = 0
-        self._under_way = []
-        self._capacity = max(self._max_types, tokens)
-        self._known = np.empty((0, n_attributes), np.int32)
-        self._slots = np.full(1, _FREE, np.int32)
-        self._rows = self._room_for(self._capacity)
-
-    def _make_room(self, n_types: int) -> None:
-        """Lets so many types be numbered; at least half of the slots stay free."""
-        if n_types > len(self._known):
-            known = np.empty((2 * n_types, self._known.shape[1]), np.int32)
-            known[: self._n_types] = self._known[: self._n_types]
-            self._known = known
-            self._slots = np.full(1 << (4 * n_types).bit_length(), _FREE, np.int32)
-            _fill_slots(self._known, self._n_types, self._slots)
-
-
-@njit(cache=True, nogil=True)
-def _slot_of(values, column, known, slots):
-    """The slot of the type with the values in the given column, or the free one where it belongs."""
-    hashed = np.uint64(0xCBF29CE484222325)
-    for a in range(len(values)):
-        hashed = (hashed ^ np.uint64(values[a, column])) * np.uint64(0x100000001B3)
-    mask = np.uint64(len(slots) - 1)
-    slot = (hashed ^ (hashed >> np.uint64(29))) & mask
-    while slots[slot] != _FREE:
-        same = True
-        for a in range(len(values)):
-            same &= known[slots[slot], a] == values[a, column]
-        if same:
-            break
-        slot = (slot + np.uint64(1)) & mask
-    return slot
-
-
-@njit(cache=True, nogil=True)
-def _fill_slots(known, n_types, slots):
-    values = known.T
-    for t in range(n_types):
-        slots[_slot_of(values, t, known, slots)] = t
-
-
-@njit(cache=True, nogil=True)
-def _number(values, known, slots, n_types):
-    """The type of every column of ``values``, and how many types there are now; new ones are added to ``known``."""
-    types = np.empty(values.shape[1], np.int32)
-    for i in range(values.shape[1]):
-        slot = _slot_of(values, i, known, slots)
-        if slots[slot] == _FREE:
-            known[n_types] = values[:, i]
-            slots[slot] = n_types
-            n_types += 1
-        types[i] = slots[slot]
-    return types, n_types
+    def _make(self, values: np.ndarray, rows: np.ndarray) -> None:
+        self._add_up(self._maker.of_values(values), rows)
 
 
 @njit(cache=True, nogil=True)

@@ -107,7 +107,7 @@ def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
     trace = model_trace(model, Columns(sentence), len(forms), oracle)
     if trace.heads != heads:
         parts.append(
-            '<p class="note">The parser searches with a beam. What follows are the steps of a greedy one, which finds another '
+            '<p class="note">The parser is not greedy. What follows are the steps of a greedy one, which finds another '
             "tree.</p>"
         )
     steps = "\n".join(steps_as_html(trace, forms))

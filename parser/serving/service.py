@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 
-from parser.beam_settings import Beam
+from parser.beam_settings import Search
 from parser.conllu.checks import DEPREL, DEPS, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
@@ -57,7 +57,7 @@ class Service:
         model: AnyModel,
         name: str,
         tokenizer: Tokenizer | None = None,
-        beam: Beam | None = None,
+        beam: Search | None = None,
         allow_missing_columns: bool = False,
     ) -> None:
         self.model = model

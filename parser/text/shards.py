@@ -52,7 +52,7 @@ class Options:
     allow_missing_columns: bool = False
     text: bool = False
     tokenizer: str | None = None
-    beam: int | None = None
+    beam: int | str | None = None
     merge: str | None = None
 
 

@@ -29,6 +29,7 @@ class UpdateStep(StrEnum):
     LAST = "last"
 
 
-def update_of(settings: BeamTrainingSettings) -> str:
+def update_of(settings: BeamTrainingSettings) -> str | None:
     """The setting ``update``, by its name: as an attribute it is the method of a mapping."""
-    return str(OmegaConf.select(settings, "update"))  # type: ignore[arg-type]
+    found: str | None = OmegaConf.select(settings, "update")  # type: ignore[arg-type]
+    return found

@@ -1,44 +1,72 @@
-"""The third pass: global training with a beam, of the classifier that the two passes have trained."""
+"""The third pass: global training, with a beam or exact, of the classifier that the two passes have trained."""
 
 from __future__ import annotations
 
-from omegaconf import OmegaConf
+from collections.abc import Mapping
+from typing import Protocol
 
-from parser.beam_settings import Beam, Merge
+import torch
+from omegaconf import OmegaConf
+from torch import Tensor
+
+from parser.beam_settings import Beam, Exact, Merge, Search
 from parser.model import Model
 from parser.settings import BeamTrainingSettings, OptimizerSettings, Settings, TrainingTrees
-from parser.training.beam_fitter import BeamFitter
+from parser.training.beam_fitter import BeamFitter, SearchReport
 from parser.training.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.beam_updates import BeamTraining
-from parser.training.build import word_dropout_of
+from parser.training.build import tag_weights_of, word_dropout_of
 from parser.training.corpus import Corpus
+from parser.training.exact_fitter import ExactFitter, ExactReport
 from parser.training.examples import TrainingSentences
-from parser.training.fitter import Span
+from parser.training.fitter import OnUpdate, Span, unobserved
 
 
-def beam_sentences(corpus: Corpus) -> TrainingSentences:
-    """What the pass learns from: all sentences with their trees as they are, projective or not."""
-    return corpus.training_sentences(TrainingTrees.ORIGINAL)
+class GlobalFitter(Protocol):
+    """Fits a classifier, in place, to whole computations over the epochs of a pass with one optimizer; see BeamFitter."""
+
+    def fit_epoch(
+        self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved
+    ) -> tuple[float, SearchReport | ExactReport]:
+        """Goes once over the sentences; the mean loss of a sentence, in nats, and how it went."""
+
+    def state(self) -> dict[str, Tensor]:
+        """What the next epoch depends on besides weights and random generators: named tensors on the CPU."""
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Puts back what state() of such a fitter gave."""
 
 
-def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Beam, data: TrainingSentences) -> BeamFitter:
+def beam_sentences(corpus: Corpus, search: Search) -> TrainingSentences:
+    """What the pass learns from: all sentences with their trees as they are, or, for exact training, made projective."""
+    return corpus.training_sentences(TrainingTrees.PROJECTIVIZED if isinstance(search, Exact) else TrainingTrees.ORIGINAL)
+
+
+def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Search, data: TrainingSentences) -> GlobalFitter:
     """What fits the model's classifier in the pass.
 
     Args:
         model: the model.
         corpus: of the run.
         settings: of the run. The optimizer is Adam; its schedule and weight decay are those of the passes before.
-        beam: what the parser will search with. Training merges equal configurations where that beam merges by signature.
+        beam: how the parser will search. Training merges equal configurations where that beam merges by signature.
         data: see beam_sentences().
     """
     wanted = settings.beam.training
     assert wanted is not None, "see settings_check.py"
-    merge = Merge.CONFIGURATION if beam.merge is Merge.SIGNATURE else beam.merge
-    training = BeamTraining(
-        Beam(beam.size, merge, beam.scores), Objective(wanted.objective), UpdateStep(update_of(wanted)), wanted.gold_size
-    )
+    optimizer, span = _optimizer(settings, wanted), Span(0, wanted.epochs)
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
-    return BeamFitter(model, data, training, _optimizer(settings, wanted), Span(0, wanted.epochs), word_dropout)
+    if isinstance(beam, Exact):
+        assert settings.encoder is not None, "see settings_check.py"
+        clipped, weights = settings.encoder.max_grad_norm, tag_weights_of(settings, corpus)
+        return ExactFitter(model, data, optimizer, span, clipped, settings.single_root, word_dropout, weights)
+    update = update_of(wanted)
+    assert update is not None, "see settings_check.py"
+    assert wanted.gold_size is not None
+    merge = Merge.CONFIGURATION if beam.merge is Merge.SIGNATURE else beam.merge
+    searched = Beam(beam.size, merge, beam.scores)
+    training = BeamTraining(searched, Objective(wanted.objective), UpdateStep(update), wanted.gold_size)
+    return BeamFitter(model, data, training, optimizer, span, word_dropout)
 
 
 def _optimizer(settings: Settings, wanted: BeamTrainingSettings) -> OptimizerSettings:

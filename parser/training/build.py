@@ -41,12 +41,17 @@ def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int
     classifier, optimizer, span = model.classifier, settings.optimizer, _span(settings, pass_number)
     if classifier.tokens.contextual:
         assert settings.encoder is not None
-        tagger = settings.encoder.tagger
-        weights = {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
+        weights = tag_weights_of(settings, corpus)
         word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
         return SentenceFitter(classifier, data, optimizer, span, settings.encoder.max_grad_norm, word_dropout, weights)
     word_dropout = word_dropout_of(model, settings, corpus, [slot.attribute for slot in model.slots])
-    return ExampleFitter(classifier, optimizer, span, word_dropout)
+    return ExampleFitter(classifier, optimizer, span, word_dropout, settings.distillation.weight)
+
+
+def tag_weights_of(settings: Settings, corpus: Corpus) -> dict[str, float]:
+    """By column that the encoder predicts, the weight of its loss."""
+    tagger = None if settings.encoder is None else settings.encoder.tagger
+    return {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
 
 
 def _span(settings: Settings, pass_number: int) -> Span:

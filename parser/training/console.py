@@ -3,37 +3,67 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Any
 
 from tqdm import tqdm
 
 from parser.data.vocabulary import TAGS
-from parser.training.observer import EpochEnd, Metrics, Observer, PassStart
+from parser.training.observer import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
 log = logging.getLogger(__name__)
 
+_FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f} of {total} epochs, {elapsed}, {remaining} left, ends {eta:%H:%M}{postfix}"
+
+# How far the bar goes within an epoch that has more examples than were expected; and measuring takes time, too.
+_NEARLY = 0.99
+
 
 class ProgressBar(Observer):
-    """Draws a bar for each pass on standard error, if that is a terminal."""
+    """Draws a bar for the whole run on standard error, if that is a terminal, with the time when it will end.
+
+    It goes on with every update, so that the end can be told in the first epoch, long as that may be.
+    """
 
     def __init__(self) -> None:
         self._bar: tqdm | None = None
+        self._in_epoch = 0.0  # how far the bar is within the epoch
+        self._examples = math.inf  # of an epoch: of the last one, or what is expected
+
+    def on_start(self, start: RunStart) -> None:
+        """Starts the bar."""
+        self.close()
+        self._words, self._sentences = start.corpus.train.n_words, len(start.corpus.train)
+        self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
 
     def on_pass_start(self, start: PassStart) -> None:
-        """Starts the bar of the pass."""
-        self.close()
-        title = start.name.replace("_", " ")
-        self._bar = tqdm(total=start.epochs, initial=start.epochs_done, desc=title, unit="epoch", disable=None)
+        """Names the pass."""
+        # A word takes two steps; the examples of global training are sentences.
+        self._examples = self._sentences if start.name == "third_pass" else 2 * self._words
+        if self._bar is not None:
+            self._bar.set_description_str(start.name.replace("_", " "))
+
+    def on_update(self, update: Update) -> None:
+        """Advances the bar within the epoch."""
+        if self._bar is not None and not self._bar.disable:
+            self._to(min(self._in_epoch + update.examples / self._examples, _NEARLY))
 
     def on_epoch(self, epoch: EpochEnd) -> None:
-        """Advances the bar."""
+        """Advances the bar to the end of the epoch."""
+        self._examples = epoch.examples
         if self._bar is None:
             return
         shown = {"loss": f"{epoch.loss:.3f}"}
         if epoch.dev is not None:
             shown["dev LAS"] = f"{epoch.dev['las']:.2f}"
-        self._bar.set_postfix(shown)
-        self._bar.update()
+        self._bar.set_postfix(shown, refresh=False)
+        self._to(1.0)
+        self._in_epoch = 0.0
+
+    def _to(self, in_epoch: float) -> None:
+        assert self._bar is not None
+        self._bar.update(in_epoch - self._in_epoch)
+        self._in_epoch = in_epoch
 
     def close(self) -> None:
         """Leaves the bar as it is."""

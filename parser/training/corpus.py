@@ -72,9 +72,8 @@ class Corpus:
 
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
-        sentences, trees = self.train.sentences, self.train.trees
+        sentences, trees = self.sentences(kind), self.train.trees
         if kind is TrainingTrees.PROJECTIVE_SUBSET:
-            sentences = _projective_subset(self.train)
             trees = oracles.Trees.from_heads(s.heads for s in sentences)
         elif kind is TrainingTrees.PROJECTIVIZED:
             trees = oracles.projectivize_trees(trees, self.projectivization)
@@ -82,6 +81,10 @@ class Corpus:
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
         tags = self.vocabularies.encode_tags(sentences)
         return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
+
+    def sentences(self, kind: TrainingTrees) -> list[Sentence]:
+        """The sentences of training_sentences(), as they were read."""
+        return _projective_subset(self.train) if kind is TrainingTrees.PROJECTIVE_SUBSET else self.train.sentences
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """By attribute, int64[values]: how often the known sentences have each value."""

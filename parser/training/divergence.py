@@ -33,7 +33,7 @@ def check_losses(
         where: the pass and the epoch, for the message.
         mean: mean loss of the epoch, in nats an example.
         losses: mean loss of each update's batch.
-        moves: of an example.
+        moves: of an example; with a teacher, the weight of what it says counts as so many more.
 
     Raises:
         DivergenceError: the mean is not finite, or too high.

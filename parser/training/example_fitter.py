@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,32 +26,47 @@ class ExampleFitter:
         settings: optimizer, learning rate and its schedule, batch size.
         span: the epochs that the schedule spans.
         word_dropout: of the features; None for none.
+        soft_weight: of the loss by soft targets, beside that of the right outputs.
     """
 
     def __init__(
-        self, classifier: Classifier, settings: OptimizerSettings, span: Span, word_dropout: WordDropout | None = None
+        self,
+        classifier: Classifier,
+        settings: OptimizerSettings,
+        span: Span,
+        word_dropout: WordDropout | None = None,
+        soft_weight: float = 0.0,
     ) -> None:
         self.settings = settings
         self.span = span
         self._device = classifier.output.weight.device
         self._word_dropout = word_dropout
+        self._soft_weight = soft_weight
+        self._n_outputs = len(classifier.output.weight)
         self._updates = updates_of(classifier, settings)
 
     def fit_epoch(self, examples: Examples, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> float:
         """See Fitter."""
         rates = learning_rates(self.settings, self.span, epoch, math.ceil(len(examples) / self.settings.batch_size))
         total: Tensor | float = 0.0
-        for (size, values, right, groups), rate in zip(self._batches(examples, generator), rates, strict=True):
+        order = torch.randperm(len(examples), generator=generator)
+        batches = zip(self._batches(examples, order), self._taught(examples, order), rates, strict=True)
+        for (size, values, right, groups), taught, rate in batches:
             if self._word_dropout is not None:
                 values = self._word_dropout(values)
-            loss = self._updates.update(values, right, rate, groups)
+            loss = self._updates.update(values, right, rate, groups, taught)
             total = total + loss * size
             on_update(loss, size, rate)
         return float(total) / len(examples)
 
-    def _batches(self, examples: Examples, generator: torch.Generator) -> Iterator[tuple[int, Tensor, Tensor, Groups | None]]:
-        """The examples in random order: of each batch how many there are, features, targets, and which rows are one example."""
-        order, size = torch.randperm(len(examples), generator=generator), self.settings.batch_size
+    def _batches(self, examples: Examples, order: Tensor) -> Iterator[tuple[int, Tensor, Tensor, Groups | None]]:
+        """The examples in order: of each batch how many there are, features, targets, and which rows are one example."""
+        size = self.settings.batch_size
+        if examples.starts is None and self._device.type == "cpu":  # a copy of all examples would take gigabytes
+            for numbers in order.split(size):
+                features = torch.from_numpy(examples.features)[numbers]
+                yield len(numbers), features, torch.from_numpy(examples.targets)[numbers].to(torch.int64), None
+            return
         if examples.starts is None:
             order = order.to(self._device)
             features = torch.from_numpy(examples.features).to(self._device)[order]
@@ -63,6 +79,15 @@ class ExampleFitter:
             features = torch.from_numpy(taken.features).to(self._device)
             targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
             yield len(taken), features, targets, Groups.of(taken, self._device)
+
+    def _taught(self, examples: Examples, order: Tensor) -> Iterator[Tensor | None]:
+        """Of each batch, what distillation_loss() wants; None if there is no teacher."""
+        for numbers in order.split(self.settings.batch_size):
+            if examples.soft is None:
+                yield None
+            else:
+                probabilities = examples.soft.take(numbers.numpy()).dense(self._n_outputs)
+                yield torch.from_numpy(probabilities * np.float32(self._soft_weight)).to(self._device)
 
     def state(self) -> dict[str, Tensor]:
         """See Fitter."""

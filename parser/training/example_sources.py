@@ -10,7 +10,8 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
-from parser.classifier.batch_scorer import batch_scorer
+from parser.classifier.batch_scorer import ContextualScorer, batch_scorer
+from parser.classifier.scorer import Scorer
 from parser.model import Model
 from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
 from parser.training.checkpoint import restore_weights, trained_weights
@@ -20,6 +21,7 @@ from parser.training.examples import Examples, Target, TrainingSentences, gold_e
 from parser.training.exploration import Exploration, ExplorationReport, Policy, explore
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.stopwatch import Stopwatch
+from parser.training.teacher import Teacher, teacher_of
 
 
 def oracle_of(settings: Settings) -> oracles.Oracle:
@@ -105,6 +107,7 @@ class ExploredComputations:
         pass_name: what observers know the pass by.
         stopwatch: counts the time.
         observer: hears of each exploration.
+        teacher: gives soft targets to what is explored; None: there are none.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class ExploredComputations:
         pass_name: str,
         stopwatch: Stopwatch,
         observer: Observer,
+        teacher: Model | None = None,
     ) -> None:
         self._corpus = corpus
         self._model = model
@@ -124,6 +128,7 @@ class ExploredComputations:
         self._pass_name = pass_name
         self._stopwatch = stopwatch
         self._observer = observer
+        self._teaching = teacher
         self._weights: dict[str, Tensor] = {}
         self._current: Examples | None = None
 
@@ -141,9 +146,14 @@ class ExploredComputations:
     def _choices(self) -> Choices | None:
         return _choices(self._corpus, self._model, self.data)
 
+    @cached_property
+    def _teacher(self) -> Teacher | None:
+        return None if self._teaching is None else teacher_of(self._teaching, self._corpus, self._settings)
+
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""
         if self._current is None or self._is_due(epoch):
+            self._current = None  # in a big treebank, examples take gigabytes
             self._weights = trained_weights(self._model.classifier)
             examples, report = self._explore(epoch)
             self._observer.on_exploration(ExplorationEnd(self._pass_name, epoch, report, self._stopwatch.last))
@@ -169,11 +179,12 @@ class ExploredComputations:
         second, model, data = self._settings.second_pass, self._model, self.data
         generator = np.random.default_rng([self._settings.seed, epoch])
         with self._stopwatch(f"{self._pass_name}_exploration"):
-            scorer = batch_scorer(model.classifier, model.table, data.sentences)
+            kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
+            scorer: Scorer = kind(model.weights(), model.table, data.sentences)
             exploration = Exploration(Policy(second.policy), second.follow)
             arguments = self._oracle, model.system, model.table, scorer, Target(second.target), exploration, generator
             if (choices := self._choices) is None:
-                return explore(data, *arguments)
+                return explore(data, *arguments, teach=self._teacher)
             choices.begin()
             examples, report = explore(data, *arguments, choices)
             return choices.joined(examples), report

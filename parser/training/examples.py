@@ -11,6 +11,7 @@ import numpy as np
 from oracles import BoundOracle, Trees
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import Sentences
+from parser.training.soft_targets import SoftTargets, concatenate
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
 from parser.transitions.features import FeatureTable
@@ -66,6 +67,7 @@ class Examples:
             alone.
         blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one behind the last; with
             ``starts`` alone, for otherwise a row scores all outputs.
+        soft: what a teacher says of the examples (without ``starts``); None if there is no teacher.
     """
 
     features: np.ndarray
@@ -73,6 +75,7 @@ class Examples:
     sentences: np.ndarray
     starts: np.ndarray | None = None
     blocks: np.ndarray | None = None
+    soft: SoftTargets | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -80,7 +83,8 @@ class Examples:
     def take(self, numbers: np.ndarray) -> Examples:
         """The examples of these numbers (int[m]), in their order."""
         if self.starts is None or self.blocks is None:
-            return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers])
+            soft = None if self.soft is None else self.soft.take(numbers)
+            return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers], soft=soft)
         counts = np.diff(self.starts)[numbers]
         starts = np.cumsum([0, *counts])
         rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][numbers] - starts[:-1], counts)
@@ -93,18 +97,26 @@ class Examples:
 
     @classmethod
     def concatenate(cls, parts: list[Examples]) -> Examples:
-        """All examples of the parts, in order."""
+        """All examples of the parts, in order. The list is emptied, so that the memory of parts is free as they are copied."""
         width = max(part.targets.shape[1] for part in parts)
         targets = [
             np.pad(part.targets, ((0, 0), (0, width - part.targets.shape[1])), constant_values=NO_NODE) for part in parts
         ]
-        return cls(
-            np.concatenate([part.features for part in parts]),
+        others = (
             np.concatenate(targets),
             np.concatenate([part.sentences for part in parts]),
             _concatenated_starts([part.starts for part in parts if part.starts is not None]),
             np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
+            concatenate([part.soft for part in parts], [len(part) for part in parts]),
         )
+        features = np.empty((sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32)
+        parts.reverse()
+        filled = 0
+        while parts:
+            part = parts.pop().features
+            features[filled : filled + len(part)] = part
+            filled += len(part)
+        return cls(features, *others)
 
 
 class Batch:

@@ -6,12 +6,14 @@ see a large batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from oracles import BoundOracle
+from parser.classifier.batch_scorer import ContextualScorer
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
 from parser.training.examples import (
@@ -24,6 +26,7 @@ from parser.training.examples import (
     new_examples,
     target_columns,
 )
+from parser.training.soft_targets import SoftTargets
 from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable
 from parser.transitions.optimal import best_right_columns, optimal_moves
@@ -41,6 +44,10 @@ class Policy(StrEnum):
     PREDICTION = "prediction"
     MIXED = "mixed"
     SAMPLE = "sample"
+
+
+Teach = Callable[[Batch, np.ndarray, Moves, np.ndarray], SoftTargets]
+"""From a batch, its rows that are at a step (int[m]), their moves and the right outputs (int32[m, width]) to soft targets."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,7 @@ def explore(
     exploration: Exploration = Exploration(),
     generator: np.random.Generator | None = None,
     on_step: OnStep | None = None,
+    teach: Teach | None = None,
 ) -> tuple[Examples, ExplorationReport]:
     """Follows the classifier over the sentences, and asks the oracle on the way.
 
@@ -106,6 +114,7 @@ def explore(
         exploration: which moves are taken.
         generator: draws them where the policy leaves it to chance; needed only then.
         on_step: told of each step.
+        teach: gives the examples soft targets.
 
     Returns:
         An example for each configuration met, and what happened.
@@ -113,6 +122,8 @@ def explore(
     parts = []
     steps = left_optimum = n_optimal = reached_gold = lost_edges = 0
     for batch in batches(data, system):
+        if isinstance(scorer, ContextualScorer):
+            scorer.begin(batch.numbers)
         for rows in batch:
             move_scores = batch.score(oracle, rows)
             optimal = optimal_moves(move_scores)
@@ -121,7 +132,8 @@ def explore(
             scores = scorer(features)
             outputs = right(system, optimal, moves, batch.gold_relations, rows)
             taught = target_columns(system, outputs, moves, scores, target)
-            parts.append(new_examples(system, features, moves, outputs, taught, batch.numbers[rows]))
+            examples = new_examples(system, features, moves, outputs, taught, batch.numbers[rows])
+            parts.append(examples if teach is None else replace(examples, soft=teach(batch, rows, moves, outputs)))
 
             predicted = best(system, scores, moves)
             columns, relations = _taken(system, batch, rows, moves, outputs, scores, predicted, exploration, generator)

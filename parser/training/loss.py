@@ -47,6 +47,17 @@ def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> T
     return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
 
 
+def distillation_loss(scores: Tensor, taught: Tensor) -> Tensor:
+    """The cross entropy with a teacher's distributions, mean over the examples of a batch.
+
+    Args:
+        scores: float[examples, outputs].
+        taught: float[examples, outputs], the probabilities that the teacher gives, times the weight of this loss; those of an
+            example that has no teacher are 0.
+    """
+    return -(taught * scores.log_softmax(1)).sum() / len(scores)
+
+
 def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
     outputs = torch.arange(scores.shape[1], device=scores.device)
     first, end = groups.blocks[:, :1], groups.blocks[:, 1:]

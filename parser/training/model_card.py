@@ -9,7 +9,7 @@ from typing import Any
 from parser.atomic import replacing
 from parser.conllu.checks import COLUMN_NAMES, FORM
 from parser.decoding.missing_columns import read_columns
-from parser.model_folder import VOCABULARIES, read_json
+from parser.model_folder import TENSORS, VOCABULARIES, read_json
 from parser.settings import Settings
 from parser.training.observer import Observer, RunStart
 from parser.training.run_folder import MODEL, Origin
@@ -82,7 +82,7 @@ def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iter
     ]
     return f"""# A dependency parser for {metrics["treebank"]}
 
-Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} words. {settings}.
+Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} words. {settings}.{_taught(origin)}
 
     {command}
 
@@ -106,6 +106,21 @@ Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 201
 
 {needs}. Text unlike that of the treebank is parsed worse than the scores say.
 """
+
+
+def _taught(origin: Origin) -> str:
+    """A sentence on the model's teacher, if it has one."""
+    distillation = origin.settings.get("distillation")
+    if distillation is None:
+        return ""
+    folder = Path(distillation["teacher"])
+    name = folder.parent.name if folder.name == MODEL else folder.name
+    digest = origin.files.get(f"distillation.teacher/{TENSORS}", "not there")
+    over = "all steps" if distillation["over"] == "all" else "the optimal steps"
+    return (
+        f" It learned besides from the distributions over {over} of an encoder, {name} (SHA-256 of its weights: `{digest}`), "
+        f"weight {distillation['weight']:g}."
+    )
 
 
 def _licence(path: Path) -> str:

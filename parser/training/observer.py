@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parser.settings import Settings
     from parser.training.beam_fitter import SearchReport
     from parser.training.corpus import Corpus
+    from parser.training.exact_fitter import ExactReport
     from parser.training.exploration import ExplorationReport
 
 Metrics = dict[str, float]
@@ -94,7 +95,7 @@ class SearchEnd:
 
     pass_name: str
     epoch: int
-    report: SearchReport
+    report: SearchReport | ExactReport
 
 
 class Update(NamedTuple):

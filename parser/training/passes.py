@@ -1,6 +1,6 @@
 """Training in two passes (Nederhof 2019, Section 8): on gold computations, then on the parser's own with an oracle's advice.
 
-With beam=global, a third pass trains for whole computations (beam_pass.py).
+With beam=global or beam=exact, a third pass trains for whole computations (beam_pass.py).
 
 With model=linear there is one pass, online (online.py).
 """
@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from parser.beam_settings import Beam, Merge
-from parser.classifier.calibration import Calibration
+from parser.beam_settings import Beam, Merge, Search
+from parser.classifier.calibration import Calibration, expected_calibration_error
 from parser.data.background_vectors import BackgroundVectors
 from parser.data.parses import NO_NODE
 from parser.decoding.probabilities import ProbabilityParser
@@ -26,8 +27,7 @@ from parser.model import Model
 from parser.settings import Settings, SettingsError, training_files
 from parser.text.tokenizer import TOKENIZER, train_tokenizer
 from parser.training import run_folder
-from parser.training.beam_fitter import BeamFitter
-from parser.training.beam_pass import beam_fitter_of, beam_sentences
+from parser.training.beam_pass import GlobalFitter, beam_fitter_of, beam_sentences
 from parser.training.build import fitter_of, new_model
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.console import EpochLog, ProgressBar
@@ -40,6 +40,7 @@ from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
+from parser.training.teacher import load_teacher
 from parser.training.tensorboard import TensorBoard
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ def train(
             run: Run = kind(settings, origin, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
-            run.finish()
+            metrics |= run.finish()
             run.model.save(folder / run_folder.MODEL)
             if settings.tokenizer == "udpipe":
                 train_tokenizer(training_files(settings), settings.treebank.dev, folder / run_folder.MODEL / TOKENIZER)
@@ -92,7 +93,7 @@ def train(
 
 
 class _Passes(Run):
-    """A run that fits a classifier: to examples of gold computations, then of exploration, then, if asked, with a beam."""
+    """A run that fits a classifier: to gold computations, then to exploration, then, if asked, to whole computations."""
 
     def _begin(self) -> None:
         settings = self.settings
@@ -103,17 +104,18 @@ class _Passes(Run):
         if settings.first_pass.model is not None:
             self._model = _model_of_first_pass(Path(settings.first_pass.model), self._model, settings.device)
         gold = GoldComputations(self.corpus, self._model, settings, self.stopwatch)
+        teacher = load_teacher(settings, self._model)
         self._sources: list[ExampleSource] = [gold]
         self._passes = [Pass(0, FIRST, settings.first_pass.epochs)]
         if settings.second_pass.trees is not None:
             self._sources.append(
-                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers)
+                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers, teacher)
             )
             self._passes.append(Pass(1, SECOND, settings.second_pass.epochs))
         if settings.beam.training is not None:
             self._passes.append(Pass(len(self._passes), THIRD, settings.beam.training.epochs))
         self._fitter: Fitter
-        self._beam_fitter: BeamFitter
+        self._beam_fitter: GlobalFitter
 
     @property
     def model(self) -> Model:
@@ -142,18 +144,18 @@ class _Passes(Run):
     def _begin_third_pass(self) -> None:
         assert self.beam is not None, "see settings_check.py"
         self._model.beam = self.beam  # what observers draw is parsed with it
-        self._data = beam_sentences(self.corpus)
+        self._data = beam_sentences(self.corpus, self.beam)
         self._beam_fitter = beam_fitter_of(self._model, self.corpus, self.settings, self.beam, self._data)
         if self.saved:
             self._restore(self.saved, self._beam_fitter)
 
-    def _restore(self, saved: Saved, fitter: Fitter | BeamFitter) -> None:
+    def _restore(self, saved: Saved, fitter: Fitter | GlobalFitter) -> None:
         self._put_weights(saved["weights"])
         fitter.restore(saved.get("optimizer", {}))
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
 
-    def _beam_in(self, one: Pass) -> Beam | None:
+    def _beam_in(self, one: Pass) -> Search | None:
         return self.beam if one.name == THIRD else None
 
     def _fit(self, number: int, epoch: int) -> Fitted:
@@ -166,7 +168,8 @@ class _Passes(Run):
             loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
         where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
-        check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses)
+        moves = 1.0 if examples.soft is None else 1.0 + self.settings.distillation.weight
+        check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses, moves)
         return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
 
     def _fit_with_beam(self, epoch: int) -> Fitted:
@@ -179,23 +182,31 @@ class _Passes(Run):
         self.observers.on_search(SearchEnd(THIRD, epoch, report))
         return Fitted(loss, updates.learning_rate, len(lengths), int(lengths.sum()), seconds)
 
-    def finish(self) -> None:
+    def finish(self) -> dict[str, Any]:
         """The model remembers its beam, and its calibration is fitted to the dev part, if there is one."""
-        model, gold = self._model, self.corpus.dev
-        model.beam = self.beam
-        if gold is None:
-            return
-        parser = ProbabilityParser(model, model.beam)
-        parses, probabilities = parser.parse(gold.sentences, single_root=self.settings.single_root)
-        _, right = gold.correct(parses)
-        model.calibration = Calibration.fit(probabilities.arcs[parses.heads != NO_NODE], right)
+        self._model.beam = self.beam
+        if self.corpus.dev is None:
+            return {}
+        self._model.calibration = Calibration.fit(*self._arcs(self.corpus.dev))
+        if self.corpus.test is None:
+            return {}
+        log_probabilities, right = self._arcs(self.corpus.test)
+        error = expected_calibration_error(self._model.calibration(log_probabilities), right)
+        return {"calibration_error_percent": error}
 
-    def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
+    def _arcs(self, gold: GoldPart) -> tuple[np.ndarray, np.ndarray]:
+        """float64[words], log probabilities of the steps that made a part's arcs, and bool[words], which arcs are right."""
+        parser = ProbabilityParser(self._model, self._model.beam)
+        parses, probabilities = parser.parse(gold.sentences, single_root=self.settings.single_root)
+        return probabilities.arcs[parses.heads != NO_NODE], gold.correct(parses)[1]
+
+    def _measure(self, part: str, beam: Search | None = None) -> Metrics | None:
         """With lattices, what is found in them; besides, LAS on the gold paths."""
         scores = super()._measure(part, beam)
         if scores is None or part not in self.corpus.lattices:
             return scores
-        searching = beam or Beam(self.settings.lattice.beam, Merge(self.settings.beam.merge))
+        searching = beam or Beam(self.settings.lattice.beam, Merge(str(self.settings.beam.merge)))
+        assert isinstance(searching, Beam), "see settings_check.py"
         with self.stopwatch("evaluate"):
             found = self.corpus.lattices[part].scores(self._model, searching, single_root=self.settings.single_root)
         return found | {"gold_path_las": scores["las"]}

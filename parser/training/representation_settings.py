@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import oracles
+from parser.beam_settings import EXACT
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.character_encoder import CharacterShape
 from parser.classifier.tagger import TaggerShape
@@ -44,7 +45,8 @@ class ModelKind(ABC):
 
     def trees(self, settings: Settings) -> set[str]:
         """The kinds of trees that training learns from (see TrainingTrees)."""
-        return {trees for trees in (settings.first_pass.trees, settings.second_pass.trees) if trees is not None}
+        exact = TrainingTrees.PROJECTIVIZED if settings.beam.name == EXACT and settings.beam.training is not None else None
+        return {trees for trees in (settings.first_pass.trees, settings.second_pass.trees, exact) if trees is not None}
 
     def attributes(self, settings: Settings) -> list[str]:
         """The attributes of tokens that it reads, which there will be vocabularies of."""

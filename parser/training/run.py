@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import Tensor
 
-from parser.beam_settings import Beam, Merge, Scores
+from parser.beam_settings import EXACT, Beam, Exact, Merge, Scores, Search
 from parser.data.background_vectors import BackgroundVectors
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
@@ -69,7 +69,7 @@ class Run(ABC):
         model: what it trains.
         passes: its passes.
         best: the weights of the best epoch of the pass so far.
-        beam: the beam that dev and test are measured with at the end, and that the model remembers; None: it parses greedily.
+        beam: how dev and test are searched at the end, and as the model remembers; None: it parses greedily.
     """
 
     def __init__(
@@ -130,8 +130,9 @@ class Run(ABC):
         """Of the tags that the model predicts, by column."""
         return {}
 
-    def finish(self) -> None:  # noqa: B027, most kinds have nothing to add
-        """What becomes of the model after training, before it is saved."""
+    def finish(self) -> dict[str, Any]:
+        """What becomes of the model after training, before it is saved; returns what metrics.json holds of it."""
+        return {}
 
     def train(self) -> None:
         """Trains through the passes, or through what an interrupted process left of them."""
@@ -173,7 +174,7 @@ class Run(ABC):
         self.best = {}
         self.observers.on_pass(end)
 
-    def _measure(self, part: str, beam: Beam | None = None) -> Metrics | None:
+    def _measure(self, part: str, beam: Search | None = None) -> Metrics | None:
         gold: GoldPart | None = getattr(self.corpus, part)
         with self.stopwatch("evaluate"):
             if gold is None:
@@ -182,8 +183,8 @@ class Run(ABC):
             scores = gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
             return scores | self._tag_scores(gold)
 
-    def _beam_in(self, one: Pass) -> Beam | None:
-        """The beam that the epochs of a pass are measured with; None: greedily."""
+    def _beam_in(self, one: Pass) -> Search | None:
+        """How dev is searched after the epochs of a pass; None: greedily."""
         return None
 
     def _cpu_seconds(self) -> float:
@@ -216,9 +217,15 @@ class Run(ABC):
         }
 
 
-def _beam_of(settings: Settings) -> Beam | None:
+def _beam_of(settings: Settings) -> Search | None:
     beam = settings.beam
-    return None if beam.name == "none" else Beam(beam.size, Merge(beam.merge), Scores(beam.name))
+    if beam.name == "none":
+        return None
+    if beam.name == EXACT:
+        return Exact(Scores.LOCAL if beam.training is None else Scores.GLOBAL)
+    assert beam.size is not None, "see settings_check.py"
+    assert beam.merge is not None
+    return Beam(beam.size, Merge(beam.merge), Scores(beam.name))
 
 
 def _last_state(folder: Path, origin: Origin) -> tuple[Progress, Saved]:

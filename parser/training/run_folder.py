@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 
 from parser.atomic import remove_leftovers, write_json
 from parser.digest import sha256_of
+from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings import Settings, training_files
 from parser.training.checkpoint import CheckpointError
 
@@ -55,6 +56,8 @@ class Origin:
             del plain["treebank"]["held_out"]
         if plain["beam"]["training"] is None:
             del plain["beam"]["training"]
+        if plain["distillation"]["teacher"] is None:
+            del plain["distillation"]
         named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("dev", "test")}
         files = training_files(settings)
         keys = ["treebank.train"] if len(files) == 1 else [f"treebank.train.{i}" for i in range(len(files))]
@@ -64,6 +67,9 @@ class Origin:
         if settings.first_pass.model is not None:
             parts = sorted(Path(settings.first_pass.model).glob("*"))
             paths |= {f"first_pass.model/{part.name}": part for part in parts}
+        if settings.distillation.teacher is not None:
+            teacher = find_model(Path(settings.distillation.teacher))
+            paths |= {f"distillation.teacher/{name}": teacher / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Origin) -> str | None:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from parser.classifier.classifier import Classifier
-from parser.classifier.representation import ContextualRepresentation
 from parser.data.vocabulary import N_RESERVED
 from parser.settings import OptimizerSettings
 from parser.training.examples import Examples, TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.loss import Groups, set_loss
+from parser.training.sentence_encoding import SentenceEncoding, batches_of_like_lengths
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
 from parser.transitions.features import TOKEN
-
-# How far the order of sentences departs from that of their lengths, as a share of the length.
-_NOISE = 0.1
 
 
 @dataclass(frozen=True)
@@ -59,13 +55,10 @@ class SentenceFitter:
     ) -> None:
         self.classifier = classifier
         self.sentences = data.sentences
-        self.tags = data.tags
-        self.tag_weights = tag_weights or {}
         self.settings = settings
         self.span = span
         self.max_grad_norm = max_grad_norm
-        self.word_dropout = word_dropout
-        self._tokens = cast(ContextualRepresentation, classifier.tokens)
+        self._encoding = SentenceEncoding(classifier, data, word_dropout, tag_weights)
         self._columns = classifier.embedded_columns[TOKEN]
         self._device = classifier.output.weight.device
         self._parameters = [p for p in classifier.parameters() if p.requires_grad]
@@ -96,29 +89,12 @@ class SentenceFitter:
 
     def _losses(self, batch: _Batch, examples: Examples, dropping: bool = True) -> tuple[Tensor, Tensor]:
         """The mean loss of the batch's examples, and the weighted sum of the tagger's losses."""
-        places = self.sentences.places(batch.sentences)
-        lengths = np.diff(self.sentences.offsets)[batch.sentences]
-        values = torch.from_numpy(self.sentences.values[:, places].T.copy()).to(self._device)
-        if dropping and self.word_dropout is not None:
-            values = self.word_dropout(values)
-        encoded = self._tokens.encode(values, lengths, dropping)
-        vectors = self._tokens.with_tokens(encoded.tokens)
+        encoded = self._encoding.encode(batch.sentences, dropping)
         taken = examples.take(batch.examples)
-        features = torch.from_numpy(self._features(batch, lengths, taken)).to(self._device)
+        features = torch.from_numpy(self._features(batch, encoded.lengths, taken)).to(self._device)
         targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
-        scores = self.classifier.forward_by_contributions(features, vectors, dropping=dropping)
-        return set_loss(scores, targets, Groups.of(taken, self._device)), self._tag_loss(encoded.tag_scores, places)
-
-    def _tag_loss(self, scores: Mapping[str, Tensor], places: np.ndarray) -> Tensor:
-        """The weighted sum of the mean losses of the columns that are predicted, for the tokens at these places."""
-        total = self.classifier.output.bias.new_zeros(())
-        if self.tags is None:
-            return total
-        for (column, weight), numbers in zip(self.tag_weights.items(), self.tags[:, places], strict=True):
-            gold = torch.from_numpy(numbers).to(self._device, torch.int64) - N_RESERVED  # negative where nothing is to learn
-            if (known := gold >= 0).any():
-                total = total + weight * nn.functional.cross_entropy(scores[column][known], gold[known])
-        return total
+        scores = self.classifier.forward_by_contributions(features, encoded.vectors, dropping=dropping)
+        return set_loss(scores, targets, Groups.of(taken, self._device)), self._encoding.tag_loss(encoded)
 
     def _features(self, batch: _Batch, lengths: np.ndarray, taken: Examples) -> np.ndarray:
         """int32[m, slots]: the features of the batch's examples, with the places that their tokens have in the batch."""
@@ -134,13 +110,6 @@ class SentenceFitter:
         """The sentences in random order, in batches."""
         by_sentence = np.argsort(examples.sentences, kind="stable")
         firsts = np.searchsorted(examples.sentences[by_sentence], np.arange(len(self.sentences) + 1))
-        # Sentences of about the same length belong together, which saves padding; the noise makes other batches every epoch.
-        noise = 1 + _NOISE * (2 * torch.rand(len(self.sentences), generator=generator).numpy() - 1)
-        order = np.argsort(np.diff(self.sentences.offsets) * noise)
-        order = order[np.diff(firsts)[order] > 0]
-        ends = np.cumsum(np.diff(firsts)[order])
-        numbers = (ends - 1) // self.settings.batch_size  # of the batch that a sentence is in
-        batches = np.split(order, np.flatnonzero(np.diff(numbers)) + 1)
-        for i in torch.randperm(len(batches), generator=generator).tolist():
-            some = batches[i]
+        lengths, sizes = np.diff(self.sentences.offsets), np.diff(firsts)
+        for some in batches_of_like_lengths(lengths, sizes, self.settings.batch_size, generator):
             yield _Batch(some, np.concatenate([by_sentence[firsts[s] : firsts[s + 1]] for s in some]))

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser import transitions
-from parser.beam_settings import Merge, Scores
+from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
@@ -32,13 +32,14 @@ from parser.training.exploration import Policy
 from parser.training.representation_settings import MODELS
 from parser.training.settings_keys import check_keys
 from parser.training.settings_ranges import check_ranges
+from parser.training.teacher import Over
 from parser.transitions.features import ANCHORS, RELATION
 
 OPTIMIZERS = ("sgd", "adam", "adamw")
 SCHEDULES = ("constant", "cosine", "linear")
 SPANS = ("pass", "run")
 KEEP = ("last", "best")
-BEAMS = ("none", *Scores)
+BEAMS = ("none", *Scores, EXACT)
 TOKENIZERS = ("none", "udpipe")
 
 
@@ -68,8 +69,9 @@ def check(settings: Settings) -> None:
         ("second_pass.target", settings.second_pass.target, list(Target)),
         ("second_pass.examples", settings.second_pass.examples, list(ExampleUse)),
         ("second_pass.policy", settings.second_pass.policy, list(Policy)),
+        ("distillation.over", settings.distillation.over, list(Over)),
         ("beam.name", settings.beam.name, BEAMS),
-        ("beam.merge", settings.beam.merge, list(Merge)),
+        ("beam.merge", settings.beam.merge, [None, *Merge]),
         ("lattice.gold", settings.lattice.gold, list(Gold)),
     ]
     for key, value, known in choices:
@@ -84,6 +86,7 @@ def check(settings: Settings) -> None:
     _check_anchors(settings)
     _check_beam(settings)
     _check_lattices(settings)
+    _check_distillation(settings)
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -154,7 +157,13 @@ def _check_trees(settings: Settings) -> None:
 
 def _check_beam(settings: Settings) -> None:
     beam = settings.beam
-    if beam.name == "none" and beam.size > 1:
+    if beam.name == EXACT:
+        _check_exact_search(settings)
+        return
+    for key, value in (("size", beam.size), ("merge", beam.merge)):
+        if value is None:
+            raise SettingsError(f"beam.{key}=null is of beam={EXACT} alone; leave it out, or choose the group, beam={EXACT}")
+    if beam.name == "none" and beam.size != 1:
         raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local or beam=global")
     if beam.name != "none" and settings.model == "linear":
         raise SettingsError(f"beam={beam.name} is not there for model=linear; choose beam=none")
@@ -176,15 +185,43 @@ def _check_global_training(settings: Settings) -> None:
     for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
         if value not in list(known):
             raise SettingsError(f"beam.training.{key}={value} is unknown; known: {', '.join(known)}")
+    if training.gold_size is None:
+        raise SettingsError(f"beam.training.gold_size=null is of beam={EXACT} alone; give a number of items")
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
         if value != able:
             raise SettingsError(
                 f"beam={Scores.GLOBAL} is there for {key}={able} alone, not for {key}={value}; choose {key}={able}, or "
                 f"beam={Scores.LOCAL}"
             )
+    _check_vocabulary_of_third_pass(settings)
+
+
+def _check_exact_search(settings: Settings) -> None:
+    """Refuses what exact search cannot be, and settings of a beam beside it."""
+    templates = MODELS[settings.model].templates(settings)
+    slots = [f"{address}:{attribute}" for attribute, addresses in templates.items() for address in addresses]
+    try:
+        check_exact(settings.system, settings.model == "bilstm", slots)
+    except BeamError as error:
+        raise SettingsError(f"beam={EXACT}: {error} (beam={Scores.LOCAL})") from error
+    beam, training = settings.beam, settings.beam.training
+    of_beam = {"size": beam.size, "merge": beam.merge}
+    if training is not None:
+        of_beam |= {"training.update": update_of(training), "training.gold_size": training.gold_size}
+        if training.objective != Objective.CRF:
+            raise SettingsError(
+                f"beam.training.objective={training.objective} is unknown to beam={EXACT}; known: {Objective.CRF}"
+            )
+        _check_vocabulary_of_third_pass(settings)
+    for key, value in of_beam.items():
+        if value is not None:
+            raise SettingsError(f"beam.{key}={value} is not read with beam={EXACT}; leave it out")
+
+
+def _check_vocabulary_of_third_pass(settings: Settings) -> None:
     if vocabulary_is_of_subset(settings):
         raise SettingsError(
-            f"vocabulary_from=first_pass, but the third pass (beam={Scores.GLOBAL}) learns from all sentences; choose "
+            f"vocabulary_from=first_pass, but the third pass (beam={settings.beam.name}) learns from all sentences; choose "
             "vocabulary_from=all"
         )
 
@@ -216,6 +253,19 @@ def _check_lattices(settings: Settings) -> None:
             "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out; choose "
             "column=2, 4, 5 or 6, or lattice.choices=false"
         )
+
+
+def _check_distillation(settings: Settings) -> None:
+    if (teacher := settings.distillation.teacher) is None:
+        return
+    named = f"distillation.teacher={teacher}"
+    if settings.model != "mlp":
+        raise SettingsError(f"{named} teaches model=mlp, not model={settings.model}; leave it out, or choose model=mlp")
+    if settings.second_pass.trees is None:
+        raise SettingsError(f"{named} teaches in the second pass, and there is none; choose column=3, 4, 5 or 6")
+    if settings.system == "lr_spine" or settings.lattice.train is not None:
+        what = "system=lr_spine" if settings.system == "lr_spine" else "lattices"
+        raise SettingsError(f"{named} is not there for {what}; leave it out")
 
 
 def _check_anchors(settings: Settings) -> None:

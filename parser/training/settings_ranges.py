@@ -86,6 +86,7 @@ RANGES = (
     Range("first_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.explore_every", 0, _EPOCHS, "the number of epochs between explorations"),
+    Range("distillation.weight", 0, 1e6, "the weight of a loss", above=True),
     Range("tensorboard.trees", 0, 1000, "the number of sentences"),
     Range("second_pass.follow", 0, 1, "a probability"),
     Range("lattice.lookahead", 1, MAX_LOOKAHEAD, "the number of words ahead"),

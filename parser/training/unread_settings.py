@@ -9,7 +9,7 @@ from parser.settings import Settings, SettingsError
 # By model=, the settings and groups of settings that it does not read, though others do.
 _UNREAD = {
     "mlp": ("online",),
-    "bilstm": ("online",),
+    "bilstm": ("online", "distillation"),
     "linear": (
         "recipe",
         "column",
@@ -22,6 +22,7 @@ _UNREAD = {
         "optimizer",
         "first_pass",
         "second_pass",
+        "distillation",
         "tensorboard.projector",
     ),
 }
@@ -32,6 +33,8 @@ _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "vectors.restrict": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
     "optimizer.momentum": (lambda settings: settings.optimizer.name == "sgd", "optimizer.name=sgd"),
     "second_pass.follow": (lambda settings: settings.second_pass.policy == "mixed", "second_pass.policy=mixed"),
+    "distillation.weight": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
+    "distillation.over": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
     "beam.merge": (lambda settings: settings.beam.name != "none", "beam=local or beam=global"),
 }
 

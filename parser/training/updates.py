@@ -12,13 +12,15 @@ from parser.classifier.classifier import Classifier
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
-from parser.training.loss import Groups, set_loss
+from parser.training.loss import Groups, distillation_loss, set_loss
 
 
 class Updates(Protocol):
     """What a batch does to the weights."""
 
-    def update(self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None) -> Tensor | float:
+    def update(
+        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Tensor | None = None
+    ) -> Tensor | float:
         """Takes a step down the gradient of the mean loss of a batch, and returns that loss, in nats.
 
         Args:
@@ -26,6 +28,7 @@ class Updates(Protocol):
             targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
             rate: the learning rate.
             groups: which rows are one example; None: each is one.
+            taught: see distillation_loss(), which is then added; of examples of one row alone.
         """
 
     def state(self) -> dict[str, Tensor]:
@@ -74,9 +77,14 @@ class AutogradUpdates(TorchOptimizer):
         super().__init__([p for p in classifier.parameters() if p.requires_grad], settings)
         self._classifier = classifier
 
-    def update(self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None) -> Tensor:
+    def update(
+        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Tensor | None = None
+    ) -> Tensor:
         """See Updates; the loss stays on the device, so that nothing waits for it."""
-        loss = set_loss(self._classifier(features, dropping=True), targets, groups)
+        scores = self._classifier(features, dropping=True)
+        loss = set_loss(scores, targets, groups)
+        if taught is not None:
+            loss = loss + distillation_loss(scores, taught)
         self._classifier.zero_grad()
         loss.backward()
         self.step(rate)
@@ -90,9 +98,11 @@ class CompiledUpdates:
         self._gradients = CompiledGradients(classifier)
         self._optimizer = CompiledOptimizer({n: p for n, p in classifier.named_parameters() if p.requires_grad}, settings)
 
-    def update(self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None) -> float:
+    def update(
+        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Tensor | None = None
+    ) -> float:
         """See Updates."""
-        loss = self._gradients.loss(features, targets, groups)
+        loss = self._gradients.loss(features, targets, groups, taught)
         self._optimizer.step(self._gradients.gradients, rate)
         return loss
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from parser.classifier.batch_scorer import ContextualScorer
 from parser.classifier.bilstm import BiLSTM, BiLSTMShape
 from parser.classifier.embeddings import Embeddings
 from parser.classifier.precomputed_scorer import precomputed_scorer
@@ -116,6 +117,21 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
         absent += int((features == ABSENT).sum())
     assert compared == 2 * encoded.lengths.sum()
     assert absent > 0
+
+
+def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier(sentences):
+    model = random_model(sentences)
+    encoded = model.vocabularies.encode(sentences)
+    slow, some = model.scorer(encoded), ContextualScorer(model.weights(), model.table, encoded)
+    for numbers in (np.array([7, 3, 11]), np.array([3, 19])):
+        some.begin(numbers)
+        now = Configurations.initial(encoded.lengths[numbers])
+        while len(rows := now.unfinished()):
+            features = model.table.extract(now, rows, encoded, numbers)
+            expected = slow(features)
+            np.testing.assert_allclose(some(features), expected, rtol=1e-3, atol=1e-3)
+            moves = model.system.moves(now, rows)
+            model.system.apply(now, rows, moves, *best(model.system, expected, moves))
 
 
 @pytest.mark.parametrize("together", [15, 10_000])

@@ -26,7 +26,7 @@ def test_its_scores_are_those_of_the_classifier(embeddings, activation):
     encoded = model.vocabularies.encode(sentences)
     slow = model.scorer()
     fast = precomputed_scorer(model.weights(), model.table, encoded)
-    in_batches = batch_scorer(model.classifier, model.table, encoded)
+    in_batches = batch_scorer(model.weights(), model.table, encoded)
     now = Configurations.initial(encoded.lengths)
     compared = 0
     while len(rows := now.unfinished()):

@@ -121,14 +121,43 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     assert probabilities.trees[-1] == 0
 
 
-def test_calibration_finds_the_odds_that_made_the_data():
+def slowly_rising(shares: list[float], sizes: list[int]) -> list[float]:
+    """Isotonic regression by its min-max formula (Barlow et al. 1972)."""
+
+    def mean(first: int, last: int) -> float:
+        return float(np.average(shares[first : last + 1], weights=sizes[first : last + 1]))
+
+    places = range(len(shares))
+    return [max(min(mean(i, j) for j in places if j >= k) for i in places if i <= k) for k in places]
+
+
+def test_calibration_is_isotonic_regression_over_groups_of_equal_size():
     rng = np.random.default_rng(0)
-    log_odds = rng.normal(3, 2, 20_000)
-    right = rng.random(20_000) < 1 / (1 + np.exp(-(0.5 * log_odds - 0.3)))
-    logs = -np.log1p(np.exp(-log_odds))
-    found = Calibration.fit(logs, right)
-    assert (found.slope, found.intercept) == (pytest.approx(0.5, abs=0.05), pytest.approx(-0.3, abs=0.1))
-    assert expected_calibration_error(found(logs), right) < 1.5 < expected_calibration_error(Calibration()(logs), right)
+    for n in (999, 1000, 400, 100):
+        logs = np.sort(np.log(rng.random(n)))
+        right = rng.random(n) < 0.5  # falls about as often as it rises
+        found = Calibration.fit(logs, right)
+        groups = np.array_split(np.arange(n), min(20, n // 50))
+        shares = slowly_rising([right[group].mean() for group in groups], [len(group) for group in groups])
+        np.testing.assert_allclose(found.shares, sorted(set(shares)), rtol=1e-9)
+        assert found.log_odds == tuple(sorted(found.log_odds))
+
+
+def test_probabilities_of_any_shape_become_those_of_what_is_right():
+    rng = np.random.default_rng(0)
+    logs = np.minimum(np.log(rng.beta(3, 0.3, 40_000)), -1e-12)
+    logs[:4000] = 0  # steps without an alternative
+    right = rng.random(40_000) < np.where(logs == 0, 0.7, np.exp(logs) ** 0.2 - 0.1)
+    found = Calibration.fit(logs[::2], right[::2])
+    assert found.certain == pytest.approx(0.7, abs=0.02)
+    assert expected_calibration_error(found(logs[1::2]), right[1::2]) < 1 < expected_calibration_error(np.exp(logs), right)
+
+
+def test_slope_and_intercept_of_older_models_are_read():
+    logs = np.log(np.array([1e-3, 0.2, 0.5, 0.9, 0.9999]))
+    odds = logs - np.log(-np.expm1(logs))
+    older = Calibration.of_fields({"slope": 0.3, "intercept": 0.1})
+    np.testing.assert_allclose(older(logs), 1 / (1 + np.exp(-(0.3 * odds + 0.1))), atol=1e-4)
 
 
 @pytest.mark.parametrize("right", [np.ones(5, bool), np.zeros(5, bool), np.zeros(0, bool)])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import parser.decoding.type_contributions as module
+import parser.classifier.type_rows as module
 from parser.classifier.hidden_contributions import ContributionMaker
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences

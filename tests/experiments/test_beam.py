@@ -27,6 +27,8 @@ def test_the_table_has_means_probabilities_and_what_was_not_run():
         ("el", "1", "8", "80", "-0.1"),
     ]
     rows = [beam.Row("ours", treebank, seed, "none", size, las, las, score, "") for treebank, seed, size, las, score in made]
+    rows.append(beam.Row("ours", "el", "1", "exact", "exact", "81", "81", "-0.1", ""))
     text = beam.report({row.key: row for row in rows})
+    assert "## ours, exact search\n\n| beam | el |\n|---|---|\n| exact | 81.00 (-0.100) |" in text
     assert "| 1 | not run | 71.00 ± 1.41 (-0.300) |" in text
     assert "| 8 | 80.00 (-0.100) | 74.00 (-0.100) |" in text

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import torch
 
-from parser.beam_settings import Beam, Merge
+from parser.beam_settings import Beam, Exact, Merge, Scores, Search
 from parser.conllu.checks import check_tree
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.evaluation.nonprojective import nonprojective_edges
@@ -19,14 +19,14 @@ from parser.transitions.features import anchored, slots_of
 from tests.forgery import small_model
 from tests.toy import sentence
 
-# Transition systems, and encoders over arc-standard.
-MODELS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "contextual", "text")
+# Transition systems, encoders over arc-standard, and one over arc-hybrid, which can be searched exactly.
+MODELS = ("arc_standard", "attardi", "arc_hybrid", "lr_spine", "swap", "contextual", "text", "exact")
 _OF_FORGERY = {"arc_standard": "static", "attardi": "attardi", "contextual": "contextual", "text": "text"}
 _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), float("nan")]
 
 
 def fuzz_output(rng: Random, folder: Path) -> None:
-    """Greedy or with a beam, each tree has one root, or several where that may be; no cycle; projective where the system is."""
+    """However it is searched, each tree has one root, or several where they may; no cycle; projective where the system is."""
     model = hostile_model(rng.choice(MODELS))
     _make_hostile(model, rng)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in (1, 2, rng.randint(3, 12))]
@@ -37,7 +37,8 @@ def fuzz_output(rng: Random, folder: Path) -> None:
         assert end - start == len(sentences[s])
         _check(model, parses.heads[start:end], parses.relations[start:end], single_root)
     if beam is not None:
-        for s, trees in enumerate(beam_parser_of(model, beam).k_best(encoded, beam.size, single_root=single_root)):
+        k = beam.size if isinstance(beam, Beam) else 1
+        for s, trees in enumerate(beam_parser_of(model, beam).k_best(encoded, k, single_root=single_root)):
             assert trees, "no tree was found"
             for tree in trees:
                 assert len(tree.heads) == len(sentences[s])
@@ -65,10 +66,12 @@ def _make_hostile(model: Model, rng: Random) -> None:
                 parameter[torch.rand(parameter.shape, generator=generator) < 0.1] = rng.choice(_CONSTANTS)
 
 
-def _beam(model: Model, rng: Random) -> Beam | None:
+def _beam(model: Model, rng: Random) -> Search | None:
     """None: greedy."""
     if rng.random() < 0.5:
         return None
+    if model.contextual and model.system.name == "arc_hybrid" and rng.random() < 0.5:
+        return Exact(rng.choice([*Scores]))
     return Beam(rng.randint(1, 6), rng.choice(_merges(model)))
 
 
@@ -85,6 +88,7 @@ def compile_kernels() -> None:
         for merge in _merges(model):
             beam_parser_of(model, Beam(2, merge)).k_best(encoded, 2)
             beam_parser_of(model, Beam(2, merge)).parse(encoded)
+    beam_parser_of(hostile_model("exact"), Exact()).parse(encoded)
 
 
 @cache
@@ -92,6 +96,9 @@ def hostile_model(name: str) -> Model:
     """One of MODELS, whose weights the cases change."""
     if name in _OF_FORGERY:
         return small_model(_OF_FORGERY[name])
+    if name == "exact":
+        like = small_model("contextual")
+        return Model.new(like.vocabularies, like.relations, slots_of({"token": ["s0", "b0"]}), like.shape, "arc_hybrid")
     like, system = small_model("static"), system_class(name)
     slots = slots_of(anchored({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
     return Model.new(like.vocabularies, like.relations, slots, like.shape, name)

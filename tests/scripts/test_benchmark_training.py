@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,7 +13,9 @@ from parser.classifier.embeddings import Embeddings
 from parser.classifier.representation import AttributeEmbeddings
 from parser.classifier.shape import Embedding
 from parser.commands.benchmarks import training
+from parser.commands.benchmarks.encoder_products import batches_of, products_of
 from parser.transitions.features import slots_of
+from tests.forgery import small_model
 from tests.toy import sentence, settings, write_conllu
 
 SMALL = ["classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1", "optimizer.batch_size=7"]
@@ -88,6 +91,31 @@ def test_the_products_are_those_of_an_epochs_updates(embedded):
         of_batch += [(7, 8, 6)]
     of_last = [tuple(3 if side == 7 else side for side in shape) for shape in of_batch]
     assert done == of_batch * 2 + of_last
+
+
+def test_the_products_of_an_encoder_are_those_of_its_updates():
+    """Sentences of 2 to 4 words, two in a batch; the first batch by hand."""
+    model = small_model("contextual")  # 2 layers of 3 units over inputs of 5 numbers, 5 hidden units, 2 slots that read tokens
+    lengths = np.array([4, 2, 3, 3])
+    batches = list(batches_of(lengths, examples=24, batch_size=12))
+    assert [(found.tolist(), examples) for found, examples in batches] == [([3, 4], 10), ([4, 5], 14)]
+    steps, tokens, hidden, outputs = 4, 7, 5, model.n_outputs
+    expected = []
+    for width in (5, 6):
+        of_direction = [(steps * 2, width, 12), (steps * 2, 12, width), (12, steps * 2, width)]
+        of_direction += [(2, 3, 12), (2, 12, 3)] * steps + [(12, steps * 2, 3)]
+        expected += of_direction * 2
+    expected += [(tokens, 6, 2 * hidden), (tokens, 2 * hidden, 6), (2 * hidden, tokens, 6)]
+    expected += [(10, hidden, outputs), (10, outputs, hidden), (outputs, 10, hidden)]
+    assert list(products_of(model.classifier, *batches[0])) == expected
+    done: list[tuple[int, ...]] = []
+
+    def note(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        done.append((*a.shape, len(b)))
+        return a @ b.t()
+
+    assert training.seconds_of_encoder(model.classifier, lengths, 24, 12, note) > 0
+    assert done[: len(expected)] == expected
 
 
 def test_the_share_of_the_explorations_is_that_of_the_whole_pass():

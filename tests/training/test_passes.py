@@ -70,6 +70,7 @@ def test_what_a_run_writes(finished):
     for found in (metrics["dev"], metrics["test"], metrics["after_first_pass"]["dev"], metrics["after_first_pass"]["test"]):
         assert set(found) == scores
         assert all(0 <= value <= 100 for value in found.values())
+    assert 0 <= metrics["calibration_error_percent"] < 50
     assert metrics["train"]["sentences"] == 30
     assert list(folder.glob("events.out.tfevents.*"))
     assert not list(folder.glob("*checkpoint*"))

@@ -78,7 +78,7 @@ def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
     model = Model.load(tmp_path)
     assert model.vocabularies.attributes == ["form", "suffix3"]
     assert set(model.vocabularies.tags) == {"upos", "feats"}
-    assert "slope" in json.loads((tmp_path / "model" / "settings.json").read_text())["calibration"]
+    assert "shares" in json.loads((tmp_path / "model" / "settings.json").read_text())["calibration"]
 
 
 def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):

@@ -81,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train one on")
     parser.add_argument("--udpipe-iterations", type=int, default=2, help="of its training (default %(default)s; 10 are usual)")
     parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="sizes of beams to measure, too")
+    parser.add_argument(
+        "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, as parse.py --int8"
+    )
     parser.add_argument("--times", type=int, default=5, help="how often each is measured (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="parse the text so many times over, too")
 
@@ -95,6 +98,7 @@ def run(
     beam: Sequence[int] = (),
     times: int = 5,
     repeat: int = 1,
+    int8: bool = False,
 ) -> dict[str, Any]:
     """Measures.
 
@@ -108,12 +112,13 @@ def run(
         beam: sizes of beams.
         times: how often each job is measured.
         repeat: how many times over the text is parsed beside once; 1 for once alone.
+        int8: whether the model, which has an encoder, multiplies in 8 bits.
 
     Raises:
         ValueError: no such model or file, or UDPipe cannot do its part.
     """
     text = b"".join(map(_read, files))
-    parser = models.load(model)
+    parser, _ = models.load_for_parsing(model, int8=int8)
     if isinstance(parser, Model) and parser.shape.encoder is not None:
         import torch  # as scripts/parse.py does
 
@@ -144,8 +149,9 @@ def run(
             jobs[_UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
             jobs[_OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
-    found = _measure(jobs, model, times)
-    processes = _processes(model, text, udpipe, times)
+    found = _measure(jobs, model, times, int8)
+    command = [*_PARSE, str(model), *(["--int8"] if int8 else [])]
+    processes = _processes(command, text, udpipe, times)
     result: dict[str, Any] = {
         "files": [file.name for file in files],
         "words": words,
@@ -157,7 +163,7 @@ def run(
         },
         "whole_process_cpu_seconds": {name: statistics.median(seconds) for name, seconds in processes.items()},
         "same_output_for_any_threads": same,
-        "start_up_seconds": statistics.median(_start_up(model, text) for _ in range(times)),
+        "start_up_seconds": statistics.median(_start_up(command, text) for _ in range(times)),
         "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in found.items()},
         "machine": machine(),
         "versions": versions(),
@@ -215,12 +221,12 @@ def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = 
     return target.getvalue()
 
 
-def _measure(jobs: dict[str, Job], model: Path, times: int) -> dict[str, list[Time]]:
+def _measure(jobs: dict[str, Job], model: Path, times: int, int8: bool = False) -> dict[str, list[Time]]:
     """Times of each job, measured in turn so that all of them meet the same load; a first round does not count."""
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
-            fresh = models.load(model)  # which remembers nothing of the round before
+            fresh, _ = models.load_for_parsing(model, int8=int8)  # which remembers nothing of the round before
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:
@@ -267,9 +273,9 @@ def _beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[s
     return ratios
 
 
-def _processes(model: Path, text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
-    """CPU seconds of processes that parse the text, by parser."""
-    commands = {OURS: [*_PARSE, str(model)]}
+def _processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
+    """CPU seconds of processes that parse the text, by parser; ``ours`` is the command."""
+    commands = {OURS: ours}
     if udpipe is not None:
         commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
     found: dict[str, list[float]] = {name: [] for name in commands}
@@ -282,10 +288,10 @@ def _processes(model: Path, text: bytes, udpipe: str | None, times: int) -> dict
     return found
 
 
-def _start_up(model: Path, text: bytes) -> float:
+def _start_up(command: list[str], text: bytes) -> float:
     end = text.find(b"\n\n") + 2
     start = time.perf_counter()
-    subprocess.run([*_PARSE, str(model)], input=text[:end], capture_output=True, check=True)
+    subprocess.run(command, input=text[:end], capture_output=True, check=True)
     return time.perf_counter() - start
 
 

@@ -29,16 +29,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.matrix_products import product
+from parser.commands.benchmarks.encoder_products import batches_of, products_of
 from parser.commands.benchmarks.first_update import AFTER_UPDATE
 from parser.commands.benchmarks.machine import machine
 from parser.commands.configs import training_settings
 from parser.model import Model
-from parser.settings import Settings
+from parser.settings import Settings, TrainingTrees
 from parser.training import passes
 from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.versions import versions
@@ -160,6 +162,12 @@ class _Measurements(Observer):
         if not isinstance(start.model, Model):
             raise ValueError(f"model={start.settings.model} multiplies no matrices; benchmark model=mlp or model=bilstm")
         self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
+        trees = {"first_pass": start.settings.first_pass.trees, "second_pass": start.settings.second_pass.trees}
+        self._lengths = {
+            name: np.array([len(sentence) for sentence in start.corpus.sentences(TrainingTrees(kind))])
+            for name, kind in trees.items()
+            if kind is not None
+        }
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
         self._seconds["exploration"].append(exploration.seconds)
@@ -167,7 +175,11 @@ class _Measurements(Observer):
     def on_epoch(self, epoch: EpochEnd) -> None:
         self._seconds["epoch"].append(epoch.fit_seconds)
         for name, multiply in (("products", product), ("products_by_torch_mm", lambda a, b: a @ b.t())):
-            seconds = seconds_of_products(self._classifier, epoch.examples, self._batch_size, multiply)
+            if self._classifier.tokens.contextual:
+                lengths = self._lengths[epoch.pass_name]
+                seconds = seconds_of_encoder(self._classifier, lengths, epoch.examples, self._batch_size, multiply)
+            else:
+                seconds = seconds_of_products(self._classifier, epoch.examples, self._batch_size, multiply)
             self._seconds[name].append(seconds)
 
 
@@ -191,6 +203,24 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
                 multiply(hidden.t(), inputs.t())
                 if trained:
                     multiply(hidden, weights.t())
+    return time.perf_counter() - start
+
+
+@torch.no_grad()
+def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product) -> float:
+    """The same for a classifier with an encoder; see encoder_products.py.
+
+    Args:
+        classifier, examples, batch_size, multiply: as there.
+        lengths: int[sentences], words of the sentences.
+    """
+    batches = list(batches_of(lengths, examples, batch_size))
+    room = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
+    other = torch.zeros_like(room)
+    start = time.perf_counter()
+    for batch in batches:
+        for m, k, n in products_of(classifier, *batch):
+            multiply(room[: m * k].view(m, k), other[: n * k].view(n, k))
     return time.perf_counter() - start
 
 

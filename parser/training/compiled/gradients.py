@@ -17,7 +17,7 @@ from torch import Tensor
 from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import SetSums
 from parser.classifier.matrix_products import product
-from parser.training.compiled import kernels
+from parser.training.compiled import kernels, losses
 from parser.training.loss import Groups
 
 
@@ -157,13 +157,16 @@ class CompiledGradients:
         self._inputs = torch.empty(batch, self._width)
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None) -> float:
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> float:
         """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
+
+        With ``taught``, distillation_loss() of the same scores is added.
 
         Args:
             features: int32[rows, slots].
             targets: int64[rows, targets].
             groups: which rows are one example; None: each is one.
+            taught: float32[rows, outputs], where each row is an example; None: there is no teacher.
         """
         values = features.numpy()
         if len(values) > len(self._inputs):
@@ -181,7 +184,7 @@ class CompiledGradients:
         self._one_hot.add(values, total.numpy())
         active = self._activation.apply(total)
         hidden = active if kept is None else active * kept
-        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups)
+        loss, by_score = self._loss_of(product(hidden, self._output, self._output_bias), targets, groups, taught)
 
         self._set("output.weight", product(by_score.t(), hidden.t()))
         by_total = product(by_score, self._output.t())
@@ -200,17 +203,19 @@ class CompiledGradients:
                     table.collect(by_input.numpy(), values, its_scale)
         return loss
 
-    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None) -> tuple[float, Tensor]:
+    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Tensor | None) -> tuple[float, Tensor]:
         """The loss, and float32[rows, outputs]: its derivatives by the scores, whose sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
             by_score = torch.empty_like(scores)
             starts, blocks = groups.starts.numpy(), groups.blocks.numpy()
             arrays = scores.numpy(), targets.numpy(), starts, blocks, by_score.numpy(), by_bias
-            return kernels.grouped_loss_and_gradient(*arrays), by_score
+            return losses.grouped_loss_and_gradient(*arrays), by_score
         log_probabilities = scores.log_softmax(1)
         by_score = log_probabilities.exp()
-        loss = kernels.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
+        loss = losses.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
+        if taught is not None:
+            loss += losses.add_distillation(log_probabilities.numpy(), taught.numpy(), by_score.numpy(), by_bias)
         return loss, by_score
 
     def _embed(self, features: np.ndarray, scale: np.ndarray, inputs: Tensor) -> None:

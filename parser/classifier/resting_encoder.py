@@ -1,0 +1,135 @@
+"""A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, in a fraction of the time.
+
+What goes into the first layer depends on the word type alone (type_rows.py), so its embeddings, its characters and their
+product with the layer's weights are worked out once for each type, for all sentences to come. The layers themselves are those
+of resting_lstm.py, in one of the arithmetics of resting_matrices.py. BiLSTM.encode is the reference implementation.
+
+The rows of a word type are the same whatever other types they are computed together with, so that it does not matter which
+thread meets a type first: they are computed some at a time, always as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.classifier.bilstm import BiLSTM
+from parser.classifier.character_encoder import CharacterEncoder
+from parser.classifier.resting_lstm import RestingLSTM
+from parser.classifier.resting_matrices import Arithmetic, Matrix, SinglePrecision
+from parser.classifier.tagger import Tagger
+from parser.classifier.type_rows import TypeRows
+from parser.data.vocabulary import ABSENT, Sentences
+
+# Word types that are computed together; the last ones are filled up with any.
+_TYPES_TOGETHER = 64
+
+
+class RestingEncoder:
+    """Makes the vectors of tokens; threads may ask at the same time.
+
+    Args:
+        encoder: the encoder, with its weights as they are now; on the CPU.
+        arithmetic: how vectors are stored and multiplied.
+    """
+
+    def __init__(self, encoder: BiLSTM, arithmetic: Arithmetic | None = None) -> None:
+        self.arithmetic = arithmetic or SinglePrecision()
+        sides = zip(cast(Iterable[nn.LSTM], encoder.forwards), cast(Iterable[nn.LSTM], encoder.backwards), strict=True)
+        self._layers = [RestingLSTM(forwards, backwards, self.arithmetic) for forwards, backwards in sides]
+        first, *others = self._layers
+        self._embeddings = [_array(matrix) for matrix in encoder.inputs.matrices().values()]
+        self._characters = None if encoder.characters is None else _RestingCharacters(encoder.characters)
+        self._first = SinglePrecision().matrix(first.inputs, first.bias)
+        self._others = [self.arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
+        self._tagger = None
+        if encoder.tagger is not None and encoder.tagger.size:
+            layer = encoder.tagger.shape.layer
+            self._tagger = _RestingTagger(encoder.tagger, self._layers[layer].inputs[:, 2 * first.hidden :])
+            self._tagged = layer - 1
+        n_rows = len(self._embeddings) + (0 if encoder.characters is None else encoder.characters.shape.longest)
+        self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        """The vectors of all tokens, as they are stored: [tokens, size]."""
+        types, inputs = self._of_types(sentences.values)
+        read = self._layers[0](inputs, types, sentences.offsets)
+        tokens = np.arange(len(types), dtype=np.int32)
+        for below, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True)):
+            inputs = matrix(read)
+            if self._tagger is not None and below == self._tagged:
+                inputs += self._tagger(self.arithmetic.floats(read))
+            read = layer(inputs, tokens, sentences.offsets)
+        return read
+
+    def floats(self, vectors: np.ndarray) -> np.ndarray:
+        """float32[tokens, size], of vectors that encode() has made."""
+        return self.arithmetic.floats(vectors)
+
+    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
+        """What multiplies vectors that encode() has made by float32[outputs, size], and adds float32[outputs]."""
+        return self.arithmetic.matrix(weights, bias)
+
+    def rounded(self, weights: np.ndarray) -> np.ndarray:
+        """float32[outputs, size], what matrix() multiplies by."""
+        return self.arithmetic.rounded(weights)
+
+    def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
+        """Fills in the first of ``rows``, for word types of these values."""
+        n = values.shape[1]
+        for start in range(0, n, _TYPES_TOGETHER):
+            numbers = np.minimum(np.arange(start, start + _TYPES_TOGETHER), n - 1)
+            some = values[:, numbers]
+            parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
+            if self._characters is not None:
+                parts.append(self._characters(some[len(parts) :].T))
+            end = min(n, start + _TYPES_TOGETHER)
+            rows[start:end] = self._first(np.concatenate(parts, axis=1))[: end - start]
+
+
+class _RestingCharacters:
+    """A character encoder at rest: what a character brings is one of the rows of a table."""
+
+    def __init__(self, encoder: CharacterEncoder) -> None:
+        self._layer = RestingLSTM(encoder.forwards, encoder.backwards, SinglePrecision())
+        self._inputs = SinglePrecision().matrix(self._layer.inputs, self._layer.bias)(_array(encoder.vectors))
+
+    def __call__(self, characters: np.ndarray) -> np.ndarray:
+        """float32[forms, size] from int32[forms, longest]; ABSENT is behind the last character."""
+        offsets = np.concatenate([[0], np.cumsum((characters != ABSENT).sum(axis=1))])
+        read = self._layer(self._inputs, characters[characters != ABSENT], offsets)
+        hidden = self._layer.hidden
+        return np.concatenate([read[offsets[1:] - 1, :hidden], read[offsets[:-1], hidden:]], axis=1)
+
+
+class _RestingTagger:
+    """What the expected tags of tokens bring to the inputs of a layer.
+
+    Args:
+        tagger: the tagger.
+        weights: float32[8 * hidden, size], what the layer multiplies the tags' expected vectors by.
+    """
+
+    def __init__(self, tagger: Tagger, weights: np.ndarray) -> None:
+        single = SinglePrecision()
+        self._tasks: list[tuple[Matrix, Matrix, Matrix]] = []
+        for number, (task, values) in enumerate(tagger.inputs.items()):
+            scores = single.matrix(_array(tagger.outputs[task]()), _array(tagger.biases[task]))
+            part = weights[:, number * tagger.shape.size : (number + 1) * tagger.shape.size]
+            self._tasks.append((scores, single.matrix(_array(values()).T), single.matrix(part)))
+
+    def __call__(self, tokens: np.ndarray) -> np.ndarray:
+        """float32[tokens, 8 * hidden] from float32[tokens, 2 * hidden]."""
+        parts = []
+        for scores, expected, inputs in self._tasks:
+            shares = torch.from_numpy(scores(tokens)).softmax(1).numpy()
+            parts.append(inputs(expected(shares)))
+        return np.sum(parts, axis=0)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().contiguous().numpy()

@@ -1,0 +1,142 @@
+"""Rows of numbers worked out once for each word type, and kept for all threads.
+
+A *word type* is a distinct combination of the values of all attributes; a running text has far fewer word types than words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Lock
+
+import numpy as np
+from numba import njit
+
+# The rows of word types are forgotten, and computed again when needed, when they would take more bytes than these.
+MAX_BYTES = 128 * 2**20
+
+_FREE = -1
+
+Make = Callable[[np.ndarray, np.ndarray], None]
+"""From the values of some word types (int32[attributes, types]), fills in the first of some rows (float32[rows, width])."""
+
+
+class TypeRows:
+    """The word types are numbered, and their rows computed once for all threads, which may ask at the same time.
+
+    Types are numbered by one thread at a time. Their rows, which take far longer, are computed by the thread that met them
+    first; others that meet them wait for it at the end of their own.
+
+    Args:
+        make: computes the rows of word types; those of a type must not depend on the others.
+        n_attributes: values of a type.
+        first: float32[n, width], rows that stand before those of types.
+        per_type: rows of a type.
+        max_bytes: the rows of word types are forgotten when they would take more.
+    """
+
+    _n_types: int
+    _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
+    # float32[rows, width]: room for all types until they are forgotten; memory that is not used costs nothing.
+    _rows: np.ndarray
+    _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
+    _under_way: list[Event]  # one for each thread that is computing rows
+
+    def __init__(self, make: Make, n_attributes: int, first: np.ndarray, per_type: int = 1, max_bytes: int = MAX_BYTES) -> None:
+        self._make = make
+        self._first = first
+        self._per_type = per_type
+        self._lock = Lock()
+        self._max_types = max_bytes // max(1, per_type * first.shape[1] * first.itemsize)
+        self._forget(n_attributes, 0)
+
+    def __call__(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The types of tokens, and the rows of all of them.
+
+        Args:
+            values: int32[attributes, tokens].
+
+        Returns:
+            int32[tokens], and float32[at least the rows in use, width]: first those that stand before the types', then those
+            of the types, as far as they are computed; those of the types here are.
+        """
+        n_attributes, tokens = values.shape
+        made = Event()
+        with self._lock:
+            if self._n_types + tokens > self._capacity:
+                self._forget(n_attributes, tokens)
+            self._make_room(self._n_types + tokens)
+            before = self._n_types
+            types, self._n_types = _number(values, self._known, self._slots, before)
+            new = np.ascontiguousarray(self._known[before : self._n_types].T)
+            rows, under_way = self._rows, self._under_way
+            of_others = [*under_way]
+            under_way.append(made)
+        try:
+            if new.shape[1]:
+                self._make(new, rows[len(self._first) + before * self._per_type :])
+        finally:
+            made.set()
+            with self._lock:
+                under_way.remove(made)
+        for others in of_others:
+            others.wait()
+        return types, rows
+
+    def _forget(self, n_attributes: int, tokens: int) -> None:
+        """Starts over, with room for the types of so many tokens at least."""
+        # New arrays: other threads may still be reading and filling the old ones.
+        self._n_types = 0
+        self._under_way = []
+        self._capacity = max(self._max_types, tokens)
+        self._known = np.empty((0, n_attributes), np.int32)
+        self._slots = np.full(1, _FREE, np.int32)
+        self._rows = np.empty((len(self._first) + self._capacity * self._per_type, self._first.shape[1]), np.float32)
+        self._rows[: len(self._first)] = self._first
+
+    def _make_room(self, n_types: int) -> None:
+        """Lets so many types be numbered; at least half of the slots stay free."""
+        if n_types > len(self._known):
+            known = np.empty((2 * n_types, self._known.shape[1]), np.int32)
+            known[: self._n_types] = self._known[: self._n_types]
+            self._known = known
+            self._slots = np.full(1 << (4 * n_types).bit_length(), _FREE, np.int32)
+            _fill_slots(self._known, self._n_types, self._slots)
+
+
+@njit(cache=True, nogil=True)
+def _slot_of(values, column, known, slots):
+    """The slot of the type with the values in the given column, or the free one where it belongs."""
+    hashed = np.uint64(0xCBF29CE484222325)
+    for a in range(len(values)):
+        hashed = (hashed ^ np.uint64(values[a, column])) * np.uint64(0x100000001B3)
+    mask = np.uint64(len(slots) - 1)
+    slot = (hashed ^ (hashed >> np.uint64(29))) & mask
+    while slots[slot] != _FREE:
+        same = True
+        for a in range(len(values)):
+            same &= known[slots[slot], a] == values[a, column]
+        if same:
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _fill_slots(known, n_types, slots):
+    values = known.T
+    for t in range(n_types):
+        slots[_slot_of(values, t, known, slots)] = t
+
+
+@njit(cache=True, nogil=True)
+def _number(values, known, slots, n_types):
+    """The type of every column of ``values``, and how many types there are now; new ones are added to ``known``."""
+    types = np.empty(values.shape[1], np.int32)
+    for i in range(values.shape[1]):
+        slot = _slot_of(values, i, known, slots)
+        if slots[slot] == _FREE:
+            known[n_types] = values[:, i]
+            slots[slot] = n_types
+            n_types += 1
+        types[i] = slots[slot]
+    return types, n_types

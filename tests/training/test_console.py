@@ -1,0 +1,85 @@
+"""The progress bar: one for the whole run, on with every update, with the time when it will end."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from parser.training.console import ProgressBar
+from parser.training.observer import EpochEnd, PassStart, RunStart, Update
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Treebank:
+    n_words = 500
+
+    def __len__(self) -> int:
+        return 40
+
+
+def begun(epochs: int, done: int) -> ProgressBar:
+    anything: Any = None
+    bar = ProgressBar()
+    bar.on_start(RunStart(anything, Path(), SimpleNamespace(train=Treebank()), anything, epochs, done))  # type: ignore[arg-type]
+    return bar
+
+
+def epoch_end(name: str, examples: int) -> EpochEnd:
+    return EpochEnd(name, 0, 5, 0.5, {"las": 70.0}, 0.1, examples, 500, 1.0)
+
+
+def test_it_goes_on_with_every_update_and_ends_with_the_run(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    bar = begun(epochs=3, done=1)
+    assert bar._bar is not None
+    bar.on_pass_start(PassStart(2, "second_pass", 2, 0))
+    assert bar._bar.n == 1
+    bar.on_update(Update("second_pass", 0, 0, 0.5, 250, 0.1))
+    assert bar._bar.n == pytest.approx(1.25)  # of two steps for each of 500 words
+    for _ in range(5):
+        bar.on_update(Update("second_pass", 0, 0, 0.5, 250, 0.1))
+    assert bar._bar.n == pytest.approx(1.99)
+    bar.on_epoch(epoch_end("second_pass", 1500))
+    assert bar._bar.n == pytest.approx(2)
+    bar.on_update(Update("second_pass", 1, 0, 0.5, 750, 0.1))  # of as many as there were in the epoch before
+    assert bar._bar.n == pytest.approx(2.5)
+    bar.on_epoch(epoch_end("second_pass", 1500))
+    bar._bar.refresh()
+    bar.close()
+    last = terminal.getvalue().rstrip().splitlines()[-1].rpartition("\r")[2]
+    assert re.fullmatch(
+        r"second pass: 100%\|.*\| 3\.0 of 3 epochs, \d\d:\d\d, \d\d:\d\d left, ends \d\d:\d\d, loss=0\.500, dev LAS=70\.00 *",
+        last,
+    ), last
+
+
+def test_in_global_training_sentences_are_counted(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    bar = begun(epochs=10, done=0)
+    assert bar._bar is not None
+    bar.on_pass_start(PassStart(3, "third_pass", 10, 0))
+    bar.on_update(Update("third_pass", 0, 0, 0.5, 8, 0.1))
+    assert bar._bar.n == pytest.approx(0.2)
+    bar.close()
+
+
+def test_without_a_terminal_nothing_is_drawn(monkeypatch):
+    file = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", file)
+    bar = begun(epochs=3, done=0)
+    bar.on_pass_start(PassStart(1, "first_pass", 3, 0))
+    bar.on_update(Update("first_pass", 0, 0, 0.5, 8, 0.1))
+    bar.on_epoch(epoch_end("first_pass", 100))
+    bar.close()
+    assert file.getvalue() == ""

@@ -1,0 +1,194 @@
+"""Distillation: the loss by soft targets, what a teacher says of configurations, whole runs, and teachers that do not fit."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracles
+from parser.classifier.shape import Embedding
+from parser.data.parses import NO_NODE
+from parser.data.treebank import read_treebank
+from parser.model import Model
+from parser.model_folder import ModelError
+from parser.settings import SettingsError
+from parser.training.compiled.gradients import CompiledGradients
+from parser.training.examples import Examples, TrainingSentences
+from parser.training.exploration import explore
+from parser.training.loss import distillation_loss, set_loss
+from parser.training.model_card import ModelCard
+from parser.training.passes import train
+from parser.training.run_folder import Origin
+from parser.training.settings_check import check
+from parser.training.soft_targets import SoftTargets
+from parser.training.teacher import Over, Teacher
+from tests.toy import settings
+from tests.training.small_runs import SMALL, files_of, run, train_until_killed
+from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
+
+FEW = [*SMALL, "first_pass.epochs=1", "second_pass.epochs=2"]
+TEACHER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", *FEW]
+
+
+def random_soft(rng: np.random.Generator, size: int, over: Over) -> SoftTargets:
+    """Distributions over all outputs, or over some, of which there are three at most."""
+    scores = rng.normal(size=(size, OUTPUTS)).astype(np.float32) * 3
+    outputs = np.stack([rng.permutation(OUTPUTS)[:3] for _ in range(size)]).astype(np.int32)
+    outputs[:, 1:][rng.random((size, 2)) < 0.5] = NO_NODE
+    return SoftTargets.of_scores(scores, outputs if over is Over.OPTIMAL else None)
+
+
+def slow_distillation(scores: np.ndarray, soft: SoftTargets, weight: float) -> float:
+    """The cross entropy, output by output."""
+    total = 0.0
+    for row, probabilities in enumerate(soft.probabilities):
+        outputs = range(OUTPUTS) if soft.outputs is None else soft.outputs[row]
+        everything = sum(math.exp(score) for score in scores[row])
+        for output, probability in zip(outputs, probabilities, strict=True):
+            if output != NO_NODE:
+                total -= weight * probability * math.log(math.exp(scores[row, output]) / everything)
+    return total / len(scores)
+
+
+@given(st.sampled_from(Over), st.integers(1, 9), st.integers(0, 99))
+def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(over, size, seed):
+    classifier, rng = make({"form": Embedding(4, True)}, "tanh"), np.random.default_rng(seed)
+    features, targets = random_batch(size, 2, seed)
+    soft = random_soft(rng, size, over)
+    soft.probabilities[rng.random(size) < 0.3] = 0  # examples that no teacher has seen
+    taught = torch.from_numpy(soft.dense(OUTPUTS) * np.float32(0.7))
+    compiled, exact = CompiledGradients(classifier), deepcopy(classifier).double()
+    loss = compiled.loss(features, targets, taught=taught)
+    scores = exact(features)
+    expected = set_loss(scores, targets) + distillation_loss(scores, taught.double())
+    slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft, 0.7)
+    assert expected.item() == pytest.approx(slow, rel=1e-6)
+    assert loss == pytest.approx(slow, rel=1e-5, abs=1e-6)
+    expected.backward()
+    for name, parameter in exact.named_parameters():
+        found = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape).double()
+        gradient = torch.zeros_like(found) if parameter.grad is None else parameter.grad
+        torch.testing.assert_close(found, gradient, rtol=1e-5, atol=1e-5, msg=name)
+
+
+def test_soft_targets_stay_with_their_examples():
+    rng = np.random.default_rng(0)
+
+    def part(n: int, soft: SoftTargets | None) -> Examples:
+        return Examples(np.zeros((n, 2), np.int32), np.zeros((n, 1), np.int32), np.zeros(n, np.int32), soft=soft)
+
+    for over in Over:
+        first, last = random_soft(rng, 4, over), random_soft(rng, 5, over)
+        joined = Examples.concatenate([part(4, first), part(3, None), part(5, last)])
+        taken = joined.take(np.array([11, 5, 0])).soft
+        expected = [last.dense(OUTPUTS)[4], np.zeros(OUTPUTS), first.dense(OUTPUTS)[0]]
+        np.testing.assert_array_equal(taken.dense(OUTPUTS), expected)
+        np.testing.assert_allclose(first.probabilities.sum(axis=1), 1, rtol=1e-6)
+    assert Examples.concatenate([part(4, None), part(3, None)]).soft is None
+
+
+@pytest.fixture(scope="module")
+def teacher(treebank, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("teacher") / "encoder"
+    train(run(treebank, *TEACHER), folder)
+    return folder
+
+
+@pytest.mark.parametrize("over", Over)
+def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teacher, over):
+    """Configurations of several batches, each beside what the classifier says of it in the sentences as a whole."""
+    model = Model.load(teacher)
+    sentences = read_treebank(treebank).sentences
+    encoded = model.vocabularies.encode(sentences)
+    trees = oracles.projectivize_trees(oracles.Trees.from_heads(s.heads for s in sentences))
+    relations = np.zeros(len(trees.heads), np.int32)
+    data = TrainingSentences(encoded, trees, relations)
+    oracle = oracles.create("context_rows").bind(trees)
+    slow = model.scorer(encoded)
+    asked = Teacher(model, encoded, over)
+    compared = 0
+
+    def teach(batch, rows, moves, outputs):
+        nonlocal compared
+        found = asked(batch, rows, moves, outputs).dense(model.n_outputs)
+        scores = slow(model.table.extract(batch.now, rows, encoded, batch.numbers, moves)).astype(np.float64)
+        for row, its_scores, right in zip(found, scores, outputs, strict=True):
+            own = [a for a in range(model.n_outputs) if over is Over.ALL or a in right]
+            total = sum(math.exp(its_scores[a]) for a in own)
+            expected = [math.exp(its_scores[a]) / total if a in own else 0.0 for a in range(model.n_outputs)]
+            np.testing.assert_allclose(row, expected, rtol=1e-3, atol=1e-5)
+            compared += 1
+        return asked(batch, rows, moves, outputs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("parser.training.examples._LOCKSTEP", 12)
+        examples, _ = explore(data, oracle, model.system, model.table, slow, teach=teach)
+    assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
+
+
+@pytest.mark.parametrize("over", ["over=all", "over=optimal"])
+def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(treebank, teacher, tmp_path, over):
+    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", f"distillation.{over}")
+    train(taught, tmp_path / "whole", [ModelCard("train")])
+    card = (tmp_path / "whole" / "model" / "README.md").read_text()
+    (tmp_path / "whole" / "model" / "README.md").unlink()
+    train_until_killed(taught, tmp_path / "killed", 2)
+    train(taught, tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    steps = "all steps" if over == "over=all" else "the optimal steps"
+    digest = Origin.of(taught).files["distillation.teacher/classifier.safetensors"]
+    assert f"distributions over {steps} of an encoder, encoder (SHA-256 of its weights: `{digest}`), weight 1." in card
+    assert str(teacher) not in card
+    without = run(treebank, "recipe=accurate", *FEW)
+    train(without, tmp_path / "without")
+    assert files_of(tmp_path / "without") != files_of(tmp_path / "whole")
+    assert "distillation" not in Origin.of(without).settings  # as before there were teachers
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["system=swap", "column=null"], "of system, it has arc_standard where this run has swap; name a teacher"),
+        (["features.upos=[]"], "it reads upos, which this run does not; add them to features"),
+    ],
+)
+def test_a_teacher_that_does_not_fit_is_refused(treebank, teacher, tmp_path, overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        train(run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", *overrides), tmp_path)
+
+
+def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refused(treebank, teacher, tmp_path):
+    other = tmp_path / "other.conllu"
+    other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
+    taught = ["recipe=accurate", *FEW, f"distillation.teacher={teacher}"]
+    with pytest.raises(SettingsError, match=r"of relations, it has other ones than this run; .* with the same treebank="):
+        train(run(other, *taught), tmp_path / "run")
+    with pytest.raises(ModelError, match="no such model folder"):
+        train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
+    mlp = Model.load(teacher)
+    mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.shape, encoder=None, embeddings={}))
+    mlp.save(tmp_path / "mlp")
+    with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
+        train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["recipe=accurate", "model=bilstm"], "teaches model=mlp, not model=bilstm"),
+        (["column=2"], "teaches in the second pass, and there is none"),
+        (["system=lr_spine"], "is not there for system=lr_spine"),
+        (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
+        (["distillation.weight=0"], "distillation.weight=0"),
+    ],
+)
+def test_settings_that_no_taught_run_can_have(overrides, message):
+    with pytest.raises(SettingsError, match=message):
+        check(settings("distillation.teacher=there", *overrides))
