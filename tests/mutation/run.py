@@ -1,0 +1,171 @@
+"""Changes one place of the oracles and transition systems at a time: python tests/mutation/run.py --mutants 300 --seed 1.
+
+Of each change the tests that cover its file must fail; one that they do not notice has survived, and is listed. Kernels run as
+plain Python (NUMBA_DISABLE_JIT=1), so that nothing is compiled anew for each change, and an index outside an array is an error;
+the tests are smaller then. A test that runs five times as long as it should has noticed the change as well.
+
+mutmut and cosmic-ray were looked at first. mutmut 3 leaves out functions that have a decorator, which all kernels have
+(@njit). cosmic-ray changes the files of the checkout itself, runs one command for all files, and draws no sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.mutation.mutants import Mutant, mutants_of  # noqa: E402 - found by the line above
+
+PARTS = ("oracles", "parser/transitions")
+_COPIED = ("oracles", "parser", "tests", "configs", "data", "experiments", "scripts", "pyproject.toml")
+_MEMORY = 16 * 2**30  # bytes of address space
+
+_SHARED = ["test_arc_hybrid", "test_projectivize", "test_oracles_agree", "test_ties", "test_oracles_small", "test_kernel_cache"]
+# By the beginning of a path, the tests of tests/oracles that cover it, the quickest first; the first beginning that fits.
+_OF_ORACLES = {
+    "oracles/arc_standard/": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
+    "oracles/attardi/": ["test_attardi"],
+    "oracles/lr_spine/": ["test_lr_spine"],
+    "oracles/swap/": ["test_swap"],
+    "oracles/arc_hybrid": ["test_arc_hybrid"],
+    "oracles/tabular/": ["test_tabular", "test_tabular_oracles", "test_arc_hybrid"],
+    "oracles/charts/": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree"],
+    "oracles/projectivization/": ["test_projectivize"],
+    "oracles/": _SHARED,
+}
+_OF_TRANSITIONS = ["tests/transitions"]
+
+
+def tests_of(path: str) -> list[str]:
+    """The tests that cover a file, which is given from the root of the repository."""
+    names = next((names for start, names in _OF_ORACLES.items() if path.startswith(start)), None)
+    return _OF_TRANSITIONS if names is None else [f"tests/oracles/{name}.py" for name in names]
+
+
+def sample(root: Path, n: int, seed: int) -> list[tuple[str, Mutant]]:
+    """Some of the mutants of all files, drawn without repetition; a part of them from the first on is a sample as well."""
+    paths = sorted(path for part in PARTS for path in (root / part).rglob("*.py"))
+    everything = [(str(path.relative_to(root)), mutant) for path in paths for mutant in mutants_of(path.read_text("utf-8"))]
+    drawn = Random(seed).sample(everything, min(n, len(everything)))
+    print(f"{len(drawn):,} of {len(everything):,} mutants in {len(paths)} files", flush=True)
+    return drawn
+
+
+class Checker:
+    """Runs tests in a copy of the repository.
+
+    Args:
+        root: the copy.
+        seed: of hypothesis.
+    """
+
+    def __init__(self, root: Path, seed: int = 1) -> None:
+        self._root, self._seed = root, seed
+        self._seconds: dict[tuple[str, ...], float] = {}
+
+    def survives(self, path: str, mutant: Mutant, tests: Sequence[str]) -> bool:
+        """Whether the tests pass with the mutant in place of a file.
+
+        Raises:
+            RuntimeError: they fail without it.
+        """
+        if tuple(tests) not in self._seconds:
+            start = time.perf_counter()
+            if (said := self._failure(tests, None)) is not None:
+                raise RuntimeError(f"tests fail before anything is changed:\n{said}")
+            self._seconds[tuple(tests)] = time.perf_counter() - start
+        file = self._root / path
+        text = file.read_text("utf-8")
+        file.write_text(mutant.applied(text), "utf-8")
+        try:
+            return self._failure(tests, 5 * self._seconds[tuple(tests)]) is None
+        finally:
+            file.write_text(text, "utf-8")
+
+    def _failure(self, tests: Sequence[str], limit: float | None) -> str | None:
+        """What the tests print if they fail; None if they pass."""
+        shutil.rmtree(self._root / ".hypothesis", ignore_errors=True)  # examples that failed before
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(self._root), "PYTHONDONTWRITEBYTECODE": "1"}
+        options = {"cwd": self._root, "env": environment, "capture_output": True, "text": True, "preexec_fn": _limit_memory}
+        try:
+            done = subprocess.run([*command, f"--hypothesis-seed={self._seed}"], timeout=limit, **options)  # type: ignore[call-overload]
+        except subprocess.TimeoutExpired:
+            return "too slow"
+        return None if done.returncode == 0 else str(done.stdout + done.stderr)
+
+
+def _limit_memory() -> None:
+    """Lets a loop that never ends run out of memory sooner than the machine does."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+
+
+def check(
+    root: Path,
+    drawn: Sequence[tuple[str, Mutant]],
+    seed: int,
+    tests: Callable[[str], list[str]] = tests_of,
+    minutes: float = float("inf"),
+) -> int:
+    """Tries mutants, and prints those that survive and how many were killed by file; how many survive.
+
+    Args:
+        root: the copy of the repository.
+        drawn: the mutants, with their files.
+        seed: of hypothesis.
+        tests: the tests of a file.
+        minutes: after which no further mutant is tried.
+    """
+    checker = Checker(root, seed)
+    killed, survived = Counter[str](), Counter[str]()
+    end = time.monotonic() + 60 * minutes
+    for number, (path, mutant) in enumerate(drawn, 1):
+        if time.monotonic() > end:
+            break
+        if checker.survives(path, mutant, tests(path)):
+            survived[path] += 1
+            print(f"survived: {path}:{mutant.line}: {mutant.old!r} -> {mutant.new!r} ({number} of {len(drawn)})", flush=True)
+        else:
+            killed[path] += 1
+    for path in sorted({*killed, *survived}):
+        print(f"{path}: {killed[path]} of {killed[path] + survived[path]} killed")
+    tried = killed.total() + survived.total()
+    print(f"all: {killed.total()} of {tried} killed, {survived.total()} survived; {len(drawn) - tried} not tried")
+    return survived.total()
+
+
+def main() -> None:
+    """Tries the mutants that the command line asks for."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--mutants", type=int, default=300, help="how many are drawn (300)")
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--file", nargs="*", default=[], help="of the mutants drawn, those of these files alone")
+    arguments.add_argument("--minutes", type=float, default=float("inf"), help="try no more after so long")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "repository"
+        for name in _COPIED:
+            source, target = ROOT / name, root / name
+            target.parent.mkdir(exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, target)
+        drawn = sample(root, given.mutants, given.seed)
+        check(root, [one for one in drawn if not given.file or one[0] in given.file], given.seed, minutes=given.minutes)
+
+
+if __name__ == "__main__":
+    main()
