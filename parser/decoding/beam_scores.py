@@ -2,6 +2,8 @@
 
 A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
 of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE behind the last).
+
+What is called for each configuration, or each address, is inlined: to hand over tuples of arrays took as long as the work.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from parser.transitions.attardi import applicable
 from parser.transitions.features import BUFFER
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def look_ahead(front, length, ahead):
     """Fills in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token ``front``."""
     for i in range(len(ahead)):
         ahead[i] = front + i if front + i <= length else NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def read_address(stacks, tops, ahead, program):
     """The token at an address (int32[9], see FeatureTable), and the relation it has; NO_NODE where there is none."""
     token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
@@ -38,7 +40,7 @@ def read_address(stacks, tops, ahead, program):
     return token, relation
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
     """Adds to ``picked``, in which there are ``count``, the rows of contributions that addresses read; how many there are then.
 
@@ -62,7 +64,7 @@ def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def score_outputs(layers, rules, size, buffered, local, scratch, row):
     """Fills in ``row`` (float32[outputs]) from ``scratch.hidden``; the best output, and what is subtracted from every score.
 
@@ -82,7 +84,7 @@ def score_outputs(layers, rules, size, buffered, local, scratch, row):
     return best, log_partition(row, row[best], scratch.shares, scratch.powers) if local else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def finite_number(score):
     """A score without infinities; NaN counts as the lowest number."""
     score = score if score >= LOWEST else LOWEST  # also instead of NaN
