@@ -1,6 +1,8 @@
 """Settings of all tests."""
 
+import logging
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Puts the longest files first; the others stay in their order."""
     rank = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path, len(rank)))
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """Commands that a test runs in its own process set up logging, which the next test would find so."""
+    root, manager = logging.root, logging.root.manager
+    level, handlers, disabled = root.level, root.handlers[:], manager.disable
+    yield
+    root.handlers[:], manager.disable = handlers, disabled
+    for logger in manager.loggerDict.values():
+        if isinstance(logger, logging.Logger):
+            logger.disabled = False
+    root.setLevel(level)  # which also forgets what loggers remember of levels

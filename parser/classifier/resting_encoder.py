@@ -62,7 +62,8 @@ class RestingEncoder:
         for below, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True)):
             inputs = matrix(read)
             if self._tagger is not None and below == self._tagged:
-                inputs += self._tagger(self.arithmetic.floats(read))
+                with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+                    inputs += self._tagger(self.arithmetic.floats(read))
             read = layer(inputs, tokens, sentences.offsets)
         return read
 

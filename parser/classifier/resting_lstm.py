@@ -45,7 +45,8 @@ class RestingLSTM:
         sides = [{name: _array(weight) for name, weight in side.named_parameters()} for side in (forwards, backwards)]
         self.hidden = forwards.hidden_size
         self.inputs = np.concatenate([side["weight_ih_l0"] for side in sides])
-        self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
+        with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+            self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
         self._arithmetic = arithmetic
         self._recurrent = [arithmetic.matrix(side["weight_hh_l0"]) for side in sides]
 

@@ -170,6 +170,7 @@ def _run() -> None:
         print(" ".join(offered))
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # hydra hands errors over, and prints no traceback of its own
+    CurrentSweep.folder = None  # an earlier command of this process may have been a sweep
     try:
         sys.argv[1:] = with_columns(sys.argv[1:])
         main()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parser.training.sweeps import Job, read_jobs, table
+from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
 from tests.forked import script
 from tests.toy import ROOT
 
@@ -77,6 +77,12 @@ def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
     assert "resume=false" not in said[0]
     assert (tmp_path / "checkpoint.safetensors").exists()
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_an_earlier_sweep_of_the_same_process_is_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(CurrentSweep, "folder", tmp_path)
+    done = train("--cfg", "job")
+    assert (done.returncode, "run folders" in done.stdout) == (0, False)
 
 
 def test_it_starts_from_any_folder(tmp_path):
