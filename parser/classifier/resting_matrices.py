@@ -9,21 +9,16 @@ instructions for such sums (VNNI, AMX), of which oneDNN, which torch has on boar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from parser.classifier.matrix_products import product
+from parser.classifier.matrix_products import product_at_rest
 from parser.classifier.weights import Int8Error
 
 # Of fewer vectors the libraries have other ways to multiply, whose last digits differ. So there are never fewer: what becomes
 # of a vector then does not depend on how many others there are. (Seen of MKL and oneDNN with AVX-512, not promised by them.)
 _FEWEST = 16
-
-# torch's own products, those of MKL, are the faster ones there; see matrix_products.py for others.
-_INTEL = "GenuineIntel" in (Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else "")
 
 # What 1 and 0 are among the integers.
 INT8_SCALE = 127
@@ -131,13 +126,7 @@ class _FloatMatrix(Matrix):
         n = len(vectors)
         if n < _FEWEST:
             vectors = np.concatenate([vectors, np.zeros((_FEWEST - n, vectors.shape[1]), np.float32)])
-        return self._product(torch.from_numpy(vectors)).numpy()[:n]
-
-    def _product(self, vectors: Tensor) -> Tensor:
-        if not _INTEL:
-            return product(vectors, self._weights, self._bias)
-        by_weights = self._weights.t()
-        return vectors @ by_weights if self._bias is None else torch.addmm(self._bias, vectors, by_weights)
+        return product_at_rest(torch.from_numpy(vectors), self._weights, self._bias).numpy()[:n]
 
 
 class _Int8Matrix(Matrix):

@@ -27,10 +27,9 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.decoding.beam_scores import finite_number
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.system import TransitionSystem
-
-_LOWEST, _HIGHEST = (float(limit) for limit in (np.finfo(np.float32).min, np.finfo(np.float32).max))
 
 
 class Rules(NamedTuple):
@@ -109,14 +108,6 @@ def applies(output, i, j, n, below_root, rules):
 
 
 @njit(cache=True, nogil=True)
-def finite(score):
-    """A score of a classifier without infinities; NaN counts as the lowest number."""
-    if np.isnan(score):
-        return _LOWEST
-    return min(max(np.float64(score), _LOWEST), _HIGHEST)
-
-
-@njit(cache=True, nogil=True)
 def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
     """Fills in ``moves`` for some of the states of a sentence.
 
@@ -137,7 +128,7 @@ def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
                 for o in range(scores.shape[1]):
                     if not applies(o, i, j, n, b, rules):
                         continue
-                    score = finite(scores[m, o])
+                    score = np.float64(finite_number(scores[m, o]))
                     if o == 0:
                         shift = score
                     elif score > pop:
@@ -147,7 +138,7 @@ def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
                 total = 0.0
                 for o in range(scores.shape[1]):
                     if applies(o, i, j, n, b, rules):
-                        total += np.exp(finite(scores[m, o]) - highest)
+                        total += np.exp(np.float64(finite_number(scores[m, o])) - highest)
                 shift -= highest + np.log(total)
                 pop -= highest + np.log(total)
             moves.shifts[b, first + m], moves.pops[b, first + m], moves.outputs[b, first + m] = shift, pop, output

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -26,18 +25,8 @@ from parser.models import load_for_parsing
 from tests.classifier.test_bilstm import random_model
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_model
-from tests.toy import sentence
 
 needs_int8 = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="the processor has no products of 8 bits")
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    rng = random.Random(0)
-    made = [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
-    for one in made:
-        one.forms = ["".join(rng.choice("abcé") for _ in range(rng.randint(1, 7))) for _ in one.forms]
-    return made
 
 
 def models(sentences) -> list[Model]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
@@ -21,15 +18,6 @@ from parser.decoding.parsers import parse, parser_of
 from parser.model import Model
 from tests.forgery import small_model
 from tests.toy import sentence
-
-
-@pytest.fixture(scope="module")
-def sentences():
-    rng = random.Random(0)
-    made = [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
-    for one in made:
-        one.forms = ["".join(rng.choice("abcé") for _ in range(rng.randint(1, 7))) for _ in one.forms]
-    return made
 
 
 def random_text_model() -> Model:

@@ -10,7 +10,7 @@ import torch
 from tests.fuzz.targets import TARGETS, generator
 
 CASES = {
-    **{"parse": 400, "gold": 1000, "compressed": 400, "model": 500, "output": 150, "checkpoint": 200, "settings": 100},
+    **{"parse": 400, "gold": 1000, "compressed": 400, "model": 500, "output": 150, "checkpoint": 200, "settings": 200},
     **{"text": 60, "lattice": 400},
 }
 

@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.exact_chart import applies, can_be, finite
+from parser.decoding.beam_scores import finite_number
+from parser.decoding.exact_chart import applies, can_be
 
 
 @njit(cache=True, nogil=True)
@@ -50,7 +51,9 @@ def add_posteriors(scores, n, rules, heads, relations, factor, slopes):
                     continue
                 for o in range(1, scores.shape[1]):
                     if _counts(o, i, j, n, b, rules, heads[i], relations[i]):
-                        slopes[row, o] += factor * of_pops[b, row] * np.exp(finite(scores[row, o]) - pops[b, row])
+                        slopes[row, o] += (
+                            factor * of_pops[b, row] * np.exp(np.float64(finite_number(scores[row, o])) - pops[b, row])
+                        )
     return log_partition
 
 
@@ -71,12 +74,12 @@ def _log_sum_of_pops(scores, i, j, n, below_root, rules, head, relation):
     highest, total = -np.inf, 0.0
     for o in range(1, len(scores)):
         if _counts(o, i, j, n, below_root, rules, head, relation):
-            highest = max(highest, finite(scores[o]))
+            highest = max(highest, np.float64(finite_number(scores[o])))
     if highest == -np.inf:
         return highest
     for o in range(1, len(scores)):
         if _counts(o, i, j, n, below_root, rules, head, relation):
-            total += np.exp(finite(scores[o]) - highest)
+            total += np.exp(np.float64(finite_number(scores[o])) - highest)
     return highest + np.log(total)
 
 
@@ -118,7 +121,7 @@ def _inside(scores, n, heads, pops):
                         total = highest + np.log(share)
                 items[b, column + k] = total
                 if j <= n:
-                    shifted[b, k, j] = total + finite(scores[column + k, 0])
+                    shifted[b, k, j] = total + np.float64(finite_number(scores[column + k, 0]))
                 popped[b, column + k] = total + pops[b, column + k]
     return shifted, popped, items
 
