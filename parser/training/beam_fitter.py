@@ -63,7 +63,7 @@ class BeamFitter:
         span: Span,
         word_dropout: WordDropout | None = None,
     ) -> None:
-        assert isinstance(model.system, Attardi), "see settings_check.py"
+        assert isinstance(model.system, Attardi), "see beam_check.py"
         self._system = model.system
         self._table = model.table
         self._classifier: Classifier = model.classifier

@@ -53,15 +53,15 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
         data: see beam_sentences().
     """
     wanted = settings.beam.training
-    assert wanted is not None, "see settings_check.py"
+    assert wanted is not None, "see beam_check.py"
     optimizer, span = _optimizer(settings, wanted), Span(0, wanted.epochs)
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
     if isinstance(beam, Exact):
-        assert settings.encoder is not None, "see settings_check.py"
+        assert settings.encoder is not None, "see beam_check.py"
         clipped, weights = settings.encoder.max_grad_norm, tag_weights_of(settings, corpus)
         return ExactFitter(model, data, optimizer, span, clipped, settings.single_root, word_dropout, weights)
     update = update_of(wanted)
-    assert update is not None, "see settings_check.py"
+    assert update is not None, "see beam_check.py"
     assert wanted.gold_size is not None
     training = BeamTraining(
         beam.for_training(),

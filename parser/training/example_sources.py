@@ -184,7 +184,7 @@ class ExploredComputations:
             scorer: Scorer = kind(model.weights(), model.table, data.sentences)
             if second.policy == Policy.BEAM:
                 size, merge = self._settings.beam.size, self._settings.beam.merge
-                assert size is not None, "see settings_check.py"
+                assert size is not None, "see beam_check.py"
                 assert merge is not None
                 beam = Beam(size, Merge(merge)).for_training()
                 asked = self._oracle, model.system, model.table, scorer, beam, Target(second.target)

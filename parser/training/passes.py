@@ -143,7 +143,7 @@ class _Passes(Run):
             self._restore(saved, self._fitter)
 
     def _begin_third_pass(self) -> None:
-        assert self.beam is not None, "see settings_check.py"
+        assert self.beam is not None, "see beam_check.py"
         self._model.beam = self.beam  # what observers draw is parsed with it
         self._data = beam_sentences(self.corpus, self.beam)
         self._beam_fitter = beam_fitter_of(self._model, self.corpus, self.settings, self.beam, self._data)
@@ -207,7 +207,7 @@ class _Passes(Run):
         if scores is None or part not in self.corpus.lattices:
             return scores
         searching = beam or Beam(self.settings.lattice.beam, Merge(str(self.settings.beam.merge)))
-        assert isinstance(searching, Beam), "see settings_check.py"
+        assert isinstance(searching, Beam), "see beam_check.py"
         with self.stopwatch("evaluate"):
             found = self.corpus.lattices[part].scores(self._model, searching, single_root=self.settings.single_root)
         return found | {"gold_path_las": scores["las"]}

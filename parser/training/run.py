@@ -223,7 +223,7 @@ def _beam_of(settings: Settings) -> Search | None:
         return None
     if beam.name == EXACT:
         return Exact(Scores.LOCAL if beam.training is None else Scores.GLOBAL)
-    assert beam.size is not None, "see settings_check.py"
+    assert beam.size is not None, "see beam_check.py"
     assert beam.merge is not None
     return Beam(beam.size, Merge(beam.merge), Scores(beam.name))
 

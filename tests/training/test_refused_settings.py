@@ -99,7 +99,7 @@ def test_every_number_has_a_range():
 
 
 def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
-    with pytest.raises(ValueError, match="no device 'tpu' here; there is cpu"):
+    with pytest.raises(ValueError, match="device=tpu: there is no device 'tpu' here; there is cpu"):
         train(run(treebank, "device=tpu"), tmp_path)
 
 

@@ -1,0 +1,166 @@
+"""The typed settings of a training run. configs/train.yaml gives their values and says what each is for.
+
+This room loads fast, for it does not know what the choices mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+import oracles
+from parser.settings.choices import (
+    ExampleUse,
+    Mode,
+    OnlineSentences,
+    SettingsError,
+    TrainingTrees,
+    VocabularySource,
+)
+from parser.settings.groups import (
+    BeamSettings,
+    BeamTrainingSettings,
+    CharacterSettings,
+    ClassifierSettings,
+    Column,
+    DistillationSettings,
+    EncoderSettings,
+    FirstPass,
+    LatticeSettings,
+    OnlineSettings,
+    OptimizerSettings,
+    Paths,
+    SecondPass,
+    TaggerSettings,
+    TensorBoardSettings,
+    TreebankFiles,
+    VectorSettings,
+)
+
+__all__ = [
+    "BeamSettings",
+    "BeamTrainingSettings",
+    "CharacterSettings",
+    "ClassifierSettings",
+    "Column",
+    "DistillationSettings",
+    "EncoderSettings",
+    "ExampleUse",
+    "FirstPass",
+    "LatticeSettings",
+    "Mode",
+    "OnlineSentences",
+    "OnlineSettings",
+    "OptimizerSettings",
+    "Paths",
+    "SecondPass",
+    "Settings",
+    "SettingsError",
+    "TaggerSettings",
+    "TensorBoardSettings",
+    "TrainingTrees",
+    "TreebankFiles",
+    "VectorSettings",
+    "VocabularySource",
+    "check_column",
+    "given_models",
+    "held_out",
+    "register",
+    "system_options",
+    "training_files",
+    "vocabulary_is_of_subset",
+]
+
+
+@dataclass
+class Settings:
+    """Everything that a run depends on, but for the files themselves."""
+
+    treebank: TreebankFiles = field(default_factory=TreebankFiles)
+    table7: dict[str, Column] = field(default_factory=dict)
+    column: int | None = MISSING
+    recipe: str = MISSING
+    system: str = MISSING
+    degree: int | None = None
+    model: str = MISSING
+    oracle: str = MISSING
+    strategy: str = MISSING
+    ties: str | None = None
+    projectivization: str = MISSING
+    vocabulary_from: str = MISSING
+    seed: int = MISSING
+    device: str = MISSING
+    threads: int = MISSING
+    single_root: bool = MISSING
+    keep: str = MISSING
+    resume: bool = MISSING
+    tokenizer: str = "none"
+    paths: Paths = field(default_factory=Paths)
+    vectors: VectorSettings = field(default_factory=VectorSettings)
+    features: dict[str, list[str]] = MISSING
+    embeddings: dict[str, int] = field(default_factory=dict)
+    classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
+    encoder: EncoderSettings | None = None
+    online: OnlineSettings | None = None
+    optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)
+    first_pass: FirstPass = field(default_factory=FirstPass)
+    second_pass: SecondPass = field(default_factory=SecondPass)
+    distillation: DistillationSettings = field(default_factory=DistillationSettings)
+    beam: BeamSettings = field(default_factory=BeamSettings)
+    lattice: LatticeSettings = field(default_factory=LatticeSettings)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
+
+
+def check_column(settings: Settings) -> None:
+    """Refuses a column that there is not. To be called first: oracle and trees follow from the column, and cannot be read else.
+
+    Raises:
+        SettingsError: names the column and lists those that there are.
+    """
+    if settings.column is not None and str(settings.column) not in settings.table7:
+        raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+
+
+def vocabulary_is_of_subset(settings: Settings) -> bool:
+    """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
+    source, trees = settings.vocabulary_from, settings.first_pass.trees
+    return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
+
+
+def training_files(settings: Settings) -> list[str]:
+    """The files of the training part; none if there is none."""
+    train = settings.treebank.train
+    return [] if train is None else [train] if isinstance(train, str) else list(train)
+
+
+def given_models(settings: Settings) -> dict[str, str]:
+    """By setting, the models of other runs that take the place of passes of this run."""
+    training = settings.beam.training
+    named = {"first_pass.model": settings.first_pass.model, "beam.training.start": None if training is None else training.start}
+    return {key: folder for key, folder in named.items() if folder is not None}
+
+
+def held_out(settings: Settings) -> float:
+    """The share of the training sentences that are held out as the dev part; 0 where there is a dev part already."""
+    return 0.0 if settings.treebank.dev is not None else settings.treebank.held_out
+
+
+def system_options(settings: Settings) -> dict[str, int]:
+    """What the transition system and its oracles are made with besides the relations."""
+    return {} if settings.degree is None else {"degree": settings.degree}
+
+
+def register() -> None:
+    """Makes known to hydra what the defaults list of configs/train.yaml names: the schema, the group oracle, and who hears of
+    sweeps.
+
+    An oracle of your own is a choice of the group if it was registered (``oracles.register``) before.
+    """
+    store = ConfigStore.instance()
+    for name in oracles.all_names():
+        store.store(group="oracle", name=name, node={"oracle": name}, package="_global_")
+    store.store(name="settings_schema", node=Settings)
+    callback = {"_target_": "parser.training.sweeps.CurrentSweep"}
+    store.store(group="hydra/callbacks", name="sweeps", node={"sweeps": callback}, package="hydra.callbacks")

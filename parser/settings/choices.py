@@ -1,0 +1,54 @@
+"""What settings can be chosen from, and the error of those that cannot be had."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+# Choices are plain strings in the schema, checked in training/settings_check.py: hydra would ask for the members of an
+# enumeration by their names in capitals.
+
+
+class SettingsError(ValueError):
+    """A setting has a value that it cannot have; the message names the key and lists what it can be."""
+
+
+class TrainingTrees(StrEnum):
+    """Which trees of the training part a pass works on."""
+
+    PROJECTIVE_SUBSET = "projective_subset"
+    PROJECTIVIZED = "projectivized"
+    ORIGINAL = "original"
+
+
+class VocabularySource(StrEnum):
+    """Which training sentences vocabularies and word vectors are made of: all, or those that the first pass learns from."""
+
+    ALL = "all"
+    FIRST_PASS = "first_pass"
+
+
+class ExampleUse(StrEnum):
+    """What becomes of the first pass's examples in the second pass."""
+
+    REPLACE = "replace"
+    JOIN = "join"
+
+
+class Mode(StrEnum):
+    """What is learned.
+
+    * STATIC: of the optimal moves of a gold computation, the one that comes first in the eager order.
+    * NONDET: all optimal moves, on gold computations.
+    * EXPLORE: all optimal moves, along the parser's own predictions.
+    """
+
+    STATIC = "static"
+    NONDET = "nondet"
+    EXPLORE = "explore"
+
+
+class OnlineSentences(StrEnum):
+    """Which sentences are learned from."""
+
+    ALL = "all"
+    PROJECTIVE = "projective"

@@ -1,0 +1,208 @@
+"""The groups of settings, as the files under configs/ hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import MISSING
+
+
+@dataclass
+class Paths:
+    """Where things lie on this machine."""
+
+    treebanks: str = MISSING
+
+
+@dataclass
+class TreebankFiles:
+    """The parts of a treebank; null where there is none.
+
+    ``train`` is a file or a list of files. ``held_out`` is the share of its sentences that are the dev part, where no file is.
+    """
+
+    name: str = MISSING
+    train: Any = None  # str | list[str] | None, for which OmegaConf has no type
+    dev: str | None = None
+    test: str | None = None
+    held_out: float = 0.0
+
+
+@dataclass
+class VectorSettings:
+    """How word vectors are trained, or where they are read; see word_vectors.py."""
+
+    file: str | None = None
+    limit: int | None = None
+    restrict: bool = False
+    dimensions: int = MISSING
+    window: int = MISSING
+    epochs: int = MISSING
+    min_count: int = MISSING
+    skip_gram: bool = MISSING
+    attribute: str | None = MISSING
+    trained: bool = MISSING
+
+
+@dataclass
+class ClassifierSettings:
+    """The shape of the classifier; see classifier/classifier.py."""
+
+    hidden: int = MISSING
+    activation: str = MISSING
+    dropout: float = MISSING
+    input_dropout: float = MISSING
+    slot_dropout: float = MISSING
+    word_dropout: float = MISSING
+
+
+@dataclass
+class CharacterSettings:
+    """How the encoder reads the characters of forms; see classifier/character_encoder.py."""
+
+    embedding: int = MISSING
+    hidden: int = MISSING
+    longest: int = MISSING
+
+
+@dataclass
+class TaggerSettings:
+    """How the encoder predicts tags; see classifier/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
+
+    layer: int = MISSING
+    size: int = MISSING
+    dropout: float = MISSING
+    weights: dict[str, float] = MISSING
+
+
+@dataclass
+class EncoderSettings:
+    """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
+
+    layers: int = MISSING
+    hidden: int = MISSING
+    dropout: float = MISSING
+    attribute_dropout: float = MISSING
+    max_grad_norm: float = MISSING
+    slots: dict[str, list[str]] = MISSING
+    characters: CharacterSettings | None = None
+    tagger: TaggerSettings | None = None
+
+
+@dataclass
+class OptimizerSettings:
+    """How the classifier is fitted; see training/fitter.py."""
+
+    name: str = MISSING
+    learning_rate: float = MISSING
+    schedule: str = MISSING
+    schedule_over: str = MISSING
+    momentum: float = MISSING
+    weight_decay: float = MISSING
+    batch_size: int = MISSING
+
+
+@dataclass
+class OnlineSettings:
+    """How a linear model learns; see training/online.py."""
+
+    mode: str = MISSING
+    iterations: int = MISSING
+    explore_after: int = MISSING
+    follow: float = MISSING
+    sentences: str = MISSING
+    feats: bool = MISSING
+
+
+@dataclass
+class FirstPass:
+    """The pass over gold computations."""
+
+    trees: str = MISSING
+    epochs: int = MISSING
+    model: str | None = None
+
+
+@dataclass
+class SecondPass:
+    """The pass over the parser's own computations; see exploration.py."""
+
+    trees: str | None = MISSING
+    epochs: int = MISSING
+    target: str = MISSING
+    start_from_first_pass: bool = MISSING
+    examples: str = MISSING
+    explore_every: int = MISSING
+    policy: str = MISSING
+    follow: float = MISSING
+
+
+@dataclass
+class DistillationSettings:
+    """What the second pass learns from another model, beside the oracle; see training/teacher.py."""
+
+    teacher: str | None = None
+    weight: float = MISSING
+    over: str = MISSING
+
+
+@dataclass
+class BeamTrainingSettings:
+    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone.
+
+    ``start``: the model that it begins with.
+    """
+
+    start: str | None = None
+    epochs: int = MISSING
+    objective: str = MISSING
+    update: str | None = MISSING
+    margin: float = 0.0
+    continue_without_gold: bool = False
+    gold_size: int | None = MISSING
+    learning_rate: float = MISSING
+    batch_sentences: int = MISSING
+
+
+@dataclass
+class BeamSettings:
+    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: of a beam alone."""
+
+    name: str = MISSING
+    size: int | None = MISSING
+    merge: str | None = MISSING
+    training: BeamTrainingSettings | None = None
+
+
+@dataclass
+class LatticeSettings:
+    """Word lattices of the parts of the treebank, and how they are learned from; see training/lattice_corpus.py."""
+
+    train: str | None = None
+    dev: str | None = None
+    test: str | None = None
+    lookahead: int = MISSING
+    gold: str = MISSING
+    max_arcs: int | None = None
+    choices: bool = MISSING
+    beam: int = MISSING
+
+
+@dataclass
+class TensorBoardSettings:
+    """What the events of a run hold besides curves; see training/tensorboard.py."""
+
+    trees: int = MISSING
+    figures: bool = MISSING
+    projector: bool = MISSING
+
+
+@dataclass
+class Column:
+    """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
+
+    first_pass: str = MISSING
+    second_pass: str | None = MISSING
+    oracle: str = MISSING
+    ties: str | None = None
