@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import random
 
 import pytest
 
 from parser.beam_settings import Beam
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.commands.benchmarks import parsing
-from parser.commands.benchmarks.parsing import Time
+from parser.commands.benchmarks import parsing, processes, ratios
+from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.model import Model
 from parser.transitions.features import slots_of
@@ -38,7 +39,7 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
     assert set(result["ratios"]) == {"decoding, 2 threads over 1", "end to end, 2 threads over 1"}
     assert result["same_output_for_any_threads"]
     assert result["start_up_seconds"] > 0
-    assert result["whole_process_cpu_seconds"][parsing.OURS] > 0
+    assert result["whole_process_cpu_seconds"][processes.OURS] > 0
     assert "words/s" in parsing.as_table(result)
     assert parsing.quantities(result)["decoding, 1 thread"] == (result["words_per_second"]["decoding, 1 thread"], "words/s")
     assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
@@ -53,12 +54,23 @@ def test_beams_are_measured_beside_greedy_parsing(model_and_file):
 
 
 def test_ratios_of_beams():
-    times = {"decoding, 1 thread": [Time(1, 1)], "b": [Time(9, 5)], parsing._UDPIPE_WITH_BEAM: [Time(8, 8)]}
-    times[parsing._OURS_AS_UDPIPE] = [Time(2, 2)]
-    assert parsing._beam_ratios(times, {"b": Beam(4)}) == {
+    times = {"decoding, 1 thread": [Time(1, 1)], "b": [Time(9, 5)], ratios.UDPIPE_WITH_BEAM: [Time(8, 8)]}
+    times[ratios.OURS_AS_UDPIPE] = [Time(2, 2)]
+    assert ratios.beam_ratios(times, {"b": Beam(4)}) == {
         "b, words/s x size over greedy": 0.8,
         "end to end, beam 5, over UDPipe's": 4,
     }
+
+
+def test_decoding_is_compared_with_that_of_other_models(model_and_file):
+    model, file = model_and_file
+    result = parsing.run(model, [file], times=1, over=[parsing._named(f"itself={model}")])
+    assert result["words_per_second"]["decoding by itself, 1 thread"] > 0
+    assert result["ratios"][ratios.decoding_over("itself")] > 0
+    times = {"decoding, 1 thread": [Time(9, 1), Time(9, 4)], "decoding by x, 1 thread": [Time(9, 3), Time(9, 4)]}
+    assert ratios.ratios_over_others(times, ["x"]) == {"decoding, 1 thread, over x, CPU time": 2}
+    with pytest.raises(argparse.ArgumentTypeError, match="give a name and a model folder"):
+        parsing._named("model")
 
 
 def test_every_round_begins_with_a_model_that_remembers_nothing(model_and_file):
@@ -73,20 +85,20 @@ def test_ratios_are_those_of_rounds():
         "decoding, 2 threads": [Time(1, 2), Time(2, 2), Time(6, 2)],
         "end to end, 1 thread": [Time(1, 1)] * 3,
         "end to end, 2 threads": [Time(1, 1)] * 3,
-        parsing.UDPIPE: [Time(9, 2), Time(9, 4), Time(9, 6)],
+        processes.UDPIPE: [Time(9, 2), Time(9, 4), Time(9, 6)],
     }
-    ratios = parsing._ratios(times, 2)
-    assert ratios["decoding, 2 threads over 1"] == 2
-    assert ratios["decoding, 1 thread, over UDPipe, CPU time"] == 3
-    times[f"{parsing.repeated(10)}, 1 thread"] = [Time(9, 10), Time(9, 20), Time(9, 20)]
-    assert parsing._ratios(times, 2, 10)[f"{parsing.repeated(10)}, 1 thread, over UDPipe, CPU time"] == 2
+    found = ratios.ratios_of(times, 2)
+    assert found["decoding, 2 threads over 1"] == 2
+    assert found["decoding, 1 thread, over UDPipe, CPU time"] == 3
+    times[f"{ratios.repeated(10)}, 1 thread"] = [Time(9, 10), Time(9, 20), Time(9, 20)]
+    assert ratios.ratios_of(times, 2, 10)[f"{ratios.repeated(10)}, 1 thread, over UDPipe, CPU time"] == 2
 
 
 def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     pytest.importorskip("ufal.udpipe")
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, udpipe_train=file, udpipe_iterations=1)
-    assert result["words_per_second"][parsing.UDPIPE] > 0
+    assert result["words_per_second"][processes.UDPIPE] > 0
     parse = parsing._trained(file, 1).parse
     text = file.read_text()
     assert [row.split("\t")[:6] for row in parse(text).splitlines() if row[:1].isdigit()] == [

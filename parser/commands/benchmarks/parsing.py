@@ -7,6 +7,7 @@ turn, several times, in one process; medians are reported, of words per second a
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, the text N times over beside it;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained on the spot;
+* with --over NAME=MODEL_DIR: decoding with that model, too, and how many times as fast this one decodes;
 * with --beam: decoding with beams of these sizes, with and without merging equal configurations, one thread; and UDPipe with a
   beam of 5, which is compared with our beam of 5, end to end;
 * whole process: CPU seconds of scripts/parse.py that parses the text, and with --udpipe of a process that does so by UDPipe;
@@ -21,10 +22,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import resource
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,6 +34,20 @@ from typing import Any, cast
 from parser import models
 from parser.beam_settings import Beam, Merge
 from parser.commands.benchmarks.machine import machine
+from parser.commands.benchmarks.processes import OURS, UDPIPE, parse_command, seconds_of_processes, start_up
+from parser.commands.benchmarks.ratios import (
+    OURS_AS_UDPIPE,
+    UDPIPE_BEAM,
+    UDPIPE_WITH_BEAM,
+    Time,
+    beam_job_name,
+    beam_ratios,
+    decoding_of,
+    job_name,
+    ratios_of,
+    ratios_over_others,
+    repeated,
+)
 from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabulary import Sentences
@@ -45,31 +57,16 @@ from parser.model import Model
 from parser.models import AnyModel
 from parser.versions import versions
 
-UDPIPE = "UDPipe, end to end, greedy, 1 thread"
-# UDPipe's own choice for its models.
-UDPIPE_BEAM = 5
-_UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
-_OURS_AS_UDPIPE = f"end to end, beam {UDPIPE_BEAM}, 1 thread"
-OURS = "scripts/parse.py"
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
-_PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
-UDPIPE_MODULE = "parser.commands.benchmarks.udpipe"  # which is a program, too
-
-
-@dataclass(frozen=True)
-class Time:
-    """What a job took, in seconds: by the clock, and of all processors."""
-
-    wall: float
-    cpu: float
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is measured: so many words are parsed by a model that has just been loaded."""
+    """What is measured: so many words are parsed by a model that has just been loaded; ``model`` is its folder if another's."""
 
     words: int
     do: Callable[[AnyModel], object]
+    model: Path | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
     parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train one on")
     parser.add_argument("--udpipe-iterations", type=int, default=2, help="of its training (default %(default)s; 10 are usual)")
+    parser.add_argument(
+        "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="a model to decode with, too"
+    )
     parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="sizes of beams to measure, too")
     parser.add_argument(
         "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, as parse.py --int8"
@@ -95,6 +95,7 @@ def run(
     udpipe: str | None = None,
     udpipe_train: Path | None = None,
     udpipe_iterations: int = 2,
+    over: Sequence[tuple[str, Path]] = (),
     beam: Sequence[int] = (),
     times: int = 5,
     repeat: int = 1,
@@ -109,6 +110,7 @@ def run(
         udpipe: a model of UDPipe 1 to compare with.
         udpipe_train: CoNLL-U to train one on, instead.
         udpipe_iterations: of its training.
+        over: models whose decoding is compared, each with the name that its ratio gets.
         beam: sizes of beams.
         times: how often each job is measured.
         repeat: how many times over the text is parsed beside once; 1 for once alone.
@@ -129,13 +131,17 @@ def run(
     jobs: dict[str, Job] = {}
     numbers = list(dict.fromkeys([1, threads]))
     for count in numbers:
-        jobs[_name("decoding", count)] = Job(words, partial(_decode, sentences=encoded, threads=count))
-        jobs[_name("end to end", count)] = Job(words, partial(_end_to_end, text=text, threads=count))
+        jobs[job_name("decoding", count)] = Job(words, partial(_decode, sentences=encoded, threads=count))
+        jobs[job_name("end to end", count)] = Job(words, partial(_end_to_end, text=text, threads=count))
     if repeat > 1:
         again = partial(_end_to_end, text=text * repeat, threads=1)
-        jobs[_name(repeated(repeat), 1)] = Job(words * repeat, again)
+        jobs[job_name(repeated(repeat), 1)] = Job(words * repeat, again)
+    for name, folder in over:
+        other, _ = models.load_for_parsing(folder, int8=int8)
+        coded = other.vocabularies.encode(sentences)
+        jobs[decoding_of(name)] = Job(words, partial(_decode, sentences=coded, threads=1), folder)
     beams = {
-        _beam_name("decoding", Beam(size, merge)): Beam(size, merge)
+        beam_job_name("decoding", Beam(size, merge)): Beam(size, merge)
         for size in beam
         for merge in (Merge.NONE, Merge.CONFIGURATION)
     }
@@ -146,12 +152,12 @@ def run(
         decoded = text.decode()
         jobs[UDPIPE] = Job(words, lambda _: theirs.parse(decoded))
         if beams:
-            jobs[_UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
-            jobs[_OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
+            jobs[UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
+            jobs[OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
     found = _measure(jobs, model, times, int8)
-    command = [*_PARSE, str(model), *(["--int8"] if int8 else [])]
-    processes = _processes(command, text, udpipe, times)
+    command = parse_command(model, int8)
+    processes = seconds_of_processes(command, text, udpipe, times)
     result: dict[str, Any] = {
         "files": [file.name for file in files],
         "words": words,
@@ -163,12 +169,13 @@ def run(
         },
         "whole_process_cpu_seconds": {name: statistics.median(seconds) for name, seconds in processes.items()},
         "same_output_for_any_threads": same,
-        "start_up_seconds": statistics.median(_start_up(command, text) for _ in range(times)),
+        "start_up_seconds": statistics.median(start_up(command, text) for _ in range(times)),
         "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in found.items()},
         "machine": machine(),
         "versions": versions(),
     }
-    result["ratios"] = _ratios(found, numbers[-1], repeat) | _beam_ratios(found, beams)
+    result["ratios"] = ratios_of(found, numbers[-1], repeat) | beam_ratios(found, beams)
+    result["ratios"] |= ratios_over_others(found, [name for name, _ in over])
     if UDPIPE in processes:
         pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
         result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
@@ -194,20 +201,20 @@ def _trained(path: Path, iterations: int) -> Udpipe:
         return Udpipe(model)
 
 
-def _name(job: str, threads: int) -> str:
-    return f"{job}, {threads} thread{'s' * (threads > 1)}"
-
-
-def _beam_name(job: str, beam: Beam) -> str:
-    return f"{job}, beam {beam.size}, merge {beam.merge}"
-
-
 def _sizes(text: str) -> list[int]:
     """The type of the argument --beam."""
     try:
         return [Beam(int(size)).size for size in text.split(",")]
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})") from error
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """The type of the argument --over."""
+    name, given, folder = text.partition("=")
+    if not (name and given and folder):
+        raise argparse.ArgumentTypeError(f"{text}: give a name and a model folder, such as arc_standard=RUN_FOLDER/model")
+    return name, Path(folder)
 
 
 def _decode(model: AnyModel, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
@@ -226,73 +233,12 @@ def _measure(jobs: dict[str, Job], model: Path, times: int, int8: bool = False) 
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
         for name, job in jobs.items():
-            fresh, _ = models.load_for_parsing(model, int8=int8)  # which remembers nothing of the round before
+            fresh, _ = models.load_for_parsing(job.model or model, int8=int8)  # which remembers nothing of the round before
             wall, cpu = time.perf_counter(), time.process_time()
             job.do(fresh)
             if round_number:
                 found[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
     return found
-
-
-def repeated(times: int) -> str:
-    """What parsing the text so many times over is called."""
-    return f"end to end, {times} times over"
-
-
-def _ratios(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """Medians of the ratios of rounds: one thread over UDPipe by CPU time for a word, all threads over one by the clock."""
-    ratios = {}
-    if UDPIPE in times and repeat > 1:
-        pairs = zip(times[UDPIPE], times[_name(repeated(repeat), 1)], strict=True)
-        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = statistics.median(
-            repeat * theirs.cpu / ours.cpu for theirs, ours in pairs
-        )
-    for job in ("decoding", "end to end"):
-        one, all_of_them = times[_name(job, 1)], times[_name(job, threads)]
-        if UDPIPE in times:
-            pairs = zip(times[UDPIPE], one, strict=True)
-            ratios[f"{job}, 1 thread, over UDPipe, CPU time"] = statistics.median(
-                theirs.cpu / ours.cpu for theirs, ours in pairs
-            )
-        if threads > 1:
-            pairs = zip(one, all_of_them, strict=True)
-            ratios[f"{job}, {threads} threads over 1"] = statistics.median(single.wall / many.wall for single, many in pairs)
-    return ratios
-
-
-def _beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
-    """Medians of the ratios of rounds, by CPU time: words/s times the size over greedy parsing, and over UDPipe's beam."""
-    ratios = {}
-    greedy = times[_name("decoding", 1)]
-    for name, beam in beams.items():
-        pairs = zip(greedy, times[name], strict=True)
-        ratios[f"{name}, words/s x size over greedy"] = statistics.median(beam.size * ours.cpu / its.cpu for ours, its in pairs)
-    if _UDPIPE_WITH_BEAM in times:
-        pairs = zip(times[_UDPIPE_WITH_BEAM], times[_OURS_AS_UDPIPE], strict=True)
-        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = statistics.median(its.cpu / ours.cpu for its, ours in pairs)
-    return ratios
-
-
-def _processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
-    """CPU seconds of processes that parse the text, by parser; ``ours`` is the command."""
-    commands = {OURS: ours}
-    if udpipe is not None:
-        commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
-    found: dict[str, list[float]] = {name: [] for name in commands}
-    for _ in range(times):
-        for name, command in commands.items():
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(command, input=text, capture_output=True, check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            found[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return found
-
-
-def _start_up(command: list[str], text: bytes) -> float:
-    end = text.find(b"\n\n") + 2
-    start = time.perf_counter()
-    subprocess.run(command, input=text[:end], capture_output=True, check=True)
-    return time.perf_counter() - start
 
 
 def _seconds_of_processes(result: dict[str, Any]) -> Iterable[tuple[str, float]]:
