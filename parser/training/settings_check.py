@@ -80,6 +80,7 @@ def check(settings: Settings) -> None:
             listed = ", ".join("null" if choice is None else str(choice) for choice in known)
             raise SettingsError(f"{key}={value} is unknown; known: {listed}")
     check_ranges(settings)
+    _check_addresses(settings)
     _check_embeddings(settings)
     MODELS[settings.model].check(settings)
     if MODELS[settings.model].two_passes:
@@ -209,6 +210,18 @@ def _check_distillation(settings: Settings) -> None:
     for what, there in unable.items():
         if there:
             raise SettingsError(f"{named} is not there for {what}; leave it out")
+
+
+def _check_addresses(settings: Settings) -> None:
+    """OmegaConf lets lists within lists of addresses pass."""
+    tables = {"features": settings.features}
+    if settings.encoder is not None:
+        tables["encoder.slots"] = settings.encoder.slots
+    for key, table in tables.items():
+        for attribute, addresses in table.items():
+            for address in addresses:
+                if not isinstance(address, str):
+                    raise SettingsError(f"{key}.{attribute}: {address} is no address; give a list of them, such as [s0,s1,b0]")
 
 
 def _check_anchors(settings: Settings) -> None:

@@ -103,6 +103,12 @@ def test_a_device_that_is_not_there_is_refused(treebank, tmp_path):
         train(run(treebank, "device=tpu"), tmp_path)
 
 
+@pytest.mark.parametrize("key", ["features.form", "encoder.slots.token"])
+def test_a_list_is_no_address(tmp_path, key):
+    with pytest.raises(SettingsError, match=rf"{key}: \['s0'\] is no address; give a list of them"):
+        train(settings("treebank.train=nowhere.conllu", "recipe=accurate", "model=bilstm", f"{key}=[s1,[s0]]"), tmp_path)
+
+
 def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_data_are_read(tmp_path):
     with pytest.raises(ValueError, match=r"oracle=static needs projective trees.*oracle=nederhof_cubic"):
         train(settings("treebank.train=nowhere.conllu", "column=5", "oracle=static"), tmp_path)
