@@ -211,7 +211,7 @@ def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
         keys[t] = key
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _atom(now, row, values, start, programs, nodes, a):
     """What an atom reads, plus 1; 0 where there is nothing."""
     place, read, attribute = programs.atoms[a, 0], programs.atoms[a, 1], programs.atoms[a, 2]
@@ -246,7 +246,7 @@ def _atom(now, row, values, start, programs, nodes, a):
     return relations
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _mixed(key):
     """The finalizer of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64-bit numbers."""
     key = (key + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -124,7 +124,6 @@ def iterate(
         follow: the probability that the computation goes on by the prediction.
     """
     system, sentences, trees = model.system, data.sentences, data.trees
-    row = np.zeros(1, np.int64)
     wrong = steps = left_optimum = n_optimal = reached_gold = lost_edges = 0
     for s in generator.permutation(len(data)).tolist():
         start, end = int(trees.offsets[s]), int(trees.offsets[s + 1])
@@ -133,14 +132,12 @@ def iterate(
         number = np.array([s], np.int32)
         children = now.children if oracle.needs_children else None
         buffers = now.buffers if system.reorders_buffer else None
-        while len(system.unfinished(now)):
+        goes_on = len(system.unfinished(now))
+        while goes_on:
             scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
-            moves = system.moves(now, row)
-            order = system.eager_order(len(scores)) if canonical else None
-            step = perceptron.step(now, moves, scores, sentences.values, start, gold, order)
             followed = follow == 1 or (follow > 0 and generator.random() < follow)
-            system.apply(now, row, moves, *(step.predicted if followed else step.right))
-            updated, optimal, highest, score = step.counts()
+            step = perceptron.step(now, scores, sentences.values, start, gold, canonical=canonical, follows=followed)
+            updated, optimal, highest, score, goes_on = step.counts()
             steps += 1
             wrong += updated
             n_optimal += optimal

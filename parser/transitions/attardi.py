@@ -59,7 +59,7 @@ class Attardi(TransitionSystem):
         """See TransitionSystem."""
         shape = len(rows), 1 + 2 * self.degree
         moves = Moves(*np.full((4, *shape), NO_NODE, np.int32))
-        _fill_moves(now, rows, self.degree, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
+        fill_moves(now, rows, self.degree, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
         return moves
 
     def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
@@ -149,7 +149,8 @@ def forced_output(degree, size, buffered, root_relation, single_root):
 
 
 @njit(cache=True, nogil=True)
-def _fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, children):
+def fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, children):
+    """Fills in the arrays of Moves, which hold NO_NODE."""
     for r in range(len(rows)):
         row = rows[r]
         last = now.stack_sizes[row] - 1

@@ -1,0 +1,112 @@
+"""A step of the perceptron as one compiled function: it finds the features, scores, compares, updates and goes on.
+
+What is optimal comes from outside. For Attardi's system and LR-spine, the moves are found here, too; for others they come from
+outside, and the move is taken there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from oracles import NOT_APPLICABLE
+from parser.data.parses import NO_NODE
+from parser.linear.templates import find_keys
+from parser.linear.weights import add_scores, entry_of
+from parser.transitions import attardi, lr_spine
+
+_FIRST = np.zeros(1, np.int64)  # the row of the only configuration
+
+
+@njit(cache=True, nogil=True)
+def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out):
+    """Predicts, compares and updates; see Perceptron.step() for the arguments, and Step for ``out``."""
+    rows, block_of, heads, children = moves
+    block_starts, block_sizes = blocks
+    values, start, gold_heads, gold_relations = sentence
+    templates = len(programs.templates)
+    keys = np.empty((len(anchors), templates), np.uint64)
+    scores = np.zeros((len(anchors), block_starts[-1] + block_sizes[-1]), np.float32)
+    found, atoms = np.empty(templates, np.uint64), np.empty(len(programs.atoms), np.uint64)
+    nodes = np.empty(len(programs.addresses), np.int32)
+    for r in range(len(anchors)):
+        find_keys(now, 0, anchors[r], values, start, programs, nodes, atoms, keys[r])
+        add_scores(weights, keys[r], found, scores[r])
+
+    highest = NOT_APPLICABLE
+    for c in range(len(move_scores)):
+        highest = max(highest, move_scores[c])
+    only = NO_NODE  # the column that alone counts as optimal
+    for i in range(len(order)):
+        if move_scores[order[i]] == highest:
+            only = order[i]
+            break
+
+    out[:] = NO_NODE
+    predicted_score = right_score = np.float32(-np.inf)
+    is_right = False
+    optimal = 0
+    for c in range(rows.shape[1]):
+        row = rows[0, c]
+        if row == NO_NODE:
+            continue
+        head, child = heads[0, c], children[0, c]
+        good = move_scores[c] == highest and only in (NO_NODE, c)
+        optimal += move_scores[c] == highest
+        output = block_starts[block_of[0, c]]
+        for relation in range(block_sizes[block_of[0, c]]):
+            score = scores[row, output + relation]
+            right = good and (head == NO_NODE or gold_heads[child] != head or gold_relations[child] == relation)
+            if out[0] == NO_NODE or score > predicted_score:
+                predicted_score = score
+                out[0], out[1] = c, relation if head != NO_NODE else NO_NODE
+                is_right = right
+            if right and (out[2] == NO_NODE or score > right_score):
+                right_score = score
+                out[2], out[3] = c, relation if head != NO_NODE else NO_NODE
+    out[4], out[5], out[6], out[7] = not is_right, optimal, highest, move_scores[out[0]]
+    if is_right:
+        return
+    for side in range(2):
+        column = out[2 - 2 * side]
+        row = rows[0, column]
+        output = block_starts[block_of[0, column]] + max(out[3 - 2 * side], 0)
+        delta = 1 - 2 * side
+        for t in range(keys.shape[1]):
+            key = keys[row, t]
+            if key != 0:
+                entry = entry_of(weights, sums, used, key, output)
+                weights.values[entry] += np.float32(delta)
+                sums[entry] += np.float64(steps) * delta
+
+
+@njit(cache=True, nogil=True)
+def attardi_step(now, degree, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
+    """Learns from a configuration of Attardi's system, and takes the predicted move, or else the right one."""
+    shape = 1, 1 + 2 * degree
+    rows, block_of = np.full(shape, NO_NODE, np.int32), np.empty(shape, np.int32)
+    heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
+    attardi.fill_moves(now, _FIRST, degree, False, rows, block_of, heads, children)
+    moves = rows, block_of, heads, children
+    anchors = np.empty((1, 0), np.int32)
+    learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
+    taken = 0 if follows else 2
+    attardi.take_move(now, 0, out[taken], out[taken + 1])
+    out[8] = now.stack_sizes[0] > 1 or now.buffer_fronts[0] <= now.lengths[0]
+
+
+@njit(cache=True, nogil=True)
+def lr_spine_step(now, n_anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
+    """The same for LR-spine; ``n_anchors``: how many addresses of its own the system has."""
+    starts = np.zeros(2, np.int64)
+    shape = 1, lr_spine.count_moves(now, _FIRST, False, starts)
+    rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)
+    heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
+    anchors = np.full((starts[1], n_anchors), NO_NODE, np.int32)
+    lr_spine.fill_moves(now, _FIRST, False, starts, rows, block_of, heads, children, anchors)
+    moves = rows, block_of, heads, children
+    learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
+    taken = 0 if follows else 2
+    column = out[taken : taken + 1]
+    lr_spine.take_moves(now, _FIRST, heads[0, column], children[0, column], out[taken + 1 : taken + 2])
+    out[8] = now.stack_sizes[0] > 1 or now.buffer_fronts[0] <= now.lengths[0]
