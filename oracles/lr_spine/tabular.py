@@ -111,6 +111,13 @@ def scores_of_columns(heads: Sequence[int], stack: Sequence[Spines], front: int)
 
 def value(heads: Sequence[int], stack: Sequence[Spines], front: int) -> int:
     """The most gold edges that can still be made."""
+    *_, whole = fragments(heads, stack, front).values()
+    wanting_heads = len(stack) - 1 + len(heads) - front
+    return wanting_heads - min(loss for spines, loss in whole.items() if spines.root == 0)
+
+
+def fragments(heads: Sequence[int], stack: Sequence[Spines], front: int) -> dict[tuple[int, int], dict[Spines, int]]:
+    """T, by how many stack elements and elements of the right stack there are besides the top; the last one is of all."""
     roots = {element.root for element in stack}
     has_child_on_stack = {heads[root] for root in roots}
     has_child_in_buffer = set(heads[front:])
@@ -140,8 +147,7 @@ def value(heads: Sequence[int], stack: Sequence[Spines], front: int) -> int:
                     spines = pruned(new)
                     cell[spines] = min(loss + lost, cell.get(spines, len(heads)))
             table[i, j] = _undominated(cell)
-    wanting_heads = len(stack) - 1 + len(heads) - front
-    return wanting_heads - min(loss for spines, loss in table[len(stack) - 1, len(right_stack)].items() if spines.root == 0)
+    return table
 
 
 def _la(a: Spines, c: Spines, k: int) -> Spines:

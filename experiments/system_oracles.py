@@ -1,0 +1,225 @@
+"""What the exact oracles of the other transition systems cost, and how the table of the LR-spine parser's grows.
+
+    python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
+
+Along random computations over the training parts, which take an optimal move with probability ``follow``, else any move: CPU
+microseconds for the scores of all moves of a configuration, as a mean within batches, and in calls of their own, one for each
+configuration (what a call takes in any case is in it), by k + m and as the 99.9th percentile. Where an oracle takes projective
+gold trees alone, the trees are projectivized.
+
+Beside it, Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment of
+i elements of the stack and j of the right stack, against i + j - 1, along such computations over ``table_sentences``
+projectivized trees of each treebank. Nothing else should run on the machine meanwhile. Writes results.csv, sizes.csv, table.md
+and two pictures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+import oracles
+from experiments import treebanks
+from experiments.command import Pictures, run
+from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, describe, panels, provenance, save, write_csv
+from oracles import BoundOracle, Trees
+from oracles.lr_spine.tabular import elements_of, fragments
+from parser import transitions
+from parser.data.parses import NO_NODE
+from parser.transitions.configurations import Configurations
+from parser.transitions.system import TransitionSystem
+
+COMMAND = "python experiments/system_oracles.py"
+COLUMNS = ("oracle", "configurations", "mean", "in_calls", "percentile_999")
+SIZE_COLUMNS = ("oracle", "size", "configurations", "value")
+TABLE = "|T[i,j]|"
+
+# System, options and oracle, by what the tables call them.
+ORACLES: dict[str, tuple[str, dict[str, int], str]] = {
+    "attardi_search, degree 1": ("attardi", {"degree": 1}, "attardi_search"),
+    "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
+    "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
+    "lr_spine_chart": ("lr_spine", {}, "lr_spine_chart"),
+    "arc_hybrid_local": ("arc_hybrid", {}, "arc_hybrid_local"),
+}
+_COLOURS = dict(zip(ORACLES, (BLACK, BLUE, GREEN, ORANGE, PINK), strict=True))
+
+
+@dataclass
+class SystemOracles(Pictures):
+    """Which computations to measure; configs/experiments/system_oracles.yaml says what each key is for."""
+
+    treebanks: list[str] = field(default_factory=list)
+    follow: float = MISSING
+    seed: int = MISSING
+    table_sentences: int = MISSING
+    min_configurations: int = MISSING
+    format: str = MISSING
+
+
+ConfigStore.instance().store(name="system_oracles_schema", node=SystemOracles)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an oracle takes, in CPU microseconds for a configuration.
+
+    Attributes:
+        mean: within batches.
+        calls: float64[configurations], each in a call of its own.
+        sizes: int64[configurations], their k + m.
+    """
+
+    mean: float
+    calls: np.ndarray
+    sizes: np.ndarray
+
+    def of_calls(self) -> tuple[float, float]:
+        """The mean and the 99.9th percentile of the calls."""
+        return float(self.calls.mean()), float(np.percentile(self.calls, 99.9))
+
+
+def computations(
+    trees: Trees, system: TransitionSystem, oracle: BoundOracle, follow: float, seed: int
+) -> Iterator[tuple[np.ndarray, Configurations]]:
+    """Random computations over all sentences in lockstep: at each step, those that go on, and their configurations."""
+    rng = np.random.default_rng(seed)
+    now = system.initial(trees.lengths)
+    while len(rows := system.unfinished(now)):
+        numbers, part = rows.astype(np.int32), Configurations(*(array[rows] for array in now))
+        yield numbers, part
+        scores = score(oracle, numbers, part)
+        moves = system.moves(now, rows)
+        allowed = moves.rows != NO_NODE
+        best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
+        allowed = np.where(rng.random((len(rows), 1)) < follow, best & allowed, allowed)
+        chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
+        system.apply(now, rows, moves, chosen, np.zeros(len(rows), np.int32))
+
+
+def score(oracle: BoundOracle, numbers: np.ndarray, now: Configurations) -> np.ndarray:
+    """The oracle's scores of some configurations; see BoundOracle.score_batch."""
+    children = now.children if oracle.needs_children else None
+    return oracle.score_batch(numbers, now.stacks, now.stack_sizes, now.buffer_fronts, children)
+
+
+def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
+    """Measures one of ORACLES."""
+    system_name, options, oracle_name = ORACLES[name]
+    system = transitions.create(system_name, 1, None, **options)
+    oracle = oracles.create(oracle_name, "any", **options)
+    if oracle.needs_projective_gold:
+        trees = oracles.projectivize_trees(trees)
+    steps = list(computations(trees, system, oracle.bind(trees), follow, seed))
+    in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # what a search remembers is its own
+    score(first, *steps[0])  # compiled code is loaded
+    start = time.process_time_ns()
+    for numbers, now in steps:
+        score(in_batches, numbers, now)
+    total = time.process_time_ns() - start
+    calls, sizes = [], []
+    for numbers, now in steps:
+        for row in range(len(numbers)):
+            one = Configurations(*(array[row : row + 1] for array in now))
+            start = time.thread_time_ns()
+            score(in_calls, numbers[row : row + 1], one)
+            calls.append(time.thread_time_ns() - start)
+        sizes += (now.stack_sizes - 1 + now.lengths + 1 - now.buffer_fronts).tolist()
+    return Cost(total / 1000 / len(calls), np.array(calls) / 1000, np.array(sizes))
+
+
+def table_sizes(trees: Trees, follow: float, seed: int) -> dict[int, list[int]]:
+    """By i + j - 1, the sizes |T[i,j]| in all configurations of random computations of LR-spine."""
+    system = transitions.create("lr_spine", 1)
+    oracle = oracles.create("lr_spine_chart", "any").bind(trees)
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for numbers, now in computations(trees, system, oracle, follow, seed):
+        for row, s in enumerate(numbers.tolist()):
+            stack = [elements_of(now.children[row], int(root)) for root in now.stacks[row, : now.stack_sizes[row]]]
+            for (i, j), cell in fragments([NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])).items():
+                found[i + j + 1].append(len(cell))  # the paper counts the top, and the right stack, from 1
+    return found
+
+
+def draw_times(costs: dict[str, Cost], least: int, path: Path) -> None:
+    """Microseconds against k + m."""
+    figure, (axes,) = panels()
+    for name, one in costs.items():
+        sizes = [size for size in np.unique(one.sizes) if (one.sizes == size).sum() >= least]
+        medians = [float(np.median(one.calls[one.sizes == size])) for size in sizes]
+        axes.plot(sizes, medians, color=_COLOURS[name], label=name)
+    axes.set_xlabel("$k+m$")
+    axes.set_ylabel("CPU microseconds, median (a call each)")
+    axes.set_ylim(0)
+    axes.legend()
+    save(figure, path)
+
+
+def draw_sizes(sizes: dict[int, list[int]], least: int, path: Path) -> None:
+    """Mean and greatest number of spines against i + j - 1."""
+    figure, (axes,) = panels()
+    there = sorted(size for size, found in sizes.items() if len(found) >= least)
+    axes.plot(there, [max(sizes[size]) for size in there], "--", color=ORANGE, label="greatest")
+    axes.plot(there, [float(np.mean(sizes[size])) for size in there], color=BLUE, label="mean")
+    axes.set_xlabel("$i+j-1$ (elements in the fragment)")
+    axes.set_ylabel("$|T[i,j]|$")
+    axes.set_ylim(0)
+    axes.legend()
+    save(figure, path)
+
+
+def page(costs: dict[str, Cost], sizes: dict[int, list[int]], head: list[str]) -> str:
+    """The table in Markdown."""
+    lines = ["# What the oracles of the other transition systems cost", "", *head, ""]
+    lines += ["| oracle | configurations | mean, within batches | mean, a call each | 99.9th percentile, a call each |"]
+    lines += ["|---|---|---|---|---|"]
+    for name, one in costs.items():
+        mean, percentile = one.of_calls()
+        lines.append(f"| `{name}` | {len(one.calls):,} | {one.mean:.1f} us | {mean:.1f} us | {percentile:.0f} us |")
+    slope, start = np.polyfit(sorted(sizes), [float(np.mean(sizes[size])) for size in sorted(sizes)], 1)
+    lines += ["", f"|T[i,j]| of lr_spine_tabular is {start:.2f} + {slope:.3f} (i + j - 1) in the mean, the best straight line;"]
+    lines += [f"the greatest is {max(map(max, sizes.values()))}."]
+    return "\n".join(lines) + "\n"
+
+
+def main(settings: SystemOracles) -> None:
+    """Measures, and writes."""
+    chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
+    trees = treebanks.trees(chosen)
+    parts = [Trees.from_heads(treebank.heads[: settings.table_sentences]) for treebank in chosen]
+    costs = {name: cost(trees, name, settings.follow, settings.seed) for name in ORACLES}
+    sizes: defaultdict[int, list[int]] = defaultdict(list)
+    for part in parts:
+        for size, found in table_sizes(oracles.projectivize_trees(part), settings.follow, settings.seed).items():
+            sizes[size] += found
+    data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
+    more = [f"an optimal move with probability {settings.follow}, else any, seed {settings.seed}"]
+    more += [f"{TABLE}: the first {settings.table_sentences} sentences of each treebank"]
+    head, output = provenance(COMMAND, data, more, timed=True), settings.folder
+    rows = [
+        (name, len(c.calls), c.mean, float(c.calls.mean()), float(np.percentile(c.calls, 99.9))) for name, c in costs.items()
+    ]
+    write_csv(output / "results.csv", head, COLUMNS, rows)
+    by_size = [
+        (name, int(size), int((one.sizes == size).sum()), float(np.median(one.calls[one.sizes == size])))
+        for name, one in costs.items()
+        for size in np.unique(one.sizes)
+    ]
+    by_size += [(TABLE, size, len(found), float(np.mean(found))) for size, found in sorted(sizes.items())]
+    write_csv(output / "sizes.csv", head, SIZE_COLUMNS, by_size)
+    draw_times(costs, settings.min_configurations, output / f"times.{settings.format}")
+    draw_sizes(sizes, settings.min_configurations, output / f"table_sizes.{settings.format}")
+    text = page(costs, sizes, [f"{line}  " for line in head])
+    (output / "table.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    run(main, SystemOracles, "system_oracles", __doc__)
