@@ -18,9 +18,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from parser.linear.perceptron_steps import attardi_step, learn, lr_spine_step
+from parser.linear.perceptron_steps import attardi_step, change_weights, learn, lr_spine_step
 from parser.linear.templates import Templates
-from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, list_keys, move_keys, new_places
+from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, add_scores_of_rows, list_keys, move_keys, new_places
 from parser.transitions.attardi import Attardi
 from parser.transitions.configurations import Configurations
 from parser.transitions.lr_spine import LRSpine
@@ -64,9 +64,9 @@ class Perceptron:
         self._system = system
         self._templates = templates
         self.steps = 0
-        # What one update can take: two rows of features, the entries of each moved once.
-        self._features_of_update = 2 * len(templates)
-        self._entries_of_update = 2 * len(templates) * max(2, 2 * system.n_outputs)
+        # What a feature row can take: its features, the entries of each moved once.
+        self._features_of_row = len(templates)
+        self._entries_of_row = len(templates) * max(2, 2 * system.n_outputs)
         self._used = np.zeros(2, np.int64)
         self._weights = Weights(new_places(0), np.zeros(0, np.int32), np.zeros(0, np.float32))
         self._sums = np.zeros(0, np.float64)
@@ -95,7 +95,7 @@ class Perceptron:
             canonical: only the first optimal move of the eager order counts as optimal.
             follows: whether the predicted move is taken.
         """
-        self._make_room()
+        self._make_room(2)
         system, out = self._system, self._step.out
         order = system.eager_order(len(move_scores)) if canonical else _ALL
         about = self._blocks, move_scores, order, (values, start, *gold)
@@ -112,6 +112,28 @@ class Perceptron:
             out[8] = len(system.unfinished(now))
         self.steps += 1
         return self._step
+
+    def scores(self, keys: np.ndarray) -> np.ndarray:
+        """float32[feature rows, outputs], by the weights as they are now; see HashedWeights.scores()."""
+        scores = np.zeros((len(keys), self._system.n_outputs), np.float32)
+        add_scores_of_rows(self._weights, keys, scores)
+        return scores
+
+    def change(self, keys: np.ndarray, outputs: np.ndarray, delta: int) -> None:
+        """Adds to the weights of features, and counts no step.
+
+        Args:
+            keys: uint64[m, templates], feature rows; 0 = none.
+            outputs: int[m], the output that each row is to speak for.
+            delta: what is added.
+        """
+        self._make_room(len(keys))
+        change_weights(self._weights, self._sums, self._used, keys, outputs, delta, self.steps)
+
+    def begin_average(self) -> None:
+        """From here on the average is over the steps to come."""
+        self._sums[:] = 0
+        self.steps = 0
 
     def average(self) -> HashedWeights:
         """The average of the weights over the steps; weights that are 0 on average are left out."""
@@ -149,14 +171,15 @@ class Perceptron:
         self._used = state["counts"][:2].copy()
         self.steps = int(state["counts"][2])
 
-    def _make_room(self) -> None:
+    def _make_room(self, rows: int) -> None:
+        """Makes room for the features of so many feature rows, an entry each."""
         features, entries = self._used.tolist()
         places, outputs, values = self._weights
-        if 2 * (features + self._features_of_update) > len(places):
-            places = new_places(2 * (features + self._features_of_update))
+        if 2 * (features + rows * self._features_of_row) > len(places):
+            places = new_places(2 * (features + rows * self._features_of_row))
             move_keys(self._weights.places, places)
-        if entries + self._entries_of_update > len(outputs):
-            more = 2 * entries + self._entries_of_update - len(outputs)
+        if entries + rows * self._entries_of_row > len(outputs):
+            more = 2 * entries + rows * self._entries_of_row - len(outputs)
             outputs, values = np.pad(outputs, (0, more)), np.pad(values, (0, more))
             self._sums = np.pad(self._sums, (0, more))
         if places is not self._weights.places or outputs is not self._weights.outputs:

@@ -69,15 +69,24 @@ def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, w
         return
     for side in range(2):
         column = out[2 - 2 * side]
-        row = rows[0, column]
         output = block_starts[block_of[0, column]] + max(out[3 - 2 * side], 0)
-        delta = 1 - 2 * side
-        for t in range(keys.shape[1]):
-            key = keys[row, t]
-            if key != 0:
-                entry = entry_of(weights, sums, used, key, output)
-                weights.values[entry] += np.float32(delta)
-                sums[entry] += np.float64(steps) * delta
+        _change_row(weights, sums, used, keys[rows[0, column]], output, 1 - 2 * side, steps)
+
+
+@njit(cache=True, nogil=True)
+def change_weights(weights, sums, used, keys, outputs, delta, steps):
+    """Adds ``delta`` to the weights of the features of rows (uint64[rows, templates]), each for an output."""
+    for r in range(len(keys)):
+        _change_row(weights, sums, used, keys[r], outputs[r], delta, steps)
+
+
+@njit(cache=True, nogil=True)
+def _change_row(weights, sums, used, keys, output, delta, steps):
+    for t in range(len(keys)):
+        if keys[t] != 0:
+            entry = entry_of(weights, sums, used, keys[t], output)
+            weights.values[entry] += np.float32(delta)
+            sums[entry] += np.float64(steps) * delta
 
 
 @njit(cache=True, nogil=True)

@@ -70,7 +70,7 @@ class HashedWeights:
     def scores(self, keys: np.ndarray) -> np.ndarray:
         """float32[feature rows, outputs]: the sums of the weights of features (uint64[feature rows, templates], 0 = none)."""
         scores = np.zeros((len(keys), self.n_outputs), np.float32)
-        _scores(self.weights, keys, scores)
+        add_scores_of_rows(self.weights, keys, scores)
         return scores
 
 
@@ -172,7 +172,8 @@ def _insert(places, keys, starts):
 
 
 @njit(cache=True, nogil=True)
-def _scores(weights, keys, scores):
+def add_scores_of_rows(weights, keys, scores):
+    """Adds the weights of the features of rows (uint64[rows, templates]) to ``scores`` (float32[rows, outputs])."""
     found = np.empty(keys.shape[1], np.uint64)
     for r in range(len(keys)):
         add_scores(weights, keys[r], found, scores[r])

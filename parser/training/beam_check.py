@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
-from parser.settings import Settings, SettingsError, vocabulary_is_of_subset
+from parser.settings import BeamTrainingSettings, Settings, SettingsError, vocabulary_is_of_subset
 from parser.training.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.exploration import Policy
 from parser.training.representation_settings import MODELS
@@ -56,13 +57,39 @@ def _check_global_training(settings: Settings) -> None:
         )
     if training.gold_size is None:
         raise SettingsError(f"beam.training.gold_size=null is of beam={EXACT} alone; give a number of items")
+    if settings.model == "linear":
+        _check_structured_perceptron(settings, training)
+        return
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
         if value != able:
             raise SettingsError(
-                f"beam={Scores.GLOBAL} is there for {key}={able} alone, not for {key}={value}; choose {key}={able}, or "
-                f"beam={Scores.LOCAL}"
+                f"beam={Scores.GLOBAL} of model={settings.model} is there for {key}={able} alone, not for {key}={value}; "
+                f"choose {key}={able}, or beam={Scores.LOCAL}"
             )
     _check_vocabulary_of_third_pass(settings)
+
+
+def _check_structured_perceptron(settings: Settings, training: BeamTrainingSettings) -> None:
+    """Refuses what the structured perceptron of linear models does not know."""
+    system = transitions.system_class(settings.system)
+    if system.reorders_buffer:
+        raise SettingsError(
+            f"beam={Scores.GLOBAL} compares computations step by step, and those of system={settings.system} differ in length; "
+            f"choose another system, or beam={Scores.LOCAL}"
+        )
+    if settings.oracle != system.oracles[0]:
+        raise SettingsError(
+            f"oracle={settings.oracle} does not say what is gold everywhere in a beam; with beam={Scores.GLOBAL} choose "
+            f"oracle={system.oracles[0]}"
+        )
+    if training.objective != Objective.PERCEPTRON:
+        raise SettingsError(
+            f"beam.training.objective={training.objective} is not there for model=linear; choose "
+            f"beam.training.objective={Objective.PERCEPTRON}"
+        )
+    for key, value in (("start", training.start), ("continue_without_gold", training.continue_without_gold or None)):
+        if value is not None:
+            raise SettingsError(f"beam.training.{key}={value} is not there for model=linear; leave it out")
 
 
 def _check_exact_search(settings: Settings) -> None:

@@ -1,7 +1,9 @@
 """Online training of a linear model: Algorithm 2 of Goldberg, Sartorio and Satta (2014), see linear/perceptron.py.
 
-One sentence comes after the other, in an order drawn anew for each iteration, and each update counts at once. A run has one
+One sentence comes after the other, in an order drawn anew for each iteration, and each update counts at once. A run has a
 pass, ``online``, whose epochs are the iterations; what is measured after each, and kept, is the average of the weights so far.
+With global training (beam=global) another pass, ``beam``, goes on from the weights that the first has come to, over whole
+computations (beam_perceptron.py), with an average of its own.
 """
 
 from __future__ import annotations
@@ -14,19 +16,24 @@ import torch
 from torch import Tensor
 
 from oracles import BoundOracle
+from parser.beam_settings import Beam, Search
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.linear.weights import HashedWeights
 from parser.settings import Mode, OnlineSettings, TrainingTrees, system_options
+from parser.training.beam_fitter import SearchReport
+from parser.training.beam_objectives import UpdateStep, update_of
+from parser.training.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.example_sources import oracle_of
 from parser.training.examples import TrainingSentences
 from parser.training.exploration import ExplorationReport
-from parser.training.observer import ExplorationEnd
+from parser.training.observer import ExplorationEnd, SearchEnd
 from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 
 PASS = "online"
+BEAM_PASS = "beam"
 
 
 class OnlineRun(Run):
@@ -54,14 +61,26 @@ class OnlineRun(Run):
     @property
     def passes(self) -> Sequence[Pass]:
         """See Run."""
-        return [Pass(0, PASS, self._online.iterations)]
+        training = self.settings.beam.training
+        beam = [] if training is None else [Pass(1, BEAM_PASS, training.epochs)]
+        return [Pass(0, PASS, self._online.iterations), *beam]
+
+    def _beam_in(self, one: Pass) -> Search | None:
+        return self.beam if one.name == BEAM_PASS else None
 
     def _begin_pass(self, number: int) -> None:
+        if number == 1:
+            self._model.beam = self.beam  # what observers draw is parsed with it
+            if not self.saved:
+                self._perceptron.begin_average()
         if self.saved:
             self._perceptron.restore({name: tensor.numpy() for name, tensor in self.saved["perceptron"].items()})
             self._model.weights = self._perceptron.average()
 
     def _fit(self, number: int, epoch: int) -> Fitted:
+        return self._fit_with_beam(epoch) if number == 1 else self._fit_steps(epoch)
+
+    def _fit_steps(self, epoch: int) -> Fitted:
         online, explores = self._online, self._online.mode == Mode.EXPLORE and epoch >= self._online.explore_after
         generator = np.random.default_rng([self.settings.seed, epoch])
         with self.stopwatch(f"{PASS}_fit"):
@@ -79,6 +98,33 @@ class OnlineRun(Run):
         if explores:
             self.observers.on_exploration(ExplorationEnd(PASS, epoch, report, seconds))
         return Fitted(wrong / max(1, report.steps), 1.0, report.steps, int(self._data.sentences.lengths.sum()), seconds)
+
+    def _fit_with_beam(self, epoch: int) -> Fitted:
+        learner = BeamPerceptron(
+            self._perceptron, self._model.system, self._model.templates, self._data, self._oracle, self._structured_training()
+        )
+        generator = np.random.default_rng([self.settings.seed, 1, epoch])
+        with self.stopwatch(f"{BEAM_PASS}_fit"):
+            learned = [learner.learn(s) for s in generator.permutation(len(self._data)).tolist()]
+        self._model.weights = self._perceptron.average()
+        report = SearchReport(
+            100 * float(np.mean([one.loss > 0 for one in learned])),
+            100 * float(np.mean([one.step for one in learned])),
+            100 * float(np.mean([one.lost for one in learned])),
+            float(np.mean([one.configurations for one in learned])),
+        )
+        self.observers.on_search(SearchEnd(BEAM_PASS, epoch, report))
+        loss, words = float(np.mean([one.loss for one in learned])), int(self._data.sentences.lengths.sum())
+        return Fitted(loss, 1.0, len(learned), words, self.stopwatch.last)
+
+    def _structured_training(self) -> StructuredTraining:
+        wanted = self.settings.beam.training
+        assert wanted is not None
+        assert isinstance(self.beam, Beam), "see beam_check.py"
+        update, gold_size = update_of(wanted), wanted.gold_size
+        assert update is not None, "see beam_check.py"
+        assert gold_size is not None, "see beam_check.py"
+        return StructuredTraining(self.beam.for_training(), UpdateStep(update), gold_size, wanted.margin)
 
     def _state(self, number: int) -> Saved:
         return {"perceptron": {name: torch.from_numpy(array) for name, array in self._perceptron.state().items()}}

@@ -28,6 +28,7 @@ GLOBAL = [
     "first_pass.epochs=1",
     "second_pass.epochs=1",
 ]
+LINEAR = ["model=linear", "beam=global", "beam.training.objective=perceptron"]
 
 
 class Searches(Observer):
@@ -120,9 +121,13 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epoc
         (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
         (["beam=global", "beam.training.margin=-1"], "margin=-1.0 is out of range"),
         (["beam=global", "beam.training.continue_without_gold=true", "beam.training.update=early"], "where update=early stops"),
-        (["beam=global", "system=swap"], "beam=global is there for system=arc_standard alone.*or beam=local"),
-        (["beam=global", "model=bilstm", "recipe=accurate"], "beam=global is there for model=mlp alone.*or beam=local"),
-        (["beam=global", "model=linear"], "beam=global is there for model=mlp alone, not for model=linear"),
+        (["beam=global", "system=swap"], "beam=global of model=mlp is there for system=arc_standard alone.*or beam=local"),
+        (["beam=global", "model=bilstm", "recipe=accurate"], "there for model=mlp alone.*or beam=local"),
+        (["beam=global", "model=linear"], "objective=crf is not there for model=linear; choose beam.training.objective=percep"),
+        ([*LINEAR, "system=swap", "column=null"], "those of system=swap differ in length"),
+        ([*LINEAR, "oracle=nederhof_linear"], "does not say what is gold everywhere in a beam.*choose oracle=context_rows"),
+        ([*LINEAR, "beam.training.start=runs/x"], r"beam\.training\.start=runs/x is not there for model=linear"),
+        ([*LINEAR, "beam.training.continue_without_gold=true"], r"continue_without_gold=True is not there for model=linear"),
         (["beam=global", "column=1", "vocabulary_from=first_pass"], "choose vocabulary_from=all"),
     ],
 )

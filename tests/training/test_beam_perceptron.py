@@ -1,0 +1,187 @@
+"""Structured learning of a linear model: violations against all computations of short sentences, and whole runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import oracles
+from parser.beam_settings import Beam, Merge, Scores
+from parser.data.parses import NO_NODE
+from parser.linear.model import LinearModel
+from parser.linear.perceptron import Perceptron
+from parser.linear.templates import TEMPLATES
+from parser.training.beam_objectives import UpdateStep
+from parser.training.beam_perceptron import BeamPerceptron, StructuredTraining
+from parser.training.examples import TrainingSentences
+from parser.training.online import iterate
+from parser.training.passes import train
+from parser.transitions.configurations import Configurations
+from tests.linear.test_perceptron import RELATIONS, encoded
+from tests.random_trees import random_tree
+from tests.toy import sentence
+from tests.training.small_runs import files_of, run, train_until_killed
+
+SYSTEMS = [
+    ("arc_standard", {}, "context_rows"),
+    ("attardi", {"degree": 2}, "attardi_search"),
+    ("lr_spine", {}, "lr_spine_chart"),
+]
+EVERYTHING = 1024  # items, for sentences of up to 2 tokens; of 3 tokens, more come about at the last step alone
+LINEAR = ["model=linear", "online.iterations=2", "beam=global", "beam.size=3", "beam.training.objective=perceptron"]
+
+
+@dataclass
+class Toy:
+    """A perceptron that has seen some sentences once, and what it learns from."""
+
+    data: TrainingSentences
+    model: LinearModel
+    perceptron: Perceptron
+    oracle: oracles.BoundOracle
+
+    @classmethod
+    def of(cls, system: str, options: dict[str, int], oracle: str, lengths: list[int], seed: int) -> Toy:
+        rng = random.Random(seed)
+        vocabularies, data = encoded([sentence(random_tree(rng, n), rng) for n in lengths])
+        model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, system, options)
+        perceptron = Perceptron(model.system, model.templates)
+        bound = oracles.create(oracle, "any", **options).bind(data.trees)
+        iterate(perceptron, model, data, bound, np.random.default_rng(seed))
+        return cls(data, model, perceptron, bound)
+
+    def learner(self, size: int, update: UpdateStep = UpdateStep.MAX_VIOLATION, margin: float = 0.0) -> BeamPerceptron:
+        training = StructuredTraining(Beam(size, Merge.NONE, Scores.GLOBAL), update, EVERYTHING, margin)
+        return BeamPerceptron(self.perceptron, self.model.system, self.model.templates, self.data, self.oracle, training)
+
+
+@dataclass
+class Prefix:
+    """Some first moves of a computation."""
+
+    steps: int
+    score: float
+    wrong: int  # gold arcs with another relation
+    most: int  # gold edges of the best tree that can still be built
+
+
+def all_prefixes(toy: Toy, s: int) -> list[Prefix]:
+    """Of all computations of a sentence, by trying every move with every relation."""
+    system, start = toy.model.system, int(toy.data.trees.offsets[s])
+    heads, relations = toy.data.trees.heads[start:], toy.data.relations[start:]
+    one = toy.data.sentences.span(s, s + 1)
+    found: list[Prefix] = []
+
+    def follow(now: Configurations, steps: int, score: float, wrong: int) -> int:
+        if not len(system.unfinished(now)):
+            return sum(int(now.heads[0, w]) == int(heads[w]) for w in range(1, int(now.lengths[0]) + 1))
+        row = np.zeros(1, np.int64)
+        moves = system.moves(now, row)
+        scores = toy.perceptron.scores(toy.model.templates.extract(now, row, one, row, moves))
+        most = 0
+        for column, feature_row in enumerate(moves.rows[0].tolist()):
+            if feature_row == NO_NODE:
+                continue
+            head, child, block = (int(a[0, column]) for a in (moves.heads, moves.children, moves.blocks))
+            for relation in range(int(system.block_sizes[block])):
+                after = Configurations(*(array.copy() for array in now))
+                system.apply(after, row, moves, np.array([column], np.int32), np.array([relation], np.int32))
+                its_score = score + float(scores[feature_row, system.block_starts[block] + relation])
+                its_wrong = wrong + (child != NO_NODE and heads[child] == head and relations[child] != relation)
+                place = len(found)
+                found.append(Prefix(steps + 1, its_score, its_wrong, 0))
+                found[place].most = follow(after, steps + 1, its_score, its_wrong)
+                most = max(most, found[place].most)
+        return most
+
+    follow(system.initial(one.lengths), 0, 0.0, 0)
+    return found
+
+
+def violations(prefixes: list[Prefix], margin: float) -> Iterator[float]:
+    """Of each step, over all prefixes of its length."""
+    best_tree = max(prefix.most for prefix in prefixes)
+    for steps in range(1, max(prefix.steps for prefix in prefixes) + 1):
+        lost = [(prefix.score, best_tree - prefix.most + prefix.wrong) for prefix in prefixes if prefix.steps == steps]
+        yield max(score + margin * n for score, n in lost) - max(score for score, n in lost if n == 0)
+
+
+@pytest.mark.parametrize("margin", [0.0, 3.0])
+@pytest.mark.parametrize(("system", "options", "oracle"), SYSTEMS)
+def test_with_room_for_everything_the_violations_are_those_of_all_computations(system, options, oracle, margin):
+    lengths = [1, 2, 2, 3] if margin == 0 else [1, 2, 2]
+    toy = Toy.of(system, options, oracle, lengths, seed=2)
+    for s in range(len(lengths)):
+        learner = toy.learner(EVERYTHING, margin=margin)
+        found = [learner._violation(beam, guide).size for beam, guide in learner.search(s)]
+        assert found == list(violations(all_prefixes(toy, s), margin))
+
+
+@pytest.mark.parametrize(("system", "options", "oracle"), SYSTEMS)
+def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(system, options, oracle):
+    toy = Toy.of(system, options, oracle, [4, 7, 9], seed=3)
+    learned = 0
+    for s in range(3):
+        learner = toy.learner(4)
+        worst = max((learner._violation(beam, guide) for beam, guide in learner.search(s)), key=lambda found: found.size)
+        difference: dict[tuple[int, int], int] = {}
+        for path, sign in ((worst.of_gold, 1), (worst.of_beam, -1)):
+            while path is not None:
+                for key in path.keys[path.keys != 0].tolist():
+                    difference[key, path.output] = difference.get((key, path.output), 0) + sign
+                path = path.before
+        before = {feature: weight_of(toy.perceptron, *feature) for feature in difference}
+        report = learner.learn(s)
+        assert report.loss == max(worst.size, 0.0)
+        for feature, change in difference.items():
+            assert weight_of(toy.perceptron, *feature) - before[feature] == (change if worst.size > 0 else 0)
+        learned += worst.size > 0
+    assert learned
+
+
+def weight_of(perceptron: Perceptron, key: int, output: int) -> float:
+    return float(perceptron.scores(np.array([[key]], np.uint64))[0, output])
+
+
+def test_early_update_ends_where_gold_has_left_the_beam():
+    toy = Toy.of("arc_standard", {}, "context_rows", [9, 9, 9], seed=4)
+    steps = {update: [] for update in (UpdateStep.EARLY, UpdateStep.LAST)}
+    for s in range(3):
+        for update, found in steps.items():
+            found.append((toy.learner(1, update).learn(s).step, s))
+    assert all(step == 1 for step, _ in steps[UpdateStep.LAST])
+    assert any(step < 1 for step, _ in steps[UpdateStep.EARLY])
+
+
+def test_every_step_learns_from_all_steps_with_a_violation():
+    toy = Toy.of("arc_standard", {}, "context_rows", [8], seed=6)
+    learner = toy.learner(2, UpdateStep.EVERY_STEP)
+    sizes = [learner._violation(beam, guide).size for beam, guide in learner.search(0)]
+    assert sum(size > 0 for size in sizes) > 1
+    assert learner.learn(0).loss == sum(size for size in sizes if size > 0)
+
+
+def test_a_system_whose_computations_differ_in_length_is_refused():
+    toy = Toy.of("swap", {}, "swap_dynamic", [3], seed=1)
+    with pytest.raises(ValueError, match="computations of swap differ in length"):
+        toy.learner(2)
+
+
+def test_a_run_learns_from_whole_computations_and_its_model_remembers_the_beam(treebank, tmp_path):
+    local = train(run(treebank, "model=linear", "online.iterations=2"), tmp_path / "local")
+    metrics = train(run(treebank, *LINEAR, "beam.training.epochs=3"), tmp_path / "global")
+    assert metrics["after_first_pass"] == local["after_first_pass"]
+    assert metrics["dev"]["las"] > local["dev"]["las"]
+    assert LinearModel.load(tmp_path / "global").beam == Beam(3, scores=Scores.GLOBAL)
+
+
+def test_a_run_killed_in_the_pass_of_the_beam_goes_on_to_the_same_bytes(treebank, tmp_path):
+    settings = run(treebank, *LINEAR, "beam.training.epochs=3")
+    train(settings, tmp_path / "whole")
+    train_until_killed(settings, tmp_path / "killed", epochs=4)
+    train(settings, tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
