@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import accurate, choices, speed
+from experiments import accurate, choices, comparisons, speed, systems_in_brief
 from experiments.claims import CLAIMS, SECOND_PASS, Claim
 from experiments.command import settings_of
 from experiments.rows import read_rows
@@ -131,6 +131,15 @@ def test_the_pages_are_those_of_the_rows():
         of_systems = read_rows(ROOT / str(compared.published) / "results.csv", accurate.Row)
         text = (ROOT / str(compared.published) / "table.md").read_text(encoding="utf-8")
         assert text == accurate.page_of(of_systems, compared)
+
+
+def test_transition_systems_are_what_was_measured():
+    """As soon as rows are committed; python experiments/systems_in_brief.py --help says how they are measured."""
+    if not systems_in_brief.ROWS.exists():
+        pytest.skip("experiments/systems/results.csv is not there yet")
+    rows = read_rows(systems_in_brief.ROWS, comparisons.Row).values()
+    head, *lines = systems_in_brief.table([*rows], read_measurements(systems_in_brief.SPEED))
+    assert table(README, head) == lines
 
 
 def test_speed_is_what_was_measured():
