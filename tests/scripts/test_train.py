@@ -7,12 +7,18 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from hydra.core.utils import JobReturn
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
 
+from parser.commands.train import _run
+from parser.training import passes
 from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
 from tests.forked import script
-from tests.toy import ROOT
+from tests.toy import ROOT, forget_what_is_stored
 
 SAMPLE = ROOT / "data" / "sample"
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1"]
@@ -41,6 +47,30 @@ def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
 
     (first,) = (tmp_path / "sweep").glob("0-*")
     assert json.loads((first / "metrics.json").read_text())["dev"]["las"] == jobs[0].dev_las
+
+
+class Heard(Callback):
+    """Hears what the jobs of this process return to hydra, whose sweepers search with it."""
+
+    returned: ClassVar[list[object]] = []
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: object) -> None:
+        Heard.returned.append(job_return.return_value)
+
+
+@pytest.mark.parametrize("las", [71.5, None])
+def test_a_job_returns_las_on_dev(tmp_path, monkeypatch, las):
+    scores = dict.fromkeys(("uas", "las_universal", "uas_nopunct", "las_nopunct"), 80.0)
+    parts = {"dev": None if las is None else scores | {"las": las}, "test": scores | {"las": 60.0}}
+    metrics = parts | {"after_first_pass": parts}
+    monkeypatch.setattr(passes, "train", lambda *_: metrics)
+    monkeypatch.setattr(Heard, "returned", [])
+    monkeypatch.setattr(CurrentSweep, "folder", None)
+    forget_what_is_stored(monkeypatch)
+    heard = f"+hydra.callbacks.heard._target_={Heard.__module__}.Heard"
+    monkeypatch.setattr(sys, "argv", ["train.py", *FILES, *NO_VECTORS, heard, f"hydra.run.dir={tmp_path}"])
+    _run()
+    assert Heard.returned == [las]
 
 
 def test_a_table_of_jobs(tmp_path):
