@@ -19,7 +19,7 @@ settings.load_profile("kernels")
 
 # Thousands of settings are made here whose few interpolations are the same text: half the time of checking them went into
 # parsing it. A parse tree is only read.
-omegaconf.base.parse = cache(parse)  # type: ignore[attr-defined]
+omegaconf.base.parse = cache(parse)
 
 # The files that take longest, as most of them wait for kernels to be compiled: with several processes, each of which runs whole
 # files (--dist loadfile), they come first, so that no process is left with one at the end.

@@ -61,11 +61,14 @@ def started(
     sys.stderr.flush()
     child = os.fork()
     if child == 0:
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        if first is not None:
-            first()
-        _become(path, [*map(str, arguments)], folder)
+        try:
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+            if first is not None:
+                first()
+            _become(path, [*map(str, arguments)], folder)
+        finally:
+            os._exit(1)  # whatever happens, the tests go on in one process alone
     return child
 
 
