@@ -8,6 +8,12 @@ READY := $(VENV)/.ready
 
 .PHONY: help train test lint format clean
 
+ifneq ($(lastword $(MAKEFILE_LIST)),Makefile)
+# make -f FOLDER/Makefile, typed elsewhere: all paths below are those of that folder, so make starts again there.
+help train test lint format clean:
+	@$(MAKE) -C $(dir $(lastword $(MAKEFILE_LIST))) $@
+else
+
 help:
 	@echo "make train    train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
 	@echo "make test     run the tests; ARGS='-k name' for some of them"
@@ -42,3 +48,5 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
+
+endif

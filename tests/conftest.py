@@ -3,16 +3,23 @@
 import logging
 import signal
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import omegaconf.base
 import pytest
 from hypothesis import settings
+from omegaconf.grammar_parser import parse
 
 from tests.jit import COMPILED
 
 # The first example of a property may have to wait for kernels to be compiled.
 settings.register_profile("kernels", deadline=None)
 settings.load_profile("kernels")
+
+# Thousands of settings are made here whose few interpolations are the same text: half the time of checking them went into
+# parsing it. A parse tree is only read.
+omegaconf.base.parse = cache(parse)
 
 # The files that take longest, as most of them wait for kernels to be compiled: with several processes, each of which runs whole
 # files (--dist loadfile), they come first, so that no process is left with one at the end.

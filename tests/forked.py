@@ -11,6 +11,7 @@ import runpy
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import NoReturn
@@ -19,7 +20,13 @@ import parser.training.passes  # noqa: F401 - with all that takes seconds to loa
 from tests.toy import ROOT
 
 
-def script(path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes = b"") -> CompletedProcess[str]:
+def script(
+    path: str,
+    *arguments: str | Path,
+    folder: Path = ROOT,
+    given: bytes = b"",
+    first: Callable[[], object] | None = None,
+) -> CompletedProcess[str]:
     """What a script prints, and its exit status.
 
     Args:
@@ -27,23 +34,42 @@ def script(path: str, *arguments: str | Path, folder: Path = ROOT, given: bytes 
         arguments: its command line.
         folder: where it is started.
         given: what it finds on standard input.
+        first: called in its process before it is started.
     """
     with tempfile.TemporaryFile() as read, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         read.write(given)
         read.seek(0)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        child = os.fork()
-        if child == 0:
-            for number, stream in enumerate((read, output, errors)):
-                os.dup2(stream.fileno(), number)
-            _become(path, [*map(str, arguments)], folder)
+        streams = read.fileno(), output.fileno(), errors.fileno()
+        child = started(path, *arguments, folder=folder, streams=streams, first=first)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         printed = []
         for stream in (output, errors):
             stream.seek(0)
             printed.append(stream.read().decode())
     return CompletedProcess([path, *arguments], status, *printed)
+
+
+def started(
+    path: str,
+    *arguments: str | Path,
+    folder: Path = ROOT,
+    streams: tuple[int, int, int],
+    first: Callable[[], object] | None = None,
+) -> int:
+    """The number of a process that runs a script, as ``script`` does; its standard streams are these files."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+            if first is not None:
+                first()
+            _become(path, [*map(str, arguments)], folder)
+        finally:
+            os._exit(1)  # whatever happens, the tests go on in one process alone
+    return child
 
 
 def _become(path: str, arguments: list[str], folder: Path) -> NoReturn:

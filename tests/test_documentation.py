@@ -25,6 +25,7 @@ from experiments import command as experiment
 from parser.commands import benchmark, fetch_treebanks
 from parser.conllu.stream import read_raw_sentences
 from parser.training import passes
+from parser.training.console import final_table
 from scripts import documentation
 from tests import forked
 from tests.classifier.test_text_model import random_text_model
@@ -223,6 +224,30 @@ def test_other_commands(line):
         assert importlib.metadata.distribution("tensorboard").entry_points.select(name="tensorboard")
     else:
         assert program in ("mkdocs", "curl")  # test_the_site_is_built, serving/test_app.py
+
+
+@pytest.mark.parametrize("target", ["help", "train", "test", "lint", "format", "clean"])
+def test_make_from_another_folder(target, tmp_path):
+    """It says what it would do, in the folder of its file, and does nothing."""
+    shown = [
+        subprocess.run(["make", "--dry-run", *there, target], cwd=folder, capture_output=True, text=True, check=True).stdout
+        for folder, there in ((ROOT, []), (tmp_path, ["-C", str(ROOT)]), (tmp_path, ["-f", str(ROOT / "Makefile")]))
+    ]
+    plain, *others = [[line for line in text.splitlines() if not line.startswith("make")] for text in shown]
+    assert plain
+    assert others == [plain, plain]
+
+
+def test_the_readme_shows_output_as_it_is_today():
+    """Models differ, but what they print looks so."""
+    (table, parsed), *_ = [[text for language, text in blocks(page) if language == "console"] for page in PAGES[:1]]
+    scores = dict.fromkeys(("uas", "las", "las_universal", "uas_nopunct", "las_nopunct"), 90.0)
+    parts = {"dev": scores, "test": scores}
+    made = final_table(parts | {"after_first_pass": parts})
+    assert re.sub(r"\d\d\.\d\d", "90.00", table) == made
+    told, *tree = parsed.splitlines()
+    assert re.fullmatch(r"[\d,]+ sentences, [\d,]+ words; unknown to the model: upos [\d.]+%, form [\d.]+%", told)
+    assert re.fullmatch(r"# sentence 1, \S+", tree[0])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import os
@@ -80,6 +81,7 @@ def test_a_bom_before_the_first_word(tmp_path):
 def test_compressed_files_by_name(tmp_path):
     assert_plain(read_treebank(written(tmp_path, gzip.compress(PLAIN.encode()), "file.conllu.gz")))
     assert_plain(read_treebank(written(tmp_path, lzma.compress(PLAIN.encode()), "file.conllu.xz")))
+    assert_plain(read_treebank(written(tmp_path, bz2.compress(PLAIN.encode()), "file.conllu.bz2")))
 
 
 def test_where_and_report(tmp_path):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.training.passes import train
 from parser.transitions.decisions import best
+from tests.forked import script
 from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
@@ -112,8 +111,7 @@ def test_growth_is_found():
 @pytest.mark.parametrize("files", [[], [str(SAMPLE)]], ids=["random", "sample"])
 def test_the_command_prints_json_and_a_table(files):
     options = ["--sizes", "5", "10", "--repeats", "1", "--random-trees", "12", "--longest", "20"]
-    command = [sys.executable, "scripts/benchmark.py", "oracles", *files, *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = script("scripts/benchmark.py", "oracles", *files, *options)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     for kind in ("projectivized", "original"):
@@ -129,21 +127,20 @@ def test_the_command_prints_json_and_a_table(files):
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_the_command_explores_with_a_model_for_each_file(trained):
     path, folder = trained
-    command = [sys.executable, "scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]
-    done = subprocess.run([*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+    command = ["scripts/benchmark.py", "oracles", str(path), "--sizes", "4", "--repeats", "1", "--models"]
+    done = script(*command, folder)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["follow"] is None
     assert result["projectivized"]["nederhof_linear"]["against_cubic"]["differing"] == 0
-    done = subprocess.run([*command, str(folder), str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = script(*command, folder, folder)
     assert done.returncode != 0
     assert "--models has 2 folders for 1 files" in done.stderr
 
 
 def test_an_unknown_benchmark_and_a_missing_file_are_refused():
     for arguments, message in ((["speed"], "invalid choice"), (["oracles", "missing.conllu"], "missing.conllu")):
-        command = [sys.executable, "scripts/benchmark.py", *arguments]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = script("scripts/benchmark.py", *arguments)
         assert done.returncode != 0
         assert message in done.stderr
         assert "Traceback" not in done.stderr

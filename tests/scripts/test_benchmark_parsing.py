@@ -112,3 +112,11 @@ def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
         parsing.run(model, [file], udpipe=str(tmp_path / "nowhere.udpipe"))
     with pytest.raises(ValueError, match=r"UDPipe"):
         parsing.run(model, [file], udpipe_train=tmp_path / "nowhere.conllu")
+
+
+def test_a_missing_model_and_a_missing_file_are_errors(model_and_file, tmp_path):
+    model, file = model_and_file
+    with pytest.raises(ValueError, match=r"nofile: there is no such file to parse"):
+        parsing.run(model, [tmp_path / "nofile"])
+    with pytest.raises(ValueError, match=r"nomodel: no such model folder"):
+        parsing.run(tmp_path / "nomodel", [file])

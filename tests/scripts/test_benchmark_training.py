@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from parser.commands.benchmarks import training
 from parser.commands.benchmarks.encoder_products import batches_of, products_of
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
+from tests.forked import script
 from tests.toy import sentence, settings, write_conllu
 
 SMALL = ["classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1", "optimizer.batch_size=7"]
@@ -65,7 +68,12 @@ def test_nothing_cannot_be_repeated(tmp_path):
         training.write_repeated(tmp_path / "empty.conllu", 5, tmp_path / "longer.conllu")
 
 
-def test_a_start_that_fails_says_why(tmp_path):
+def test_a_start_that_fails_says_why(tmp_path, monkeypatch):
+    def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
+        assert command[:3] == [sys.executable, "-m", "parser.commands.benchmarks.first_update"]
+        return script("parser/commands/benchmarks/first_update.py", *command[3:])
+
+    monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(ValueError, match=r"nowhere.conllu: there is no such file"):
         training.start_up([f"treebank.train={tmp_path}/nowhere.conllu", "treebank.dev=null", "treebank.test=null"])
 

@@ -1,4 +1,4 @@
-"""column= in sweeps and completion: as with a group of hydra's."""
+"""column= and oracle= in sweeps and completion: column as if it were a group of hydra's."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.toy import forget_what_is_stored, settings
 
 @pytest.fixture
 def command(monkeypatch):
-    """Runs the command in this process, but for the work of its jobs: a function of its arguments, and their columns."""
-    jobs: list[int | None] = []
-    monkeypatch.setattr(train, "run", lambda made: jobs.append(made.column))
+    """Runs the command in this process, but for the work of its jobs: a function of its arguments, and columns and oracles."""
+    jobs: list[tuple[int | None, str]] = []
+    monkeypatch.setattr(train, "run", lambda made: jobs.append((made.column, made.oracle)))
     monkeypatch.setattr(CurrentSweep, "folder", None)
     forget_what_is_stored(monkeypatch)
 
@@ -41,11 +41,18 @@ def test_patterns_become_lists():
         with_columns(["column=glob(x*)"])
 
 
-def test_a_sweep_has_a_job_for_each(command, tmp_path):
+@pytest.mark.parametrize(
+    ("given", "jobs"),
+    [
+        (["column=glob('[14]')"], [(1, "nederhof_linear"), (4, "nederhof_linear")]),
+        (["column=4", "oracle=glob('nederhof_[cq]*')"], [(4, "nederhof_cubic"), (4, "nederhof_quadratic")]),
+    ],
+)
+def test_a_sweep_has_a_job_for_each(command, tmp_path, given, jobs):
     run, found = command
     with pytest.raises(SystemExit):  # none of them has left a result
-        run("-m", "column=glob('[14]')", f"hydra.sweep.dir={tmp_path}")
-    assert found == [1, 4]
+        run("-m", *given, f"hydra.sweep.dir={tmp_path}")
+    assert found == jobs
 
 
 @pytest.mark.parametrize("given", ["strategy=glob(*)", "column=glob(7)"])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from argparse import ArgumentTypeError
 
 import pytest
 
+from parser.commands.command_line import number_of_threads
 from tests.toy import ROOT
 
 PRINTS = "from parser.commands.command_line import run\nrun(lambda: print('line\\n' * 100_000))"
@@ -68,5 +70,5 @@ run(main)
 
 @pytest.mark.parametrize("text", ["0", "-1", "257", "1000000", "two", "", "9" * 5000])
 def test_numbers_of_threads_that_cannot_be(text):
-    done = shell(f"from parser.commands.command_line import number_of_threads\nnumber_of_threads({text!r})")
-    assert "is no number of threads; give one from 1 to 256" in done.stderr
+    with pytest.raises(ArgumentTypeError, match="is no number of threads; give one from 1 to 256"):
+        number_of_threads(text)

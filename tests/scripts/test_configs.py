@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -79,6 +80,15 @@ def test_what_is_given_wins_over_the_column():
 @pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.name)
 def test_they_name_nothing_to_call(path):
     assert "_target_" not in path.read_text()
+
+
+def test_every_run_and_every_sweep_has_a_folder_of_its_own():
+    """Also where two are started in the same second."""
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        made = [compose("train", return_hydra_config=True).hydra for _ in range(2)]
+    for one, other in ((made[0].run.dir, made[1].run.dir), (made[0].sweep.dir, made[1].sweep.dir)):
+        assert re.search(r"\d\d-\d\d-\d\d-\d{6}$", one)
+        assert one != other
 
 
 def test_every_key_of_the_main_file_is_commented():

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from hydra.core.utils import JobReturn
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
 
+from parser.commands.train import _run
+from parser.training import passes
 from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
-from tests.forked import script
-from tests.toy import ROOT
+from tests.forked import script, started
+from tests.toy import ROOT, forget_what_is_stored
 
 SAMPLE = ROOT / "data" / "sample"
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=8", "vectors.dimensions=4", "vectors.epochs=1"]
@@ -43,6 +51,30 @@ def test_a_sweep_survives_a_failing_job_and_ends_with_a_table(tmp_path):
     assert json.loads((first / "metrics.json").read_text())["dev"]["las"] == jobs[0].dev_las
 
 
+class Heard(Callback):
+    """Hears what the jobs of this process return to hydra, whose sweepers search with it."""
+
+    returned: ClassVar[list[object]] = []
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: object) -> None:
+        Heard.returned.append(job_return.return_value)
+
+
+@pytest.mark.parametrize("las", [71.5, None])
+def test_a_job_returns_las_on_dev(tmp_path, monkeypatch, las):
+    scores = dict.fromkeys(("uas", "las_universal", "uas_nopunct", "las_nopunct"), 80.0)
+    parts = {"dev": None if las is None else scores | {"las": las}, "test": scores | {"las": 60.0}}
+    metrics = parts | {"after_first_pass": parts}
+    monkeypatch.setattr(passes, "train", lambda *_: metrics)
+    monkeypatch.setattr(Heard, "returned", [])
+    monkeypatch.setattr(CurrentSweep, "folder", None)
+    forget_what_is_stored(monkeypatch)
+    heard = f"+hydra.callbacks.heard._target_={Heard.__module__}.Heard"
+    monkeypatch.setattr(sys, "argv", ["train.py", *FILES, *NO_VECTORS, heard, f"hydra.run.dir={tmp_path}"])
+    _run()
+    assert Heard.returned == [las]
+
+
 def test_a_table_of_jobs(tmp_path):
     Job(1, ["seed=1", "column=2"], 50.0, None, 2.0).write(_made(tmp_path / "1-toy"))
     Job(0, ["seed=1", "column=1"], error="it broke").write(_made(tmp_path / "0-toy"))
@@ -62,15 +94,16 @@ def _made(folder: Path) -> Path:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
-    command = [sys.executable, str(ROOT / "scripts" / "train.py"), *FILES, *TINY]
-    command += [*NO_VECTORS, "first_pass.epochs=100000", "resume=false"]
-    with subprocess.Popen([*command, f"hydra.run.dir={tmp_path}"], stderr=subprocess.PIPE, text=True, cwd=ROOT) as run:
-        assert run.stderr is not None
-        while "first pass, epoch 2 of" not in run.stderr.readline():
-            pass
-        run.send_signal(number)
-        said = [line for line in run.stderr.read().splitlines() if "][INFO]" not in line]
-        assert run.wait() == status
+    arguments = [*FILES, *TINY, *NO_VECTORS, "first_pass.epochs=100000", "resume=false", f"hydra.run.dir={tmp_path}"]
+    reading, writing = os.pipe()
+    with open(os.devnull, "r+b") as nothing, open(reading) as errors:
+        child = started("scripts/train.py", *arguments, streams=(nothing.fileno(), nothing.fileno(), writing))
+        os.close(writing)
+        while "first pass, epoch 2 of" not in (line := errors.readline()):
+            assert line, "it ended before it was interrupted"
+        os.kill(child, number)
+        said = [line for line in errors.read().splitlines() if "][INFO]" not in line]
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status
     assert len(said) == 1
     assert said[0].startswith("interrupted; resume with: ")
     assert said[0].endswith(f"hydra.run.dir={tmp_path}")
@@ -115,18 +148,29 @@ def test_bad_input_is_one_line(tmp_path, overrides, message):
 
 def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
     """A limit of file sizes stands for a disk that is full."""
-    arguments = " ".join([*FILES, *TINY, "classifier.hidden=512", "column=1", f"hydra.run.dir={tmp_path}/run"])
-    command = f"ulimit -f 300; {sys.executable} scripts/train.py {arguments}"
-    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300 * 1024, resource.RLIM_INFINITY))
+
+    arguments = [*FILES, *TINY, "classifier.hidden=512", "column=1", f"hydra.run.dir={tmp_path}/run"]
+    done = script("scripts/train.py", *arguments, first=limit)
     said = [line for line in done.stderr.splitlines() if "][" not in line]
     assert (done.returncode, said) == (1, [f"error: {tmp_path}/run/checkpoint.safetensors: File too large"])
     assert not list((tmp_path / "run").glob(".*.tmp"))
 
 
 def test_a_closed_pipe_is_no_error(tmp_path):
-    arguments = " ".join([*FILES, *TINY, *NO_VECTORS, f"hydra.run.dir={tmp_path}"])
-    command = f"{sys.executable} scripts/train.py column=1 {arguments} | head -1"
-    done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], cwd=ROOT, capture_output=True, text=True)
-    assert "Traceback" not in done.stderr
-    assert "Error" not in done.stderr
+    arguments = ["column=1", *FILES, *TINY, *NO_VECTORS, f"hydra.run.dir={tmp_path}"]
+    reading, writing = os.pipe()
+    with open(os.devnull, "rb") as nothing, open(tmp_path / "errors", "w+b") as errors, open(reading) as output:
+        streams = nothing.fileno(), writing, errors.fileno()
+        child = started("scripts/train.py", *arguments, streams=streams, first=lambda: os.close(reading))
+        os.close(writing)
+        output.readline()
+        output.close()
+        os.waitpid(child, 0)
+        errors.seek(0)
+        said = errors.read().decode()
+    assert "Traceback" not in said
+    assert "Error" not in said
     assert (tmp_path / "metrics.json").exists()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import pytest
 
 from parser.commands.train_treebanks import main, table, treebanks
+from tests import forked
 from tests.toy import sentence, write_conllu
 
 TINY = [
@@ -19,7 +22,12 @@ TINY = [
 ]
 
 
-def test_a_folder_of_treebanks(tmp_path, capsys):
+def test_a_folder_of_treebanks(tmp_path, capsys, monkeypatch):
+    def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
+        assert command[:5] == [sys.executable, "-P", "-m", "parser.commands", "train"]
+        return forked.script("scripts/train.py", *command[5:])
+
+    monkeypatch.setattr(subprocess, "run", run)
     toys = [sentence([2, 0, 2], random.Random(seed)) for seed in range(12)]
     for name in ("UD_A-a", "UD_B-b"):
         (tmp_path / "ud" / name).mkdir(parents=True)

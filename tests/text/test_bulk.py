@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import multiprocessing
 import sys
 from pathlib import Path
 
@@ -23,6 +24,13 @@ from tests.forgery import small_linear_model, small_model
 from tests.text.dying import begin_nothing, die_at_times
 
 WORDS = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+
+
+@pytest.fixture
+def forked(monkeypatch):
+    """Forks worker processes: loading what this one has loaded takes seconds."""
+    forking = multiprocessing.get_context("fork")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
 
 
 @pytest.fixture
@@ -67,6 +75,7 @@ def test_text_becomes_conllu(tmp_path, name, expected):
     assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == expected
 
 
+@pytest.mark.usefixtures("forked")
 def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(folders, monkeypatch, capsys):
     (folders / "in" / "bad.conllu").write_text("1\tx\n\n")
     command = [f"{folders}/model", f"{folders}/in/**/*.conllu*", "-o", f"{folders}/out", "--workers", "1"]
@@ -98,6 +107,7 @@ def test_its_own_output_is_no_input(folders):
     assert [shard.source for shard in shards_of([f"{folders}/in/*.conllu"], folders)] == [f"{folders}/in/a.conllu"]
 
 
+@pytest.mark.usefixtures("forked")
 def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch):
     (folders / "in" / "a.conllu").write_text("1\tx\n\n" + WORDS)
     command = [f"{folders}/model", f"{folders}/in/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
@@ -187,7 +197,9 @@ def test_other_options_are_refused_in_the_same_folder(folders):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_files_of_processes_that_died_are_tried_again(tmp_path, workers):
+def test_files_of_processes_that_died_are_tried_again(tmp_path, workers, request):
+    if workers > 1:
+        request.getfixturevalue("forked")
     names = ["a", "once", "b", "always", *"cdef"]
     shards = [Shard(str(tmp_path / name), str(tmp_path / f"{name}.out")) for name in names]
     found = list(parse_shards(tmp_path, shards, Options(), workers, Work(begin_nothing, die_at_times)))

@@ -100,3 +100,15 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     monkeypatch.setattr("parser.training.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
     with pytest.raises(TreebankError, match="line 6, sentence 2: 4 words and not projective; of at most 3 words"):
         corpus(path)
+
+
+def test_training_tells_what_is_odd_in_its_sentences(tmp_path, caplog):
+    odd = sentence([2, 0, 2, 3])
+    odd.forms[0], odd.deprels[1], odd.deprels[2] = "", "dep", "_"
+    corpus(write_conllu(tmp_path / "train.conllu", [sentence([0, 1]), odd]), "vectors.attribute=null", "features.form=[]")
+    (told,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert told == (
+        f"{tmp_path}/train.conllu: 1 words have an empty FORM (the first in line 4, sentence 2); "
+        "1 words have no DEPREL (the first in line 4, sentence 2); "
+        "1 roots have another DEPREL than root (the first in line 4, sentence 2); correct them if they are mistakes"
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,15 +102,24 @@ def test_a_model_that_does_not_fit_the_third_pass_is_refused(treebank, tmp_path)
         train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
 
 
+WITH_DROPOUT = [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25", "beam.training.update=early"]
+
+
+@pytest.fixture(scope="module")
+def whole(treebank, tmp_path_factory) -> tuple[Path, dict[str, Any]]:
+    """Folder and metrics of a run that nobody kills."""
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, train(run(treebank, *WITH_DROPOUT), folder)
+
+
 @pytest.mark.parametrize("epochs_until_death", [2, 3, 4])
-def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, epochs_until_death):
-    overrides = [*GLOBAL, "classifier.dropout=0.3", "classifier.word_dropout=0.25", "beam.training.update=early"]
-    whole = train(run(treebank, *overrides), tmp_path / "whole")
-    train_until_killed(run(treebank, *overrides), tmp_path / "killed", epochs_until_death)
-    resumed = train(run(treebank, *overrides), tmp_path / "killed")
-    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    assert resumed["test"] == whole["test"]
-    assert resumed["after_second_pass"] == whole["after_second_pass"]
+def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, whole, epochs_until_death):
+    folder, metrics = whole
+    train_until_killed(run(treebank, *WITH_DROPOUT), tmp_path, epochs_until_death)
+    resumed = train(run(treebank, *WITH_DROPOUT), tmp_path)
+    assert files_of(tmp_path) == files_of(folder)
+    assert resumed["test"] == metrics["test"]
+    assert resumed["after_second_pass"] == metrics["after_second_pass"]
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,10 @@ def test_a_list_is_no_address(tmp_path, key):
         train(settings("treebank.train=nowhere.conllu", "recipe=accurate", "model=bilstm", f"{key}=[s1,[s0]]"), tmp_path)
 
 
-def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_data_are_read(tmp_path):
-    with pytest.raises(ValueError, match=r"oracle=static needs projective trees.*oracle=nederhof_cubic"):
-        train(settings("treebank.train=nowhere.conllu", "column=5", "oracle=static"), tmp_path)
+@pytest.mark.parametrize("oracle", ["static", "nederhof_linear"])
+def test_an_oracle_that_cannot_do_the_trees_of_the_second_pass_is_refused_before_data_are_read(tmp_path, oracle):
+    with pytest.raises(ValueError, match=rf"oracle={oracle} needs projective trees.*oracle=nederhof_cubic"):
+        train(settings("treebank.train=nowhere.conllu", "column=5", f"oracle={oracle}"), tmp_path)
 
 
 @pytest.mark.parametrize(
