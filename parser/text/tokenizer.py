@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -35,6 +37,12 @@ OPTIONS = {
 # Bytes of text that are tokenized at a time, more where a paragraph has more.
 _BLOCK_BYTES = 2**16
 
+# Letters without a space between them that are tokenized at a time: UDPipe takes four times as long for twice as many, so that
+# 100,000 take minutes. No word comes near, but text without spaces does; it is cut after the end of a sentence if it has one.
+_LONGEST_RUN = 2000
+_TOO_LONG = re.compile(rf"\S{{{_LONGEST_RUN + 1},}}")
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]")
+
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
 
@@ -56,6 +64,21 @@ class Token:
     form: str
     words: tuple[str, ...]
     space_after: bool
+
+
+@dataclass(frozen=True)
+class TokenizedSentence:
+    """A sentence as the tokenizer found it.
+
+    Attributes:
+        text: as it was written.
+        tokens: of it.
+        begins_paragraph: whether a paragraph begins with it.
+    """
+
+    text: str
+    tokens: list[Token]
+    begins_paragraph: bool
 
 
 class Tokenizer:
@@ -82,7 +105,7 @@ class Tokenizer:
 
     def tokenize(self, text: str) -> list[list[Token]]:
         """Sentences as lists of tokens."""
-        return [_tokens(sentence) for sentence in self._sentences(text)]
+        return [sentence.tokens for sentence in self._sentences(text)]
 
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
@@ -104,21 +127,32 @@ class Tokenizer:
                 number += 1
                 written += [
                     *(["# newdoc"] if number == 1 else []),
-                    *(["# newpar"] if sentence.getNewPar() else []),
+                    *(["# newpar"] if sentence.begins_paragraph else []),
                     f"# sent_id = {number}",
-                    f"# text = {sentence.getText()}",
-                    *_lines(_tokens(sentence)),
+                    f"# text = {sentence.text}",
+                    *_lines(sentence.tokens),
                     "",
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
 
-    def _sentences(self, text: str, presegmented: bool = False) -> Iterator[Any]:
+    def _sentences(self, text: str, presegmented: bool = False) -> Iterator[TokenizedSentence]:
+        pieces = [text] if presegmented else list(_pieces(text))
+        for number, piece in enumerate(pieces):
+            found = list(self._sentences_of_piece(piece, presegmented))
+            if number and found:
+                found[0] = replace(found[0], begins_paragraph=False)
+            if number < len(pieces) - 1 and found:  # the next piece follows without a space
+                *others, last = found[-1].tokens
+                found[-1] = replace(found[-1], tokens=[*others, replace(last, space_after=False)])
+            yield from found
+
+    def _sentences_of_piece(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
         tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
         # UDPipe would end the text at a NUL; what is no character of a text separates words, as a space does.
         tokenizer.setText(text.replace("\0", " "))
         sentence = self._udpipe.Sentence()
         while tokenizer.nextSentence(sentence, error):
-            yield sentence
+            yield TokenizedSentence(sentence.getText(), _tokens(sentence), sentence.getNewPar())
             sentence = self._udpipe.Sentence()
         if error.occurred():
             raise TokenizerError(f"{self.path}: UDPipe cannot tokenize this ({error.message})")
@@ -201,6 +235,22 @@ def train_tokenizer(train: Sequence[str | Path], dev: str | Path | None, target:
 def _text(path: str | Path) -> str:
     with open_input(path) as stream:
         return stream.read().decode("utf-8").removeprefix("\ufeff")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, cut within runs of letters that are too long."""
+    start = 0
+    for run in _TOO_LONG.finditer(text):
+        while run.end() - max(start, run.start()) > _LONGEST_RUN:
+            first = max(start, run.start())
+            end = first + _LONGEST_RUN
+            ends = [found.end() for found in _SENTENCE_END.finditer(text, first + _LONGEST_RUN // 2, end)]
+            cut = ends[-1] if ends else end
+            while unicodedata.combining(text[cut]) and cut > first + 1:
+                cut -= 1
+            yield text[start:cut]
+            start = cut
+    yield text[start:]
 
 
 def _tokens(sentence: Any) -> list[Token]:

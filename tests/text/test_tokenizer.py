@@ -17,11 +17,13 @@ from parser.text import tokenizer, udpipe
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
 from parser.text.tokenizer import (
+    _LONGEST_RUN,
     TOKENIZER,
     Token,
     Tokenizer,
     TokenizerError,
     _blocks,
+    _pieces,
     as_stream,
     model_tokenizer,
 )
@@ -95,6 +97,36 @@ def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsys
         assert read_treebank(tmp_path / "parsed.conllu").n_words
     else:
         assert found == ""
+
+
+IDEOGRAPHS = "\u6587" * 900 + "\u3002" + "\u5b57" * 3_000 + "\u3002"
+
+
+@pytest.mark.parametrize(
+    ("letters", "around"), [("a" * 100_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")]
+)
+def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(folder, letters, around):
+    tokenizer = model_tokenizer(folder)
+    text = f"{around}{letters}{around}"
+    assert written(tokenizer.tokenize(text)).split() == text.split()
+    (conllu,) = tokenizer.conllu(io.BytesIO(text.encode()))
+    assert conllu.decode().count("# newpar") == 1
+
+
+def written(sentences: list[list[Token]]) -> str:
+    return "".join(token.form + " " * token.space_after for sentence in sentences for token in sentence)
+
+
+def test_pieces_of_text_without_spaces():
+    run = _LONGEST_RUN
+    assert list(_pieces("")) == [""]
+    assert list(_pieces("a" * run + " " + "b" * run)) == ["a" * run + " " + "b" * run]
+    assert [len(piece) for piece in _pieces("x " + "a" * (2 * run + 5) + " y")] == [2 + run, run, 7]
+    ending = "a" * (run - 10) + "." + "b" * 20
+    assert list(_pieces(ending)) == ["a" * (run - 10) + ".", "b" * 20]
+    early = "." + "a" * (run + 1)  # an end of a sentence in the first half is no place to cut
+    assert [len(piece) for piece in _pieces(early)] == [run, 2]
+    assert [len(piece) for piece in _pieces("a" * run + "\u0301b")] == [run - 1, 3]  # a letter and its accent stay together
 
 
 def test_multiword_tokens_have_lines_of_their_own():
