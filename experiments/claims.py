@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -123,23 +124,39 @@ def as_table(claims: Iterable[Claim], pairs: Sequence[tuple[int, int]], treebank
 
 def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: int) -> Difference | None:
     """LAS of a column minus LAS of another, the mean over treebanks; None if a treebank has no seed with both."""
-    rng = np.random.default_rng(0)
-    means, draws = [], []
+    gains, words = [], []
     for language in languages:
         seeds = sorted(s for t, c, s in counts if t == language and c == better and (language, worse, s) in counts)
         if not seeds:
             return None
-        words = counts[language, better, seeds[0]].words
-        gain = np.stack([counts[language, better, s].las - counts[language, worse, s].las for s in seeds])
-        means.append(100 * gain.sum(axis=1).mean() / words.sum())
-        draws.append(np.array([_draw(rng, gain, words) for _ in range(_DRAWS)]))
+        words.append(counts[language, better, seeds[0]].words)
+        gains.append(np.stack([counts[language, better, s].las - counts[language, worse, s].las for s in seeds]))
+    means = [100 * gain.sum(axis=1).mean() / of_one.sum() for gain, of_one in zip(gains, words, strict=True)]
+    samples = _samples(tuple(gain.shape for gain in gains), _DRAWS)
+    draws = [_draws(gain, of_one, *drawn) for gain, of_one, drawn in zip(gains, words, samples, strict=True)]
     low, high = np.percentile(np.mean(draws, axis=0), [2.5, 97.5])
     return Difference(float(np.mean(means)), float(low), float(high))
 
 
-def _draw(rng: np.random.Generator, gain: np.ndarray, words: np.ndarray) -> float:
-    """The difference in points over sentences and seeds drawn with replacement; ``gain`` is int64[seeds, sentences]."""
-    seeds, sentences = gain.shape
-    times = rng.multinomial(sentences, np.full(sentences, 1 / sentences))
-    drawn = gain[rng.integers(0, seeds, seeds)].mean(axis=0)
-    return 100 * float(drawn @ times) / float(words @ times)
+@cache
+def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What is drawn with replacement from so many seeds and sentences, of each treebank; the same for all pairs of columns.
+
+    Returns:
+        int64[draws, seeds], the seeds, and int16[draws, sentences], how often each sentence was drawn.
+    """
+    rng = np.random.default_rng(0)
+    found = []
+    for seeds, sentences in shapes:
+        chosen, times = np.empty((draws, seeds), np.int64), np.empty((draws, sentences), np.int16)
+        for i in range(draws):
+            times[i] = rng.multinomial(sentences, np.full(sentences, 1 / sentences))
+            chosen[i] = rng.integers(0, seeds, seeds)
+        found.append((chosen, times))
+    return found
+
+
+def _draws(gain: np.ndarray, words: np.ndarray, seeds: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """float64[draws], the differences in points of what was drawn; ``gain`` is int64[seeds, sentences]."""
+    shares = np.stack([np.bincount(drawn, minlength=len(gain)) for drawn in seeds]) / seeds.shape[1]
+    return 100 * ((times @ gain.T) * shares).sum(axis=1) / (times @ words)
