@@ -94,8 +94,8 @@ class BoundOracle(ABC):
                 entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
 
         Returns:
-            int16[batch, moves], int32 where a gold edge counts more than 1: a column for each move of the system (arc-standard: shift, reduce_left,
-            reduce_right); NOT_APPLICABLE where a move is not applicable.
+            int16[batch, moves], int32 where a gold edge counts more than 1: a column for each move of the system (arc-standard:
+            shift, reduce_left, reduce_right); NOT_APPLICABLE where a move is not applicable.
         """
 
 
