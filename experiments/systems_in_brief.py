@@ -50,10 +50,7 @@ class Line:
     oracles: str
 
 
-_OF_ATTARDI = (
-    "`attardi_search`: exact for any gold tree and degree; `attardi_nearest`: the same, near moves first; "
-    "`attardi_tabular`: a slow reference; `attardi_static`"
-)
+_OF_ATTARDI = "`attardi_search`: exact for any gold tree and degree; `attardi_tabular`: a slow reference; `attardi_static`"
 LINES = [
     Line(
         "arc_standard",

@@ -63,8 +63,7 @@ class BoundOracle(ABC):
 
     Attributes:
         gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
-            own included. 1, unless scores tell more than edges: under ``ties`` edge_weights.GOLD_WEIGHT, the degree with
-            attardi_nearest.
+            own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
     """
 
     gold_weight: int = 1
@@ -94,8 +93,8 @@ class BoundOracle(ABC):
                 entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
 
         Returns:
-            int16[batch, moves], int32 where a gold edge counts more than 1: a column for each move of the system (arc-standard:
-            shift, reduce_left, reduce_right); NOT_APPLICABLE where a move is not applicable.
+            int16[batch, moves], int32 under ``ties``: a column for each move of the system (arc-standard: shift, reduce_left,
+            reduce_right); NOT_APPLICABLE where a move is not applicable.
         """
 
 

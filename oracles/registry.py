@@ -26,7 +26,6 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     },
     "attardi": {
         "attardi_search": ("oracles.attardi.search", "AttardiSearch"),
-        "attardi_nearest": ("oracles.attardi.nearest", "AttardiNearest"),
         "attardi_tabular": ("oracles.attardi.tabular", "AttardiTabular"),
         "attardi_static": ("oracles.attardi.static", "AttardiStatic"),
     },

@@ -38,7 +38,7 @@ class Attardi(TransitionSystem):
 
     name: ClassVar[str] = "attardi"
     projective: ClassVar[bool] = False
-    oracles: ClassVar[tuple[str, ...]] = ("attardi_search", "attardi_nearest", "attardi_tabular", "attardi_static")
+    oracles: ClassVar[tuple[str, ...]] = ("attardi_search", "attardi_tabular", "attardi_static")
     gold_oracle: ClassVar[str] = "attardi_search"
 
     def __init__(self, n_relations: int, root_relation: int | None = None, degree: int = 2) -> None:

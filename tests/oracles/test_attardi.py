@@ -164,29 +164,6 @@ def test_search_and_tabular_agree_on_longer_sentences():
     np.testing.assert_array_equal(scores_of(tabular.bind(trees), found), scores_of(search.bind(trees), found))
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
-def test_nearest_puts_moves_over_other_elements_behind_those_that_lose_as_little(degree):
-    rng = random.Random(f"nearest {degree}")
-    heads = [random_trees.random_mildly_nonprojective_tree(rng, rng.randint(1, 10)) for _ in range(20 if COMPILED else 4)]
-    found, trees = random_computations(rng, heads, degree), Trees.from_heads(heads)
-    plain = scores_of(oracles.create("attardi_search", degree=degree).bind(trees), found)
-    bound = oracles.create("attardi_nearest", degree=degree).bind(trees)
-    scores = scores_of(bound, found)
-    behind = 0
-    for ahead, exact in zip(scores.tolist(), plain.tolist(), strict=True):
-        assert [score == NOT_APPLICABLE for score in ahead] == [score == NOT_APPLICABLE for score in exact]
-        moves = [move for move, score in enumerate(exact) if score != NOT_APPLICABLE]
-        assert [ahead[move] // bound.gold_weight for move in moves] == [exact[move] for move in moves]
-        if not moves:
-            continue
-        best = [move for move in moves if exact[move] == max(exact)]
-        nearest = min(max(1, (move + 1) // 2) for move in best)  # the degree of a move; a shift is as near as one of degree 1
-        chosen = [move for move in moves if ahead[move] == max(ahead)]
-        assert chosen == [move for move in best if max(1, (move + 1) // 2) == nearest]
-        behind += len(best) - len(chosen)
-    assert (behind > 0) == (degree > 1)
-
-
 @pytest.mark.skipif(not COMPILED, reason="too slow without compilation")
 def test_threads_may_ask_at_the_same_time():
     rng = random.Random(4)
@@ -248,9 +225,8 @@ def test_static_ends_where_nothing_can_be_attached():
 def test_small_sentences(name):
     oracle = oracles.create(name)
     assert oracle.step_scores([], [0], []) == {}
-    edge = 2 + 1 if name == "attardi_nearest" else 1  # an edge counts 2 with degree 2, and the move is near
-    assert oracle.step_scores([0], [0], [1]) == {"sh": edge}
-    assert oracle.step_scores([0], [0, 1], []) == {"ra": edge}
+    assert oracle.step_scores([0], [0], [1]) == {"sh": 1}
+    assert oracle.step_scores([0], [0, 1], []) == {"ra": 1}
     assert oracle.step_scores([0], [0], []) == {}
     bound = oracle.bind(Trees.from_heads([[]]))
     assert bound.score_batch(*random_trees.batch([])).shape == (0, 5)
@@ -286,8 +262,8 @@ def test_tabular_refuses_what_cannot_be_parsed_and_names_the_exact_oracle():
 
 
 def test_they_are_found_by_their_system():
-    assert oracles.names(system="attardi") == ["attardi_search", "attardi_nearest", "attardi_tabular", "attardi_static"]
-    assert oracles.names(any_gold=True, system="attardi") == ["attardi_search", "attardi_nearest", "attardi_static"]
+    assert oracles.names(system="attardi") == ["attardi_search", "attardi_tabular", "attardi_static"]
+    assert oracles.names(any_gold=True, system="attardi") == ["attardi_search", "attardi_static"]
     assert not {name for name in oracles.names() if name.startswith("attardi")}
 
 
