@@ -28,7 +28,7 @@ from omegaconf import MISSING
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures, run
-from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, describe, panels, provenance, save, write_csv
+from experiments.figures import BLACK, BLUE, GREEN, ORANGE, describe, panels, provenance, save, write_csv
 from oracles import BoundOracle, Trees
 from oracles.lr_spine.tabular import elements_of, fragments
 from parser import transitions
@@ -41,15 +41,14 @@ COLUMNS = ("oracle", "configurations", "mean", "in_calls", "percentile_999")
 SIZE_COLUMNS = ("oracle", "size", "configurations", "value")
 TABLE = "|T[i,j]|"
 
-# System, options and oracle, by what the tables call them.
+# System, options and oracle, by what the tables call them. At degree 1 attardi_search gives up on a few non-projective trees.
 ORACLES: dict[str, tuple[str, dict[str, int], str]] = {
-    "attardi_search, degree 1": ("attardi", {"degree": 1}, "attardi_search"),
     "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
     "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
     "lr_spine_chart": ("lr_spine", {}, "lr_spine_chart"),
     "arc_hybrid_local": ("arc_hybrid", {}, "arc_hybrid_local"),
 }
-_COLOURS = dict(zip(ORACLES, (BLACK, BLUE, GREEN, ORANGE, PINK), strict=True))
+_COLOURS = dict(zip(ORACLES, (BLUE, GREEN, ORANGE, BLACK), strict=True))
 
 
 @dataclass
