@@ -120,7 +120,7 @@ def run(
     text = b"".join(map(_read, files))
     parser, _ = models.load_for_parsing(model, int8=int8)
     others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
-    _give_torch_one_thread([parser, *(other for *_, other in others)])
+    _give_torch_one_thread([parser, *(other for _, _, other in others)])
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
