@@ -1,16 +1,19 @@
-"""What the exact oracles of the other transition systems cost, and how the table of the LR-spine parser's grows.
+"""What the exact oracles of the other transition systems cost, and how the table of LR-spine's tabular oracle grows.
 
     python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
 
-Along random computations over the training parts, which take an optimal move with probability ``follow``, else any move: CPU
-microseconds for the scores of all moves of a configuration, as a mean within batches, and in calls of their own, one for each
-configuration (what a call takes in any case is in it), by k + m and as the 99.9th percentile. Where an oracle takes projective
-gold trees alone, the trees are projectivized.
+Random computations over the training parts take an optimal move with probability ``follow``, else any move. Along them, CPU
+microseconds for the scores of all moves of a configuration: the mean within batches (all sentences, a step at a time); and with
+a call for each configuration, the overhead of the call included, the mean, the 99.9th percentile, and the median by k + m
+(elements of the stack without the root, and tokens in the buffer). Where an oracle takes projective gold trees alone, the trees
+are projectivized.
 
 Beside it, Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment of
-i elements of the stack and j of the right stack, against i + j - 1, along such computations over ``table_sentences``
-projectivized trees of each treebank. Nothing else should run on the machine meanwhile. Writes results.csv, sizes.csv, table.md
-and two pictures.
+i elements of the stack and j of the right stack, against i + j - 1, along such computations over the first ``table_sentences``
+trees of each treebank, projectivized. Little else should run on the machine meanwhile.
+
+Writes results.csv (the first three numbers), sizes.csv (``value`` by ``size``: the median by k + m, and in the rows of |T[i,j]|
+the mean by i + j - 1), table.md, and two pictures, times and table_sizes.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ COLUMNS = ("oracle", "configurations", "mean", "in_calls", "percentile_999")
 SIZE_COLUMNS = ("oracle", "size", "configurations", "value")
 TABLE = "|T[i,j]|"
 
-# System, options and oracle, by what the tables call them. At degree 1 attardi_search gives up on a few non-projective trees.
+# Transition system, its options and its oracle, by what the tables call them. At degree 1 attardi_search gives up on a few
+# non-projective trees.
 ORACLES: dict[str, tuple[str, dict[str, int], str]] = {
     "attardi_search, degree 2": ("attardi", {"degree": 2}, "attardi_search"),
     "attardi_search, degree 3": ("attardi", {"degree": 3}, "attardi_search"),
@@ -71,7 +75,7 @@ class Cost:
     """What an oracle takes, in CPU microseconds for a configuration.
 
     Attributes:
-        mean: within batches.
+        mean: where all sentences are scored together, a step at a time.
         calls: float64[configurations], each in a call of its own.
         sizes: int64[configurations], their k + m.
     """
@@ -88,7 +92,7 @@ class Cost:
 def computations(
     trees: Trees, system: TransitionSystem, oracle: BoundOracle, follow: float, seed: int
 ) -> Iterator[tuple[np.ndarray, Configurations]]:
-    """Random computations over all sentences in lockstep: at each step, those that go on, and their configurations."""
+    """Random computations over all sentences in lockstep: at each step, the sentences that go on, and their configurations."""
     rng = np.random.default_rng(seed)
     now = system.initial(trees.lengths)
     while len(rows := system.unfinished(now)):
@@ -135,7 +139,7 @@ def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
 
 
 def table_sizes(trees: Trees, follow: float, seed: int) -> dict[int, list[int]]:
-    """By i + j - 1, the sizes |T[i,j]| in all configurations of random computations of LR-spine."""
+    """By i + j - 1, the sizes |T[i,j]| of all fragments of all configurations in random computations of LR-spine."""
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
     found: defaultdict[int, list[int]] = defaultdict(list)
@@ -148,7 +152,7 @@ def table_sizes(trees: Trees, follow: float, seed: int) -> dict[int, list[int]]:
 
 
 def draw_times(costs: dict[str, Cost], least: int, path: Path) -> None:
-    """Microseconds against k + m."""
+    """Median microseconds of a call against k + m, where there are ``least`` configurations or more."""
     figure, (axes,) = panels()
     for name, one in costs.items():
         sizes = [size for size in np.unique(one.sizes) if (one.sizes == size).sum() >= least]
@@ -162,7 +166,7 @@ def draw_times(costs: dict[str, Cost], least: int, path: Path) -> None:
 
 
 def draw_sizes(sizes: dict[int, list[int]], least: int, path: Path) -> None:
-    """Mean and greatest number of spines against i + j - 1."""
+    """Mean and greatest number of spines against i + j - 1, where there are ``least`` fragments or more."""
     figure, (axes,) = panels()
     there = sorted(size for size, found in sizes.items() if len(found) >= least)
     axes.plot(there, [max(sizes[size]) for size in there], "--", color=ORANGE, label="greatest")
@@ -183,8 +187,8 @@ def page(costs: dict[str, Cost], sizes: dict[int, list[int]], head: list[str]) -
         mean, percentile = one.of_calls()
         lines.append(f"| `{name}` | {len(one.calls):,} | {one.mean:.1f} us | {mean:.1f} us | {percentile:.0f} us |")
     slope, start = np.polyfit(sorted(sizes), [float(np.mean(sizes[size])) for size in sorted(sizes)], 1)
-    lines += ["", f"|T[i,j]| of lr_spine_tabular is {start:.2f} + {slope:.3f} (i + j - 1) in the mean, the best straight line;"]
-    lines += [f"the greatest is {max(map(max, sizes.values()))}."]
+    lines += ["", f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight line through the"]
+    lines += [f"means; the greatest is {max(map(max, sizes.values()))}."]
     return "\n".join(lines) + "\n"
 
 
@@ -202,9 +206,7 @@ def main(settings: SystemOracles) -> None:
     more = [f"an optimal move with probability {settings.follow}, else any, seed {settings.seed}"]
     more += [f"{TABLE}: the first {settings.table_sentences} sentences of each treebank"]
     head, output = provenance(COMMAND, data, more, timed=True), settings.folder
-    rows = [
-        (name, len(c.calls), c.mean, float(c.calls.mean()), float(np.percentile(c.calls, 99.9))) for name, c in costs.items()
-    ]
+    rows = [(name, len(one.calls), one.mean, *one.of_calls()) for name, one in costs.items()]
     write_csv(output / "results.csv", head, COLUMNS, rows)
     by_size = [
         (name, int(size), int((one.sizes == size).sum()), float(np.median(one.calls[one.sizes == size])))

@@ -9,7 +9,8 @@
 The average of w over all steps is what parses. It is kept in O(1) per update: u += steps * delta beside w += delta; the
 average is w - u / steps. w is float32, u float64; whole numbers, so that they are exact.
 
-The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal.
+The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal. training/online.py drives it;
+training/beam_perceptron.py learns from whole computations, by scores() and change().
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Step:
         self.right = self.out[2:3], self.out[3:4]
 
     def counts(self) -> tuple[int, int, int, int, int]:
-        """1 if P was not right, so that the weights have changed; how many moves were optimal; the scores of O and of P; 1 if
-        the configuration after the move is not final."""
+        """1 if P was not right, so that the weights have changed; how many moves were optimal; the oracle's scores of O and of
+        P; how many of the configurations (there is one) are not final after the move."""
         updated, optimal, highest, score, goes_on = self.out[4:].tolist()
         return updated, optimal, highest, score, goes_on
 
@@ -55,7 +56,7 @@ class Perceptron:
         templates: the features.
 
     Attributes:
-        steps: how many steps the average is over.
+        steps: how many steps the average is over; step() counts, whoever calls change() counts its own.
     """
 
     def __init__(self, system: TransitionSystem, templates: Templates) -> None:
@@ -172,7 +173,7 @@ class Perceptron:
         self.steps = int(state["counts"][2])
 
     def _make_room(self, rows: int) -> None:
-        """Makes room for the features of so many feature rows, an entry each."""
+        """Makes room for what changes of so many feature rows can add: each feature, and its entries moved once."""
         features, entries = self._used.tolist()
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):

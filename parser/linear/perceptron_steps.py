@@ -1,7 +1,7 @@
 """A step of the perceptron as one compiled function: it finds the features, scores, compares, updates and goes on.
 
-What is optimal comes from outside. For Attardi's system and LR-spine, the moves are found here, too; for others they come from
-outside, and the move is taken there.
+What is optimal comes from outside. For Attardi's system, of which arc-standard is one, and LR-spine, the moves are found and
+taken here (attardi_step, lr_spine_step); for others the caller does both, and calls learn() between.
 """
 
 from __future__ import annotations
@@ -20,7 +20,20 @@ _FIRST = np.zeros(1, np.int64)  # the row of the only configuration
 
 @njit(cache=True, nogil=True)
 def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out):
-    """Predicts, compares and updates; see Perceptron.step() for the arguments, and Step for ``out``."""
+    """Predicts, compares and updates.
+
+    Args:
+        now: a batch of one configuration.
+        moves: its rows, blocks, heads and children, as Moves has them.
+        anchors: those of Moves, a row for each feature row; without anchors, a row of length 0.
+        blocks: the system's block_starts and block_sizes.
+        move_scores: int[width], the oracle's.
+        order: columns, of which the first that is optimal alone counts as optimal; empty: all that are.
+        sentence: values, start, and gold heads and relations, as of Perceptron.step().
+        programs: of the templates.
+        weights, sums, used, steps: of the perceptron, which change but for ``steps``.
+        out: int32[9], filled in: column and relation of P, those of O, then what Step.counts() names. The last is the caller's.
+    """
     rows, block_of, heads, children = moves
     block_starts, block_sizes = blocks
     values, start, gold_heads, gold_relations = sentence
@@ -75,7 +88,7 @@ def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, w
 
 @njit(cache=True, nogil=True)
 def change_weights(weights, sums, used, keys, outputs, delta, steps):
-    """Adds ``delta`` to the weights of the features of rows (uint64[rows, templates]), each for an output."""
+    """Adds ``delta`` to the weights that the features of each row (uint64[rows, templates]) have for the output of that row."""
     for r in range(len(keys)):
         _change_row(weights, sums, used, keys[r], outputs[r], delta, steps)
 
@@ -106,7 +119,7 @@ def attardi_step(now, degree, blocks, move_scores, order, sentence, programs, we
 
 @njit(cache=True, nogil=True)
 def lr_spine_step(now, n_anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
-    """The same for LR-spine; ``n_anchors``: how many addresses of its own the system has."""
+    """As attardi_step(), for LR-spine; ``n_anchors``: how many addresses of its own the system has."""
     starts = np.zeros(2, np.int64)
     shape = 1, lr_spine.count_moves(now, _FIRST, False, starts)
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)

@@ -1,7 +1,8 @@
 """Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
 
-The tokenizer of a model lies in its folder. A blank line always ends a sentence, so that paragraphs are tokenized one by one,
-and memory is that of some of them.
+The tokenizer of a model lies in its folder. A blank line always ends a sentence, so that text is tokenized some paragraphs at a
+time, and memory is that of these. More than 2,000 letters without a space between them are tokenized in pieces, at whose ends
+sentences end, too: after the mark of an end where there is one in the second half of a piece.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ OPTIONS = {
 _BLOCK_BYTES = 2**16
 
 # Letters without a space between them that are tokenized at a time: UDPipe takes four times as long for twice as many, so that
-# 100,000 take minutes. No word comes near, but text without spaces does; it is cut after the end of a sentence if it has one.
+# 100,000 take minutes. No word comes near, but text without spaces does; see _pieces().
 _LONGEST_RUN = 2000
 _TOO_LONG = re.compile(rf"\S{{{_LONGEST_RUN + 1},}}")
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]")
@@ -115,7 +116,7 @@ class Tokenizer:
         Args:
             source: the text in UTF-8.
             name: what errors call it.
-            presegmented: each line is a sentence.
+            presegmented: each line is a sentence, and is not cut, however long it is.
 
         Raises:
             TokenizerError: it is not UTF-8.
@@ -238,7 +239,8 @@ def _text(path: str | Path) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, cut within runs of letters that are too long."""
+    """The text, cut within runs of letters that are too long: after the last mark of an end of a sentence in the second half of
+    what may be tokenized at a time, else at its end; never before a combining character."""
     start = 0
     for run in _TOO_LONG.finditer(text):
         while run.end() - max(start, run.start()) > _LONGEST_RUN:

@@ -79,8 +79,8 @@ def _check_structured_perceptron(settings: Settings, training: BeamTrainingSetti
         )
     if settings.oracle != system.oracles[0]:
         raise SettingsError(
-            f"oracle={settings.oracle} does not say what is gold everywhere in a beam; with beam={Scores.GLOBAL} choose "
-            f"oracle={system.oracles[0]}"
+            f"beam={Scores.GLOBAL} of model=linear takes the system's first oracle alone, which says what is gold everywhere "
+            f"in a beam, not oracle={settings.oracle}; choose oracle={system.oracles[0]}"
         )
     if training.objective != Objective.PERCEPTRON:
         raise SettingsError(

@@ -1,12 +1,13 @@
 """Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
 
-    for each sentence: a beam goes on by the weights of the moment, a second one by gold moves alone
-        at the step that is learned from, B = the best item of the beam, G = the best gold item
+    for each sentence: a beam goes on by the weights of the moment, a second one, the guide, by gold moves alone
+        at the step that is learned from, B = the best item of the beam, G = the best gold item of both
         if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
 
-What is gold is a set, and the same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge
-that an exact oracle says could still be had, and no relation of a gold edge. The search is that of lockstep_beam.py, in Python;
-what is compiled are the features, their scores and the updates.
+With a margin, an item of the beam counts as ahead by that much more for each word that it has lost. What is gold is a set, the
+same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge that an exact oracle says could
+still be had, and no relation of a gold edge. The search is that of lockstep_beam.py, in Python; compiled are the features,
+their scores and the updates.
 """
 
 from __future__ import annotations
@@ -32,7 +33,13 @@ from parser.transitions.system import Moves, TransitionSystem
 
 @dataclass(frozen=True)
 class Path:
-    """The moves that led to an item, the last one first: its features and output, and the path before it."""
+    """The moves that led to an item, as a chain from the last one back.
+
+    Attributes:
+        keys: uint64[templates], the features of the last move; see Templates.extract.
+        output: the last move and its relation, as an output of the system.
+        before: the moves before it; None: it was the first.
+    """
 
     keys: np.ndarray
     output: int
@@ -59,10 +66,11 @@ class Learned:
     """What a sentence has taught.
 
     Attributes:
-        loss: by how much the best item was ahead of the best gold one, where it was learned from; 0: nothing to learn.
-        step: the step that was learned from, as a share of all.
-        lost: whether the beam had no gold item at some step.
-        configurations: whose scores were changed.
+        loss: by how much the best item was ahead of the best gold one at the step that was learned from, or the sum over these
+            steps; 0: nothing to learn.
+        step: that step, as a share of all; of several, the last one of the search.
+        lost: whether the beam had no gold item at some step of the search.
+        configurations: how many had the scores of their moves changed.
     """
 
     loss: float
@@ -73,7 +81,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class StructuredTraining:
-    """How to search, and what to learn from a search; see BeamTraining."""
+    """How to search, and what to learn from a search; see BeamTraining (beam_updates.py)."""
 
     beam: Beam
     update: UpdateStep = UpdateStep.MAX_VIOLATION
@@ -85,11 +93,14 @@ class BeamPerceptron:
     """Learns from whole computations.
 
     Args:
-        perceptron: whose weights are changed.
+        perceptron: whose weights are changed; a sentence counts as one step of its average.
         system, templates: those of its model. All computations of a sentence must have the same number of moves.
         data: the sentences.
         oracle: bound to their trees; exact for them.
-        training: how to search.
+        training: how to search, and what to learn.
+
+    Raises:
+        ValueError: computations of the system differ in length.
     """
 
     def __init__(
@@ -125,7 +136,7 @@ class BeamPerceptron:
         return Learned(loss, (chosen + 1) / (2 * int(self._data.sentences.lengths[s])), lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[Side, Side]]:
-        """The beam and the guide, that of gold items alone, after each step of a sentence."""
+        """The beam, and the guide, whose items are all gold, after each step of a sentence."""
         sentence = self._data.sentences.span(s, s + 1)
         now = self._system.initial(sentence.lengths)
         beam = guide = Side(Items(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
@@ -176,7 +187,7 @@ class BeamPerceptron:
         return int(self._data.trees.heads[at]) == head and gold >= 0 and gold != relation
 
     def _gold_moves(self, s: int, moves: Moves, losses: np.ndarray, scores: np.ndarray) -> tuple[Moves, np.ndarray]:
-        """The moves without those that lose an edge; scores that leave the wrong relations of gold arcs no chance."""
+        """The moves without those that lose an edge, and scores by which wrong relations of gold arcs come last."""
         rows, scored = np.where(losses == 0, moves.rows, NO_NODE), scores.copy()
         for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
             head, child = int(moves.heads[item, column]), int(moves.children[item, column])

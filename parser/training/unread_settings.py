@@ -23,6 +23,8 @@ _UNREAD = {
         "first_pass",
         "second_pass",
         "distillation",
+        "beam.training.learning_rate",
+        "beam.training.batch_sentences",
         "tensorboard.projector",
     ),
 }

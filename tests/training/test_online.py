@@ -104,7 +104,14 @@ def test_settings_that_no_run_can_have(treebank, case):
 
 @pytest.mark.parametrize(
     ("model", "override"),
-    [("linear", "classifier.hidden=9"), ("linear", "column=2"), ("linear", "recipe=accurate"), ("mlp", "+online.mode=static")],
+    [
+        ("linear", "classifier.hidden=9"),
+        ("linear", "column=2"),
+        ("linear", "recipe=accurate"),
+        ("linear", "beam.training.learning_rate=0.01"),
+        ("linear", "beam.training.batch_sentences=4"),
+        ("mlp", "+online.mode=static"),
+    ],
 )
 def test_settings_that_the_model_does_not_read(model, override):
     with pytest.raises(SettingsError, match=f"model={model} does not read .*; leave it out, or choose model="):

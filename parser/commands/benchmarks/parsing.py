@@ -81,9 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="a model to decode with, too"
     )
     parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="sizes of beams to measure, too")
-    parser.add_argument(
-        "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, as parse.py --int8"
-    )
+    parser.add_argument("--int8", action="store_true", help="of models with an encoder: multiply in 8 bits, as parse.py --int8")
     parser.add_argument("--times", type=int, default=5, help="how often each is measured (default %(default)s)")
     parser.add_argument("--repeat", type=int, default=1, help="parse the text so many times over, too")
 
@@ -114,17 +112,15 @@ def run(
         beam: sizes of beams.
         times: how often each job is measured.
         repeat: how many times over the text is parsed beside once; 1 for once alone.
-        int8: whether the model, which has an encoder, multiplies in 8 bits.
+        int8: whether the models, all of which have an encoder then, multiply in 8 bits.
 
     Raises:
         ValueError: no such model or file, or UDPipe cannot do its part.
     """
     text = b"".join(map(_read, files))
     parser, _ = models.load_for_parsing(model, int8=int8)
-    if isinstance(parser, Model) and parser.shape.encoder is not None:
-        import torch  # as scripts/parse.py does
-
-        torch.set_num_threads(1)
+    others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
+    _give_torch_one_thread([parser, *(other for _, _, other in others)])
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
@@ -136,8 +132,7 @@ def run(
     if repeat > 1:
         again = partial(_end_to_end, text=text * repeat, threads=1)
         jobs[job_name(repeated(repeat), 1)] = Job(words * repeat, again)
-    for name, folder in over:
-        other, _ = models.load_for_parsing(folder, int8=int8)
+    for name, folder, other in others:
         coded = other.vocabularies.encode(sentences)
         jobs[decoding_of(name)] = Job(words, partial(_decode, sentences=coded, threads=1), folder)
     beams = {
@@ -180,6 +175,14 @@ def run(
         pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
         result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
     return result
+
+
+def _give_torch_one_thread(measured: Sequence[AnyModel]) -> None:
+    """Where one of the models has an encoder, as scripts/parse.py does."""
+    if any(isinstance(model, Model) and model.shape.encoder is not None for model in measured):
+        import torch
+
+        torch.set_num_threads(1)
 
 
 def _read(path: Path) -> bytes:

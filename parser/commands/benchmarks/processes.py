@@ -1,4 +1,4 @@
-"""What whole processes take that parse a text: theirs is the time from the first import on."""
+"""What whole processes take that parse a text: Python's start, imports and loading the model included."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ _PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
 
 
 def parse_command(model: Path, int8: bool = False) -> list[str]:
-    """The command that parses its standard input by a model, without what a console script adds."""
+    """The command that parses its standard input by a model: what scripts/parse.py runs, as a module."""
     return [*_PARSE, str(model), *(["--int8"] if int8 else [])]
 
 
 def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
-    """CPU seconds of processes that parse the text, by parser; ``ours`` is the command, ``udpipe`` a model of UDPipe 1."""
+    """CPU seconds of processes that parse the text, ``times`` of them for each parser.
+
+    Args:
+        ours: the command of parse_command().
+        text: what they read.
+        udpipe: a model of UDPipe 1, if it is to be measured as well.
+        times: how often each is measured.
+    """
     commands = {OURS: ours}
     if udpipe is not None:
         commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]

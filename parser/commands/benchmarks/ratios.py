@@ -1,4 +1,7 @@
-"""What a benchmark of parsing measures, by name, and the ratios that rounds of it give."""
+"""What the benchmark of parsing calls its measurements, and the ratios that follow from them.
+
+All jobs are measured in turn, once in a round. A ratio is that of two jobs in the same round, and of it the median over rounds.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def repeated(times: int) -> str:
 
 
 def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """Medians of the ratios of rounds: one thread over UDPipe by CPU time for a word, all threads over one by the clock."""
+    """One thread over UDPipe by CPU time for a word, once and ``repeat`` times over; ``threads`` over one by the clock."""
     ratios = {}
     if UDPIPE in times and repeat > 1:
         pairs = zip(times[UDPIPE], times[job_name(repeated(repeat), 1)], strict=True)
@@ -65,7 +68,7 @@ def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> di
 
 
 def ratios_over_others(times: dict[str, list[Time]], names: Sequence[str]) -> dict[str, float]:
-    """Medians of the ratios of rounds, by CPU time: how many times as fast this model decodes as the others."""
+    """By CPU time, how many times as fast this model decodes as each of the others."""
     ratios = {}
     for name in names:
         pairs = zip(times[decoding_of(name)], times[job_name("decoding", 1)], strict=True)
@@ -79,7 +82,7 @@ def decoding_over(name: str) -> str:
 
 
 def beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
-    """Medians of the ratios of rounds, by CPU time: words/s times the size over greedy parsing, and over UDPipe's beam."""
+    """By CPU time: words/s of a beam, times its size, over those of greedy parsing; and our beam of 5 over UDPipe's."""
     ratios = {}
     greedy = times[job_name("decoding", 1)]
     for name, beam in beams.items():
