@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.accurate import Accurate
+from experiments.beam import BeamExperiment
 from experiments.choices import Choices
 from experiments.command import ROOT, check_override, settings_of
+from experiments.comparisons import Comparison
 from experiments.fingerprints import fingerprint, renamed
 from experiments.table7_page import COLUMNS
 from experiments.trainings import Training
@@ -47,6 +49,12 @@ def known_trainings() -> Iterator[Training]:
         for study in wanted.all_studies.values():
             for variant in study.variants.values():
                 yield of(wanted.recipe, 5, variant)
+    for config in ("systems", "systems_bilstm", "online"):
+        compared = settings_of(Comparison, config)
+        for variant in compared.all_variants.values():
+            yield of(compared.recipe, 5, variant)
+    for system in settings_of(BeamExperiment, "beam").all_systems.values():
+        yield of("accurate", 5, system)
 
 
 def committed_files() -> list[Path]:

@@ -89,12 +89,17 @@ class Training:
         return replace(self, overrides=(*self.overrides, f"treebank.train={dev}", "treebank.dev=null"))
 
     def plain_settings(self) -> dict[str, Any]:
-        """The same in plain dictionaries."""
-        return OmegaConf.to_container(self.settings(), resolve=True)  # type: ignore[return-value]
+        """The same in plain dictionaries, composed once; not to be changed."""
+        return _plain_settings(self)
 
     def fingerprint(self) -> str:
         """Changes with every setting but the seed and the files' place: rows of old settings are stale."""
         return _fingerprint(self.recipe, self.column, self.overrides)
+
+
+@cache
+def _plain_settings(training: Training) -> dict[str, Any]:
+    return OmegaConf.to_container(training.settings(), resolve=True)  # type: ignore[return-value]
 
 
 @cache

@@ -1,7 +1,7 @@
 """Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
 
 The tokenizer of a model lies in its folder. A blank line always ends a sentence, so that text is tokenized some paragraphs at a
-time, and memory is that of these. More than 2,000 letters without a space between them are tokenized in pieces, at whose ends
+time, and memory is that of these. More than 1,000 letters without a space between them are tokenized in pieces, at whose ends
 sentences end, too: after the mark of an end where there is one in the second half of a piece.
 """
 
@@ -40,7 +40,7 @@ _BLOCK_BYTES = 2**16
 
 # Letters without a space between them that are tokenized at a time: UDPipe takes four times as long for twice as many, so that
 # 100,000 take minutes. No word comes near, but text without spaces does; see _pieces().
-_LONGEST_RUN = 2000
+_LONGEST_RUN = 1000
 _TOO_LONG = re.compile(rf"\S{{{_LONGEST_RUN + 1},}}")
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]")
 

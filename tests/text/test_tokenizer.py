@@ -103,7 +103,7 @@ IDEOGRAPHS = "\u6587" * 900 + "\u3002" + "\u5b57" * 3_000 + "\u3002"
 
 
 @pytest.mark.parametrize(
-    ("letters", "around"), [("a" * 100_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")]
+    ("letters", "around"), [("a" * 10_000, ""), ("ab\u0301" * 2_000, ""), (IDEOGRAPHS, ""), (IDEOGRAPHS, " word . ")]
 )
 def test_text_without_spaces_is_cut_and_neither_letters_nor_spaces_are_lost(folder, letters, around):
     tokenizer = model_tokenizer(folder)

@@ -113,7 +113,7 @@ def violations(prefixes: list[Prefix], margin: float) -> Iterator[float]:
 @pytest.mark.parametrize("margin", [0.0, 3.0])
 @pytest.mark.parametrize(("system", "options", "oracle"), SYSTEMS)
 def test_with_room_for_everything_the_violations_are_those_of_all_computations(system, options, oracle, margin):
-    lengths = [1, 2, 2, 3] if margin == 0 else [1, 2, 2]
+    lengths = [1, 2, 2, 3] if margin == 0 and system == "arc_standard" else [1, 2, 2]
     toy = Toy.of(system, options, oracle, lengths, seed=2)
     for s in range(len(lengths)):
         learner = toy.learner(EVERYTHING, margin=margin)
