@@ -28,7 +28,8 @@ from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
 from parser.model import Model
 from parser.models import AnyModel, load_for_parsing
-from parser.text.tokenizer import Token, Tokenizer, TokenizerError, model_tokenizer
+from parser.text.tokenizer import Tokenizer, TokenizerError, model_tokenizer
+from parser.text.tokens import Token
 
 _EMPTY = "_"
 _TAGS = ("upos", "xpos", "feats")

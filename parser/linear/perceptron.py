@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from parser.linear.perceptron_steps import attardi_step, change_weights, learn, lr_spine_step
+from parser.linear.perceptron_steps import FIRST_ROW, attardi_step, change_weights, learn, lr_spine_step
 from parser.linear.templates import Templates
 from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, add_scores_of_rows, list_keys, move_keys, new_places
 from parser.transitions.attardi import Attardi
@@ -106,10 +106,10 @@ class Perceptron:
         elif isinstance(system, LRSpine):
             lr_spine_step(now, len(system.anchors), *about, *learned, follows, out)
         else:
-            moves = system.moves(now, _FIRST)
+            moves = system.moves(now, FIRST_ROW)
             anchors = _NO_ANCHORS if moves.anchors is None else moves.anchors
             learn(now, (moves.rows, moves.blocks, moves.heads, moves.children), anchors, *about, *learned, out)
-            system.apply(now, _FIRST, moves, *(self._step.predicted if follows else self._step.right))
+            system.apply(now, FIRST_ROW, moves, *(self._step.predicted if follows else self._step.right))
             out[8] = len(system.unfinished(now))
         self.steps += 1
         return self._step
@@ -187,6 +187,5 @@ class Perceptron:
             self._weights = Weights(places, outputs, values)
 
 
-_FIRST = np.zeros(1, np.int64)
 _NO_ANCHORS = np.empty((1, 0), np.int32)
 _ALL = np.empty(0, np.int64)

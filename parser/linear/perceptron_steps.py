@@ -14,8 +14,9 @@ from parser.data.parses import NO_NODE
 from parser.linear.templates import find_keys
 from parser.linear.weights import add_scores, entry_of
 from parser.transitions import attardi, lr_spine
+from parser.transitions.configurations import is_unfinished
 
-_FIRST = np.zeros(1, np.int64)  # the row of the only configuration
+FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 
 
 @njit(cache=True, nogil=True)
@@ -108,27 +109,27 @@ def attardi_step(now, degree, blocks, move_scores, order, sentence, programs, we
     shape = 1, 1 + 2 * degree
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.empty(shape, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
-    attardi.fill_moves(now, _FIRST, degree, False, rows, block_of, heads, children)
+    attardi.fill_moves(now, FIRST_ROW, degree, False, rows, block_of, heads, children)
     moves = rows, block_of, heads, children
     anchors = np.empty((1, 0), np.int32)
     learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
     taken = 0 if follows else 2
     attardi.take_move(now, 0, out[taken], out[taken + 1])
-    out[8] = now.stack_sizes[0] > 1 or now.buffer_fronts[0] <= now.lengths[0]
+    out[8] = is_unfinished(now, 0)
 
 
 @njit(cache=True, nogil=True)
 def lr_spine_step(now, n_anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
     """As attardi_step(), for LR-spine; ``n_anchors``: how many addresses of its own the system has."""
     starts = np.zeros(2, np.int64)
-    shape = 1, lr_spine.count_moves(now, _FIRST, False, starts)
+    shape = 1, lr_spine.count_moves(now, FIRST_ROW, False, starts)
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
     anchors = np.full((starts[1], n_anchors), NO_NODE, np.int32)
-    lr_spine.fill_moves(now, _FIRST, False, starts, rows, block_of, heads, children, anchors)
+    lr_spine.fill_moves(now, FIRST_ROW, False, starts, rows, block_of, heads, children, anchors)
     moves = rows, block_of, heads, children
     learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
     taken = 0 if follows else 2
     column = out[taken : taken + 1]
-    lr_spine.take_moves(now, _FIRST, heads[0, column], children[0, column], out[taken + 1 : taken + 2])
-    out[8] = now.stack_sizes[0] > 1 or now.buffer_fronts[0] <= now.lengths[0]
+    lr_spine.take_moves(now, FIRST_ROW, heads[0, column], children[0, column], out[taken + 1 : taken + 2])
+    out[8] = is_unfinished(now, 0)

@@ -1,24 +1,24 @@
 """Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
 
 The tokenizer of a model lies in its folder. A blank line always ends a sentence, so that text is tokenized some paragraphs at a
-time, and memory is that of these. More than 1,000 letters without a space between them are tokenized in pieces, at whose ends
-sentences end, too: after the mark of an end where there is one in the second half of a piece.
+time, and memory is that of these. Many letters without a space between them are tokenized in pieces (pieces.py), at whose ends
+sentences end, too, unless the text is presegmented.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
-import re
-import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from parser.atomic import replacing
 from parser.conllu.files import open_input
 from parser.text import udpipe
+from parser.text.pieces import pieces
+from parser.text.tokens import Token, TokenizedSentence
 from parser.text.udpipe import UdpipeError
 
 TOKENIZER = "tokenizer.udpipe"
@@ -38,48 +38,12 @@ OPTIONS = {
 # Bytes of text that are tokenized at a time, more where a paragraph has more.
 _BLOCK_BYTES = 2**16
 
-# Letters without a space between them that are tokenized at a time: UDPipe takes four times as long for twice as many, so that
-# 100,000 take minutes. No word comes near, but text without spaces does; see _pieces().
-_LONGEST_RUN = 1000
-_TOO_LONG = re.compile(rf"\S{{{_LONGEST_RUN + 1},}}")
-_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]")
-
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
 
 
 class TokenizerError(ValueError):
     """Text cannot be tokenized; the message says why, and the fix."""
-
-
-@dataclass(frozen=True)
-class Token:
-    """A stretch of text without spaces in most languages: one word, or a multiword token.
-
-    Attributes:
-        form: as it was written.
-        words: its words; of most tokens the form alone.
-        space_after: whether something that separates follows in the text.
-    """
-
-    form: str
-    words: tuple[str, ...]
-    space_after: bool
-
-
-@dataclass(frozen=True)
-class TokenizedSentence:
-    """A sentence as the tokenizer found it.
-
-    Attributes:
-        text: as it was written.
-        tokens: of it.
-        begins_paragraph: whether a paragraph begins with it.
-    """
-
-    text: str
-    tokens: list[Token]
-    begins_paragraph: bool
 
 
 class Tokenizer:
@@ -137,17 +101,24 @@ class Tokenizer:
             yield "".join(f"{line}\n" for line in written).encode()
 
     def _sentences(self, text: str, presegmented: bool = False) -> Iterator[TokenizedSentence]:
-        pieces = [text] if presegmented else list(_pieces(text))
-        for number, piece in enumerate(pieces):
-            found = list(self._sentences_of_piece(piece, presegmented))
-            if number and found:
-                found[0] = replace(found[0], begins_paragraph=False)
-            if number < len(pieces) - 1 and found:  # the next piece follows without a space
+        parts = list(pieces(text))
+        before: TokenizedSentence | None = None  # that of a line which goes on in the next part
+        for number, part in enumerate(parts):
+            found = list(self._sentences_of_part(part, presegmented))
+            if not found:
+                continue
+            if number:
+                found[0] = replace(found[0], begins_paragraph=False) if before is None else before.joined(found[0])
+                before = None
+            if number < len(parts) - 1:  # the next part follows without a space
                 *others, last = found[-1].tokens
                 found[-1] = replace(found[-1], tokens=[*others, replace(last, space_after=False)])
+                before = found.pop() if presegmented else None
             yield from found
+        if before is not None:
+            yield before
 
-    def _sentences_of_piece(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
+    def _sentences_of_part(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
         tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
         # UDPipe would end the text at a NUL; what is no character of a text separates words, as a space does.
         tokenizer.setText(text.replace("\0", " "))
@@ -236,23 +207,6 @@ def train_tokenizer(train: Sequence[str | Path], dev: str | Path | None, target:
 def _text(path: str | Path) -> str:
     with open_input(path) as stream:
         return stream.read().decode("utf-8").removeprefix("\ufeff")
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text, cut within runs of letters that are too long: after the last mark of an end of a sentence in the second half of
-    what may be tokenized at a time, else at its end; never before a combining character."""
-    start = 0
-    for run in _TOO_LONG.finditer(text):
-        while run.end() - max(start, run.start()) > _LONGEST_RUN:
-            first = max(start, run.start())
-            end = first + _LONGEST_RUN
-            ends = [found.end() for found in _SENTENCE_END.finditer(text, first + _LONGEST_RUN // 2, end)]
-            cut = ends[-1] if ends else end
-            while unicodedata.combining(text[cut]) and cut > first + 1:
-                cut -= 1
-            yield text[start:cut]
-            start = cut
-    yield text[start:]
 
 
 def _tokens(sentence: Any) -> list[Token]:

@@ -81,6 +81,12 @@ def clear(now, row, length):
 
 
 @njit(cache=True, nogil=True)
+def is_unfinished(now, row):
+    """Whether there is more than the root on the stack, or a token in the buffer."""
+    return now.stack_sizes[row] > 1 or now.buffer_fronts[row] <= now.lengths[row]
+
+
+@njit(cache=True, nogil=True)
 def shift(now, row):
     """Moves the first token of the buffer onto the stack."""
     now.stacks[row, now.stack_sizes[row]] = now.buffers[row, now.buffer_fronts[row]]

@@ -71,6 +71,8 @@ def test_decoding_is_compared_with_that_of_other_models(model_and_file):
     assert result["ratios"][ratios.decoding_over("itself")] > 0
     times = {"decoding, 1 thread": [Time(9, 1), Time(9, 4)], "decoding by x, 1 thread": [Time(9, 3), Time(9, 4)]}
     assert ratios.ratios_over_others(times, ["x"]) == {"decoding, 1 thread, over x, CPU time": 2}
+    with pytest.raises(ValueError, match="--over: x, x: a name is given twice"):
+        parsing.run(model, [file], times=1, over=[("x", model), ("x", model)])
     with pytest.raises(argparse.ArgumentTypeError, match="give a name and a model folder"):
         parsing._named("model")
 

@@ -14,19 +14,18 @@ from parser.model import Model
 from parser.serving.requests import Request
 from parser.serving.service import Job, Service
 from parser.text import tokenizer, udpipe
+from parser.text.pieces import LONGEST_RUN, pieces
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
 from parser.text.tokenizer import (
-    _LONGEST_RUN,
     TOKENIZER,
-    Token,
     Tokenizer,
     TokenizerError,
     _blocks,
-    _pieces,
     as_stream,
     model_tokenizer,
 )
+from parser.text.tokens import Token
 from tests.classifier.test_text_model import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
@@ -117,16 +116,28 @@ def written(sentences: list[list[Token]]) -> str:
     return "".join(token.form + " " * token.space_after for sentence in sentences for token in sentence)
 
 
+def test_a_presegmented_line_without_spaces_stays_one_sentence(folder):
+    lines = ["one line", "a" * (2 * LONGEST_RUN + 5) + " end", "b" * (LONGEST_RUN + 1), "c"]
+    (conllu,) = model_tokenizer(folder).conllu(io.BytesIO("\n".join(lines).encode()), presegmented=True)
+    texts = [line.removeprefix("# text = ") for line in conllu.decode().splitlines() if line.startswith("# text = ")]
+    assert texts == lines
+    (sentence,) = model_tokenizer(folder)._sentences("d" * (3 * LONGEST_RUN), True)
+    assert written([sentence.tokens]).strip() == sentence.text == "d" * (3 * LONGEST_RUN)
+
+
 def test_pieces_of_text_without_spaces():
-    run = _LONGEST_RUN
-    assert list(_pieces("")) == [""]
-    assert list(_pieces("a" * run + " " + "b" * run)) == ["a" * run + " " + "b" * run]
-    assert [len(piece) for piece in _pieces("x " + "a" * (2 * run + 5) + " y")] == [2 + run, run, 7]
+    run = LONGEST_RUN
+    assert list(pieces("")) == [""]
+    assert list(pieces("a" * run + " " + "b" * run)) == ["a" * run + " " + "b" * run]
+    assert [len(piece) for piece in pieces("x " + "a" * (2 * run + 5) + " y")] == [2 + run, run, 7]
     ending = "a" * (run - 10) + "." + "b" * 20
-    assert list(_pieces(ending)) == ["a" * (run - 10) + ".", "b" * 20]
+    assert list(pieces(ending)) == ["a" * (run - 10) + ".", "b" * 20]
     early = "." + "a" * (run + 1)  # an end of a sentence in the first half is no place to cut
-    assert [len(piece) for piece in _pieces(early)] == [run, 2]
-    assert [len(piece) for piece in _pieces("a" * run + "\u0301b")] == [run - 1, 3]  # a letter and its accent stay together
+    assert [len(piece) for piece in pieces(early)] == [run, 2]
+    quoted = "a" * (run - 10) + "\u3002\u300d" + "b" * 20
+    assert [len(piece) for piece in pieces(quoted)] == [run - 8, 20]  # what closes stays with what it closes
+    assert [len(piece) for piece in pieces("\u0301" * (2 * run + 1))] == [run, run, 1]  # accents alone are cut, too
+    assert [len(piece) for piece in pieces("a" * run + "\u0301b")] == [run - 1, 3]  # a letter and its accent stay together
 
 
 def test_multiword_tokens_have_lines_of_their_own():

@@ -115,8 +115,11 @@ def run(
         int8: whether the models, all of which have an encoder then, multiply in 8 bits.
 
     Raises:
-        ValueError: no such model or file, or UDPipe cannot do its part.
+        ValueError: no such model or file, a name twice in ``over``, or UDPipe cannot do its part.
     """
+    names = [name for name, _ in over]
+    if len(set(names)) < len(names):
+        raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model a name of its own")
     text = b"".join(map(_read, files))
     parser, _ = models.load_for_parsing(model, int8=int8)
     others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
@@ -170,7 +173,7 @@ def run(
         "versions": versions(),
     }
     result["ratios"] = ratios_of(found, numbers[-1], repeat) | beam_ratios(found, beams)
-    result["ratios"] |= ratios_over_others(found, [name for name, _ in over])
+    result["ratios"] |= ratios_over_others(found, names)
     if UDPIPE in processes:
         pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
         result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)

@@ -1,0 +1,39 @@
+"""What a tokenizer finds in a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Token:
+    """A stretch of text without spaces in most languages: one word, or a multiword token.
+
+    Attributes:
+        form: as it was written.
+        words: its words; of most tokens the form alone.
+        space_after: whether something that separates follows in the text.
+    """
+
+    form: str
+    words: tuple[str, ...]
+    space_after: bool
+
+
+@dataclass(frozen=True)
+class TokenizedSentence:
+    """A sentence as the tokenizer found it.
+
+    Attributes:
+        text: as it was written.
+        tokens: of it.
+        begins_paragraph: whether a paragraph begins with it.
+    """
+
+    text: str
+    tokens: list[Token]
+    begins_paragraph: bool
+
+    def joined(self, other: TokenizedSentence) -> TokenizedSentence:
+        """One sentence of both, the other one right behind."""
+        return TokenizedSentence(self.text + other.text, self.tokens + other.tokens, self.begins_paragraph)
