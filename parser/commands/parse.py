@@ -37,7 +37,7 @@ from parser.decoding.tag_writing import TagUse
 from parser.lattices.conllul import is_named_lattices
 from parser.model import Model
 from parser.models import AnyModel, load_for_parsing
-from parser.numba_start import start_numba_without_scipy
+from parser.start_up import load_kernels_directly, write_bytecode
 from parser.text.tokenizer import as_stream, model_tokenizer
 
 
@@ -90,7 +90,7 @@ def main() -> int:
     arguments.add_argument("--lattice", action="store_true", help="INPUT is word lattices, CoNLL-UL (also by name, .conllul)")
     arguments.add_argument("--max-arcs", type=int, metavar="N", help="of --lattice: refuse sentences of more arcs")
     given = arguments.parse_args()
-    start_numba_without_scipy()
+    load_kernels_directly()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
     if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
@@ -98,6 +98,7 @@ def main() -> int:
         torch.set_num_threads(1)  # the threads of the parser are enough
     if given.warm_up:
         warm_up(model, beam)
+        write_bytecode()
         return 0
     if given.lattice or is_named_lattices(given.input):
         return _parse_lattices(model, beam, given)

@@ -17,7 +17,7 @@ from typing import NoReturn
 from parser.commands.command_line import run, size_of_beam
 from parser.model import Model
 from parser.models import load_for_parsing
-from parser.numba_start import start_numba_without_scipy
+from parser.start_up import load_kernels_directly
 from parser.text.tokenizer import TOKENIZER, Tokenizer, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.page import warm_up
     from parser.serving.service import Service
 
-    start_numba_without_scipy()
+    load_kernels_directly()
     model, beam = load_for_parsing(given.model, given.beam)
     if isinstance(model, Model) and model.contextual:
         import torch

@@ -1,30 +1,30 @@
-"""numba begins without scipy.linalg, which the process can import all the same; and a model is warmed up."""
+"""Kernels on disk are loaded before numba is ready to compile, which it is where it must; and a model is warmed up."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-import pytest
-
 from tests.forgery import small_model
 from tests.toy import ROOT, sentence, write_conllu
 
 
-def test_kernels_run_before_scipy_is_imported_and_after():
-    pytest.importorskip("scipy")
+def test_kernels_on_disk_run_before_numba_is_ready_to_compile_and_others_are_compiled():
     code = """
 import sys
-from parser.numba_start import start_numba_without_scipy
-start_numba_without_scipy()
+import numpy as np
+from numba import njit
+from parser.start_up import load_kernels_directly
+load_kernels_directly()
 from parser.conllu.chunks import Chunk, find_words
 assert find_words(Chunk(b"1" + 9 * b"\\t_" + b"\\n", True)).n_lines == 1
-assert "scipy.linalg" not in sys.modules
-import scipy.linalg
-start_numba_without_scipy()
-assert "scipy.linalg" in sys.modules
+assert "numba.typed.typeddict" not in sys.modules
+twice_sum = njit(lambda numbers: 2.0 * np.sum(np.sort(numbers)))
+assert twice_sum(np.array([2.0, 1.0])) == 6.0
+assert "numba.typed.typeddict" in sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    for _ in range(2):  # the first may find nothing on disk
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
@@ -45,7 +45,7 @@ model, file = sys.argv[1:]
 sys.argv[1:] = [model, "--warm-up"]
 assert main() == 0
 before = compiled()
-assert sum(map(len, before.values())) > 10
+assert sum(map(len, before.values())) > 5
 sys.argv[1:] = [model, file, "-o", file + ".out", "--threads=2", "--allow-missing-columns"]
 assert main() == 0
 assert compiled() == before
