@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from oracles.attardi.search_kernels import least_loss, new_space
+from oracles.attardi.search_kernels import least_loss
+from oracles.attardi.search_space import new_space
 from oracles.attardi.states import count_alive_children, flip, is_present, words_of
 from oracles.interface import NOT_APPLICABLE
 
@@ -35,7 +36,7 @@ def _cost_of_front(tree, degree, words, stack, k, front):
 
 
 @njit(cache=True, nogil=True)
-def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, stacks, stack_sizes, buffer_fronts):
+def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, sentences, stacks, stack_sizes, buffer_fronts):
     """Scores a batch of configurations; see BoundOracle.score_batch.
 
     Args:
@@ -43,7 +44,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, 
         lists: ``last`` and ``previous`` of oracles.gold_children.
         degree: D.
         memo: see oracles.attardi.memo.
-        max_states: how many states a search may find.
+        unguided, max_states: see least_loss.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
 
     Returns:
@@ -54,8 +55,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, 
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
-    space = new_space(words_of(longest), longest)
-    windows = np.empty((3, degree + 1), np.int64)
+    spaces = new_space(words_of(longest), longest, degree), new_space(words_of(longest), longest, degree)
     here = np.empty(words_of(longest), np.int64)
     expanded = 0
     for row in range(len(sentences)):
@@ -80,7 +80,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, 
         for move in range(-2, min(degree, k - 1) + 1):
             if (move == -1 and front > n) or (move == 0 and k == 0):
                 continue
-            words = space[0]
+            words = spaces[0][0]
             words[:width] = here[:width]
             node = np.int64(0)
             front_after, after = front, alive
@@ -97,7 +97,9 @@ def score_batch(all_heads, offsets, lists, degree, memo, max_states, sentences, 
                 after -= count_alive_children(tree[1], tree[2], here, 0, front, node)
                 lower = max(np.int64(0), own - (alive - after))
                 upper = own
-            loss, space, taken = least_loss(tree, degree, memo, s, width, space, windows, front_after, lower, upper, max_states)
+            loss, spaces, taken = least_loss(
+                *(tree, degree, memo, s, width, spaces, front_after, lower, upper, unguided, max_states)
+            )
             expanded += taken
             if loss < 0:
                 return scores, row, expanded
