@@ -24,6 +24,7 @@ from experiments.command import ROOT, check_override, settings_of
 from experiments.comparisons import Comparison
 from experiments.fingerprints import fingerprint, renamed
 from experiments.table7_page import COLUMNS
+from experiments.text import Text
 from experiments.trainings import Training
 from parser.atomic import replacing
 from parser.commands import command_line
@@ -55,6 +56,9 @@ def known_trainings() -> Iterator[Training]:
             yield of(compared.recipe, 5, variant)
     for system in settings_of(BeamExperiment, "beam").all_systems.values():
         yield of("accurate", 5, system)
+    text = settings_of(Text, "text")
+    for system in text.all_systems.values():
+        yield of(text.recipe, 5, system)
 
 
 def committed_files() -> list[Path]:
