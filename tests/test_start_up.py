@@ -33,7 +33,9 @@ def test_after_a_warm_up_nothing_is_left_to_compile(tmp_path):
     sentences = [sentence([0, 1, 2]), sentence([2, 0])]
     write_conllu(tmp_path / "in.conllu", sentences)
     code = """
+import os
 import sys
+from importlib.util import cache_from_source
 from numba.core.dispatcher import Dispatcher
 from parser.commands.parse import main
 
@@ -44,6 +46,7 @@ def compiled():
 model, file = sys.argv[1:]
 sys.argv[1:] = [model, "--warm-up"]
 assert main() == 0
+assert os.path.exists(cache_from_source(sys.modules["parser"].__file__))
 before = compiled()
 assert sum(map(len, before.values())) > 5
 sys.argv[1:] = [model, file, "-o", file + ".out", "--threads=2", "--allow-missing-columns"]
