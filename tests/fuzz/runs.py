@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import torch
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
@@ -53,13 +55,11 @@ def _state(rng: Random) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
 
 def fuzz_settings(rng: Random, folder: Path) -> None:
     """Any values of settings are refused with their key, or taken."""
-    wanted = OmegaConf.create(_plain(tuple(rng.choice(_RECIPES))))
-    assert isinstance(wanted, DictConfig)
+    wanted = deepcopy(_plain(tuple(rng.choice(_RECIPES))))
     for _ in range(rng.choice([1, 1, 2, 3])):
-        keys = _leaves(wanted)
-        key = rng.choice(keys)
-        value = rng.choice([*VALUES, *(OmegaConf.select(wanted, other) for other in rng.sample(keys, 3))])
-        OmegaConf.update(wanted, key, value, merge=False, force_add=True)
+        leaves = list(_leaves(wanted))
+        group, key = rng.choice(leaves)
+        group[key] = rng.choice([*VALUES, *(deepcopy(other[name]) for other, name in rng.sample(leaves, 3))])
     try:
         typed: Any = OmegaConf.merge(_any(), wanted)
     except (OmegaConfBaseException, ValueError):  # of another type: hydra's own
@@ -81,9 +81,10 @@ def _plain(overrides: tuple[str, ...]) -> Any:
     return OmegaConf.to_container(settings(*overrides), resolve=True)
 
 
-def _leaves(config: DictConfig, prefix: str = "") -> list[str]:
-    found = []
-    for key in config:
-        value = config[key]
-        found += _leaves(value, f"{prefix}{key!s}.") if isinstance(value, DictConfig) and len(value) else [f"{prefix}{key!s}"]
-    return found
+def _leaves(group: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """The keys that are no groups of others, each with the group that it is in."""
+    for key, value in group.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value)
+        else:
+            yield group, key
