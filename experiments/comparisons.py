@@ -32,6 +32,7 @@ from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
 
 _TOGETHER = "all"
+_NOT_RUN = "not run"
 
 
 @dataclass
@@ -250,7 +251,7 @@ def page(rows: Rows, wanted: Comparison) -> str:
     trained = f" {' and '.join(on_dev)}: trained on the dev part alone, the last epoch." if on_dev else ""
 
     def table(cell: Callable[[list[Row]], str]) -> str:
-        lines = [[name, *(cell(of_cell[name, t]) if of_cell[name, t] else "" for t in languages)] for name in there]
+        lines = [[name, *(cell(of_cell[name, t]) if of_cell[name, t] else _NOT_RUN for t in languages)] for name in there]
         return markdown(["", *languages], lines)
 
     parts = [
@@ -265,7 +266,7 @@ def page(rows: Rows, wanted: Comparison) -> str:
         by_language = {name: differences(rows, claim, name, part_trained_on(wanted, name)) for name in languages}
         pairs = [difference for found in by_language.values() for difference in found]
         if pairs:
-            cells = [str(Estimate.of(found)) if found else "" for found in by_language.values()]
+            cells = [str(Estimate.of(found)) if found else _NOT_RUN for found in by_language.values()]
             claims.append([label, str(Estimate.of(pairs)), *cells, claim.papers])
     if claims:
         told = "## Claims\n\nDifference of LAS in points, mean and 95% interval over pairs of the same treebank and seed.\n\n"

@@ -22,9 +22,9 @@ configurations, in the order of the cost of the way to them:
 
 5. A search that has found many states begins again, guided: what is lost in a configuration is at least what is lost of the
    edges among its stack nodes, were there no buffer, and of those in its buffer, were there no stack, since nothing is lost
-   twice and computations can do without nodes (see below). With D fixed, the first takes polynomial time: of the nodes
-   that were ever above a node at depth D or deeper, at most D are left. Without it, what is wrong deep in the stack is found
-   to cost something only once all that lies above is gone, after every other choice on the way there was tried.
+   twice and computations can do without nodes (see below). With D fixed, the first takes polynomial time: below the lowest
+   node that was removed the stack is as it was, and above it at most D nodes are left. Without guidance, what is wrong deep
+   in the stack is found to cost something only once all that lies above is gone, after every other choice on the way.
 
 What bounds the loss L of the configurations after a move, by that of the configuration before it, L0:
 
@@ -34,12 +34,10 @@ What bounds the loss L of the configurations after a move, by that of the config
 So where nothing more need be lost (L0 = 0), as on the way of a parser through a tree that the system can parse, only
 the shift is searched.
 
-Complexity: exponential at worst, in the number of edges that must be lost. Along computations that take an optimal move with
-probability 0.9, the scores of a configuration take 4 expansions in the mean, none in the median and 270 in one of a thousand
-(UD 2.2, every sixth sentence of the Gothic training part, degree 2); where one move of five is optimal and most others are
-shifts, 37 in the mean and 2,600 at most; without guidance, there, millions. Past ``max_states`` the sentence is refused.
+Complexity: exponential at worst, in the number of edges that must be lost; experiments/system_oracles.py says what the scores
+of a configuration cost along computations. Past ``max_states`` the sentence is refused.
 
-Memory: the memo takes about 1.4 KB a token along one computation per sentence, at most ``max_bytes`` for all sentences,
+Memory: the memo takes about 1 KB a token along one computation per sentence, at most ``max_bytes`` for all sentences,
 reserved when bound and taken as it is written. A search takes 60 bytes a state and 8 per 64 tokens, and gives them back.
 """
 
@@ -57,7 +55,7 @@ from oracles.interface import BoundOracle, Strategy
 from oracles.trees import Trees
 
 MAX_STATES = 2**20
-UNGUIDED_STATES = 2**6  # a search that finds more begins again, guided
+UNGUIDED_STATES = 2**6  # see BoundSearch
 MAX_BYTES = 2**30
 
 # The memo of a batch never needs more: a step for every token, and room for some hard sentences.

@@ -141,7 +141,8 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
     return np.int64(-1) if refused else loss, space, guiding, taken
 
 
-# Compiled twice, for the one asks the other: numba loads no function from disk that calls itself.
+# Compiled twice, for the one asks the other: a function that called itself, if only for arguments of other types, crashed when
+# numba (0.68) loaded it from disk.
 _guided_search = njit(cache=True, nogil=True)(_search)
 _unguided_search = njit(cache=True, nogil=True)(_search)
 

@@ -87,6 +87,13 @@ def test_a_page_shows_what_there_are_rows_of():
     assert "A, arc_standard" not in text
 
 
+def test_what_was_not_run_on_a_treebank_is_said():
+    rows = [row("attardi, degree 2", "hu", 1, 70), row("arc_standard", "hu", 1, 71), row("arc_standard", "got", 1, 72)]
+    text = page({r.key: r for r in rows}, wanted("systems", "languages=[hu,got]"))
+    assert "| attardi, degree 2 | 70.00 / 80.00 | not run |" in text
+    assert "| H, attardi, degree 2 | -1.00, one pair | -1.00, one pair | not run | none |" in text
+
+
 def test_a_training_makes_a_row(tmp_path):
     found = wanted("online")
     settings = ["model=linear", "online.iterations=1", "online.mode=nondet", "treebank.train=data/sample/sample-ud-dev.conllu"]

@@ -36,7 +36,7 @@ _SHARED = ["test_arc_hybrid", "test_projectivize", "test_oracles_agree", "test_t
 # By the beginning of a path, the tests of tests/oracles that cover it, the quickest first; the first beginning that fits.
 _OF_ORACLES = {
     "oracles/arc_standard/": ["test_oracles_agree", "test_context_rows", "test_ties", "test_oracles_small"],
-    "oracles/attardi/": ["test_attardi"],
+    "oracles/attardi/": ["test_attardi", "test_attardi_guided"],
     "oracles/lr_spine/": ["test_lr_spine"],
     "oracles/swap/": ["test_swap"],
     "oracles/arc_hybrid": ["test_arc_hybrid"],
