@@ -23,6 +23,7 @@ from parser.decoding.sentence_parser import SentenceParser
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.attardi import Attardi
+from parser.transitions.system import behaves_as
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class LatticeParser:
     """
 
     def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, clock: bool = True, threads: int = 1) -> None:
-        if not isinstance(model.system, Attardi):
+        if not behaves_as(model.system, Attardi):
             raise BeamError(
                 f"lattices are parsed with system=arc_standard or attardi, and the model has system={model.system.name}"
             )

@@ -39,7 +39,7 @@ from parser.decoding.signature import visible_parts
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
-from parser.transitions.system import TransitionSystem
+from parser.transitions.system import TransitionSystem, behaves_as
 
 
 class _Candidate(NamedTuple):
@@ -60,7 +60,7 @@ def arc_standard_alone(system: TransitionSystem) -> Attardi:
     Raises:
         BeamError: they cannot.
     """
-    if not isinstance(system, Attardi) or system.degree != 1:
+    if not behaves_as(system, Attardi) or system.degree != 1:
         raise BeamError(
             f"merge={Merge.SIGNATURE} is there for system=arc_standard alone, and the model has system={system.name}; "
             f"take merge={Merge.CONFIGURATION}"

@@ -18,6 +18,7 @@ from parser.linear.model import LinearModel
 from parser.model import Model
 from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
+from parser.transitions.system import behaves_as
 
 
 @singledispatch
@@ -28,12 +29,12 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 
 @parser_of.register
 def _(model: Model, threads: int = 1) -> SentenceParser:
-    if isinstance(model.system, Attardi):
+    if behaves_as(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
     from parser.decoding.spine import SpineParser
     from parser.transitions.lr_spine import LRSpine
 
-    if isinstance(model.system, LRSpine):
+    if behaves_as(model.system, LRSpine):
         return SpineParser(model.weights(), model.system, model.table, threads)
     from parser.decoding.lockstep import LockstepParser
 
@@ -85,7 +86,7 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
         from parser.decoding.merging_search import arc_standard_alone
 
         return MergingBeamParser(model.weights(), arc_standard_alone(model.system), model.table, beam)
-    if isinstance(model.system, Attardi):
+    if behaves_as(model.system, Attardi):
         from parser.decoding.beam import BeamParser
 
         return BeamParser(model.weights(), model.system, model.table, beam, threads)

@@ -25,7 +25,7 @@ from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, add_scor
 from parser.transitions.attardi import Attardi
 from parser.transitions.configurations import Configurations
 from parser.transitions.lr_spine import LRSpine
-from parser.transitions.system import TransitionSystem
+from parser.transitions.system import TransitionSystem, behaves_as
 
 
 class Step:
@@ -101,9 +101,9 @@ class Perceptron:
         order = system.eager_order(len(move_scores)) if canonical else _ALL
         about = self._blocks, move_scores, order, (values, start, *gold)
         learned = self._templates.programs, self._weights, self._sums, self._used, self.steps
-        if isinstance(system, Attardi):
+        if behaves_as(system, Attardi):
             attardi_step(now, system.degree, *about, *learned, follows, out)
-        elif isinstance(system, LRSpine):
+        elif behaves_as(system, LRSpine):
             lr_spine_step(now, len(system.anchors), *about, *learned, follows, out)
         else:
             moves = system.moves(now, FIRST_ROW)

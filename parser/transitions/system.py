@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -121,3 +121,15 @@ class TransitionSystem(ABC):
             chosen: int32[m], the columns.
             relations: int32[m], the relations of the new arcs; ignored where there is none.
         """
+
+
+SystemT = TypeVar("SystemT", bound=TransitionSystem)
+_BEHAVIOUR = ("initial", "unfinished", "moves", "apply", "eager_order", "_blocks_with_arcs")
+
+
+def behaves_as(system: TransitionSystem, kind: type[SystemT]) -> TypeGuard[SystemT]:
+    """Whether what is compiled for a kind of systems holds for one of them.
+
+    It does not for a subclass with moves of its own, which only code that asks the system can parse with.
+    """
+    return isinstance(system, kind) and all(getattr(type(system), name) is getattr(kind, name) for name in _BEHAVIOUR)

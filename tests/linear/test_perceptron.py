@@ -17,6 +17,8 @@ from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.training.examples import TrainingSentences
 from parser.training.online import iterate
+from parser.transitions.attardi import Attardi
+from parser.transitions.lr_spine import LRSpine
 from tests.linear import reference
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence
@@ -91,6 +93,30 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, t
         inside = slice(parses.offsets[s] + 1, parses.offsets[s + 1])
         found = parses.heads[inside].tolist(), parses.relations[inside].tolist()
         assert found == reference.parse(model.system, templates, columns[s], len(heads[s]), expected)
+
+
+@pytest.mark.parametrize(
+    ("system", "options", "oracle"), [(Attardi, {"degree": 2}, "attardi_search"), (LRSpine, {}, "lr_spine_chart")]
+)
+def test_a_subclass_takes_its_own_moves(treebank, system, options, oracle):
+    taken = []
+
+    class Own(system):
+        def apply(self, *arguments):
+            taken.append(arguments)
+            super().apply(*arguments)
+
+    vocabularies, data = encoded(treebank)
+    model = LinearModel.new(vocabularies, RELATIONS, TEMPLATES, system.name, options)
+    bound = oracles.create(oracle, "any", **options).bind(data.trees)
+    learned = []
+    for parses_with in (model.system, Own(len(RELATIONS.symbols), model.system.root_relation, **options)):
+        model.system = parses_with
+        perceptron = Perceptron(parses_with, model.templates)
+        iterate(perceptron, model, data, bound, np.random.default_rng(1), canonical=False, follow=1.0)
+        learned.append((perceptron.steps, perceptron.average().values.tolist()))
+    assert learned[0] == learned[1]
+    assert len(taken) == perceptron.steps
 
 
 def test_a_resumed_perceptron_goes_on_to_the_same_bits(treebank):

@@ -1,0 +1,66 @@
+"""A system that changes the moves of another one is parsed with them, not with what is compiled for the other."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parser.beam_settings import Beam, BeamError, Merge
+from parser.data.parses import NO_NODE
+from parser.decoding.lattice_parser import LatticeParser
+from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.model import Model
+from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.attardi import Attardi
+from parser.transitions.configurations import Configurations
+from parser.transitions.lr_spine import LRSpine
+from parser.transitions.system import Moves, behaves_as
+from tests.forgery import small_model
+from tests.toy import sentence
+
+SHIFT, FIRST_REDUCTION = 0, 1
+
+
+class Hasty(ArcStandard):
+    """Shifts only where it cannot reduce."""
+
+    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+        """See TransitionSystem."""
+        moves = super().moves(now, rows, single_root)
+        moves.rows[(moves.rows[:, FIRST_REDUCTION:] != NO_NODE).any(axis=1), SHIFT] = NO_NODE
+        return moves
+
+
+@pytest.fixture
+def model() -> Model:
+    model = small_model("static")
+    model.system = Hasty(len(model.relations.symbols), root_relation=1)
+    return model
+
+
+def test_who_behaves_as_whom():
+    assert behaves_as(ArcStandard(3), Attardi)
+    assert behaves_as(LRSpine(3), LRSpine)
+    assert not behaves_as(LRSpine(3), Attardi)
+    assert not behaves_as(Hasty(3), ArcStandard)
+    assert not behaves_as(Hasty(3), Attardi)
+
+
+def test_it_is_parsed_with_its_own_moves(model):
+    rng = random.Random(1)
+    encoded = model.vocabularies.encode([sentence([0] + [1] * rng.randint(1, 12), rng) for _ in range(20)])
+    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
+    found = parser_of(model).parse(encoded)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    assert found.heads.tolist() != parser_of(small_model("static")).parse(encoded).heads.tolist()
+    np.testing.assert_array_equal(beam_parser_of(model, Beam(1)).parse(encoded).heads, expected.heads)
+
+
+def test_what_is_of_arc_standard_alone_refuses_it(model):
+    with pytest.raises(BeamError, match="is there for system=arc_standard alone"):
+        beam_parser_of(model, Beam(2, Merge.SIGNATURE))
+    with pytest.raises(BeamError, match="lattices are parsed with system=arc_standard or attardi"):
+        LatticeParser(model, Beam(2))
