@@ -11,11 +11,11 @@ import pytest
 from hypothesis import settings
 from omegaconf.grammar_parser import parse
 
+from tests import profiles
 from tests.jit import COMPILED
 
-# The first example of a property may have to wait for kernels to be compiled.
-settings.register_profile("kernels", deadline=None)
-settings.load_profile("kernels")
+profiles.register()
+settings.load_profile(profiles.EVERY_DAY)
 
 # Thousands of settings are made here whose few interpolations are the same text: half the time of checking them went into
 # parsing it. A parse tree is only read.

@@ -11,10 +11,9 @@ mutmut and cosmic-ray were looked at first. mutmut 3 leaves out functions that h
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,11 +25,15 @@ from random import Random
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.mutation.mutants import Mutant, mutants_of  # noqa: E402 - found by the line above
+from tests.mutation.forked_tests import LOADED, run_tests  # noqa: E402 - found by the line above
+from tests.mutation.mutants import Mutant, mutants_of  # noqa: E402
+from tests.profiles import FIRST_FAILURE  # noqa: E402
 
 PARTS = ("oracles", "parser/transitions")
 _COPIED = ("oracles", "parser", "tests", "configs", "data", "experiments", "scripts", "pyproject.toml")
-_MEMORY = 16 * 2**30  # bytes of address space
+
+# Processes that run tests are forked from one that has loaded what tests load, but nothing of this project.
+_PROCESSES = multiprocessing.get_context("forkserver")
 
 _SHARED = ["test_arc_hybrid", "test_projectivize", "test_oracles_agree", "test_ties", "test_oracles_small", "test_kernel_cache"]
 # By the beginning of a path, the tests of tests/oracles that cover it, the quickest first; the first beginning that fits.
@@ -96,20 +99,17 @@ class Checker:
 
     def _failure(self, tests: Sequence[str], limit: float | None) -> str | None:
         """What the tests print if they fail; None if they pass."""
-        shutil.rmtree(self._root / ".hypothesis", ignore_errors=True)  # examples that failed before
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(self._root), "PYTHONDONTWRITEBYTECODE": "1"}
-        options = {"cwd": self._root, "env": environment, "capture_output": True, "text": True, "preexec_fn": _limit_memory}
-        try:
-            done = subprocess.run([*command, f"--hypothesis-seed={self._seed}"], timeout=limit, **options)  # type: ignore[call-overload]
-        except subprocess.TimeoutExpired:
-            return "too slow"
-        return None if done.returncode == 0 else str(done.stdout + done.stderr)
-
-
-def _limit_memory() -> None:
-    """Lets a loop that never ends run out of memory sooner than the machine does."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        shutil.rmtree(self._root / ".hypothesis", ignore_errors=True)
+        arguments = [f"--hypothesis-profile={FIRST_FAILURE}", f"--hypothesis-seed={self._seed}", *tests]
+        with tempfile.NamedTemporaryFile() as output:
+            process = _PROCESSES.Process(target=run_tests, args=(str(self._root), arguments, output.name))
+            process.start()
+            process.join(limit)
+            if process.exitcode is None:
+                process.kill()
+                process.join()
+                return "too slow"
+            return None if process.exitcode == 0 else Path(output.name).read_text("utf-8", "replace")
 
 
 def check(
@@ -139,6 +139,8 @@ def check(
             print(f"survived: {path}:{mutant.line}: {mutant.old!r} -> {mutant.new!r} ({number} of {len(drawn)})", flush=True)
         else:
             killed[path] += 1
+        if number % 25 == 0:
+            print(f"{number} of {len(drawn)} tried", flush=True)
     for path in sorted({*killed, *survived}):
         print(f"{path}: {killed[path]} of {killed[path] + survived[path]} killed")
     tried = killed.total() + survived.total()
@@ -154,6 +156,8 @@ def main() -> None:
     arguments.add_argument("--file", nargs="*", default=[], help="of the mutants drawn, those of these files alone")
     arguments.add_argument("--minutes", type=float, default=float("inf"), help="try no more after so long")
     given = arguments.parse_args()
+    os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    _PROCESSES.set_forkserver_preload([*LOADED])
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "repository"
         for name in _COPIED:

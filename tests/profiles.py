@@ -1,0 +1,16 @@
+"""Profiles of hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import Phase, settings
+
+EVERY_DAY = "every_day"
+FIRST_FAILURE = "first_failure"  # for a run that asks only whether there is one: no smaller example is looked for
+
+
+def register() -> None:
+    """Makes them known to hypothesis."""
+    # The first example of a property may have to wait for kernels to be compiled.
+    settings.register_profile(EVERY_DAY, deadline=None)
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile(FIRST_FAILURE, deadline=None, database=None, phases=phases, report_multiple_bugs=False)
