@@ -81,7 +81,8 @@ def follow(
     Returns:
         The trees that the steps made, the same ones.
     """
-    oracle = oracles.create(system.oracles[0], None, **system.options)
+    # Any strategy: the parser may have deferred what another one takes at once.
+    oracle = oracles.create(system.oracles[0], oracles.Strategy.ANY, **system.options)
 
     def choice_of(first: int, last: int) -> Choice:
         start, end = parses.offsets[first], parses.offsets[last]

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from parser.conllu.chunks import Words
-from parser.data.vocabulary import ROOT, Columns, Sentences, Vocabularies
+from parser.data.vocabulary import Columns, Sentences, Vocabularies
 
 # Entries are forgotten, and made again when they are needed, beyond so many, or so many bytes of text.
 MAX_ENTRIES = 200_000
@@ -55,6 +55,7 @@ class WordCache:
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._vocabularies = vocabularies
+        self._root = vocabularies.encode([_Entries([], [], [], [], [])]).values[:, 0]
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._lock = Lock()
@@ -77,7 +78,7 @@ class WordCache:
                 self._values[:, before : self._n_entries] = self._vocabularies.encode([columns]).values[:, 1:]
             values = self._values
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
-        return Sentences(_lay_out(values, entries, words.offsets), offsets)
+        return Sentences(_lay_out(values, self._root, entries, words.offsets), offsets)
 
     def encode_slowly(self, sentences: Sequence[Columns]) -> Sentences:
         """Vocabularies.encode(), not at the same time as another thread."""
@@ -176,14 +177,14 @@ def _fill_slots(hashes, n_entries, slots):
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(values, entries, offsets):
-    """int32[attributes, words + sentences]: the values of the words, ROOT before each sentence."""
+def _lay_out(values, root, entries, offsets):
+    """int32[rows, words + sentences]: the values of the words, those of the root (int32[rows]) before each sentence."""
     n_sentences = len(offsets) - 1
     laid_out = np.empty((len(values), len(entries) + n_sentences), np.int32)
     for a in range(len(values)):
         place = 0
         for s in range(n_sentences):
-            laid_out[a, place] = ROOT
+            laid_out[a, place] = root[a]
             place += 1
             for word in range(offsets[s], offsets[s + 1]):
                 laid_out[a, place] = values[a, entries[word]]

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
+from parser.data.characters import Characters
 from parser.data.vocabulary import ATTRIBUTES, Vocabularies, Vocabulary
 from parser.decoding.file_parsing import Columns
 from parser.decoding.word_cache import WordCache
 from tests.odd_files import files, line
 
-VOCABULARIES = Vocabularies({name: Vocabulary(["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES})
+VOCABULARIES = Vocabularies(
+    {name: Vocabulary(["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES}, Characters(["a", "\u00e9"], 4)
+)
 
 
 def words_of(content: bytes):
