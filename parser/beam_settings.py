@@ -132,7 +132,10 @@ def searching(own: Search | None, size: int | str | None = None, merge: Merge | 
     if isinstance(size, str):
         raise BeamError(f"a beam of {size} is not known; give a number of items, or {EXACT}")
     beam = own if isinstance(own, Beam) else Beam(1, scores=scores)
-    return replace(beam, size=beam.size if size is None else size, merge=merge or beam.merge)
+    size = beam.size if size is None else size
+    if merge is not None and size == 1:
+        raise BeamError(f"merge={merge} is of a beam, and without one the parser is greedy; give the size of a beam, such as 8")
+    return replace(beam, size=size, merge=merge or beam.merge)
 
 
 def as_fields(search: Search) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from safetensors.numpy import save
 
 from parser import beam_settings, transitions
 from parser.atomic import replacing_folder, write_json
-from parser.beam_settings import Search
+from parser.beam_settings import Beam, Search
 from parser.classifier.calibration import Calibration
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape
@@ -62,6 +62,7 @@ class Model:
         shape: how the classifier is built.
         system: the transition system over these relations.
         beam: how parse.py searches if it is told no other; None: it parses greedily.
+        lattice_beam: how parse.py searches lattices if it is told no other; None: as other input.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
             output for choices then, behind those of the moves (decoding/lattice_search.py). None: it knows of no choices.
@@ -77,6 +78,7 @@ class Model:
     shape: ClassifierShape
     system: TransitionSystem
     beam: Search | None = None
+    lattice_beam: Beam | None = None
     calibration: Calibration = field(default_factory=Calibration)
     lookahead: int | None = None
     int8: bool = False
@@ -209,7 +211,8 @@ class Model:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
         with replacing_folder(folder) as temporary:
             settings, vocabularies = self._description()
-            beam = {} if self.beam is None else {"beam": beam_settings.as_fields(self.beam)}
+            searches = {"beam": self.beam, "lattice_beam": self.lattice_beam}
+            beam = {key: beam_settings.as_fields(search) for key, search in searches.items() if search is not None}
             further = {"calibration": asdict(self.calibration), "versions": versions()}
             write_json(temporary / SETTINGS, settings | beam | further)
             write_json(temporary / VOCABULARIES, vocabularies)
@@ -244,6 +247,7 @@ class Model:
             shape = ClassifierShape.of_fields(settings["classifier"])
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
+            lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
             calibration = Calibration.of_fields(settings.get("calibration", {}))
         characters = shape.encoder and shape.encoder.characters
         tagger = shape.encoder is not None and shape.encoder.tagger is not None
@@ -259,5 +263,5 @@ class Model:
             _, model._tensors = upgrade(stored, read_tensors(folder))
         if device != "cpu" or shape.encoder is not None:
             model.classifier.to(device)
-        model.beam = beam
+        model.beam, model.lattice_beam = beam, lattice_beam
         return model

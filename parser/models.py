@@ -50,8 +50,15 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
         device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
 
     Raises:
-        ModelError: a part is missing or damaged, or the format is another one.
+        ModelError: a part is missing or damaged, or the format is another one; or there is no such device.
     """
+    if device != "cpu":
+        from parser.classifier.device import check_device  # it loads torch
+
+        try:
+            check_device(device)
+        except ValueError as error:
+            raise ModelError(f"device={device}: {error}") from error
     folder = find_model(folder)
     kind = read_json(folder, SETTINGS).get("model", Model.kind)  # once there was no other kind
     if kind == Model.kind:

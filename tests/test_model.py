@@ -134,12 +134,16 @@ def test_a_model_remembers_its_beam(model, tmp_path):
     model.beam = Beam(8, Merge.NONE, Scores.GLOBAL)
     model.save(tmp_path / "model")
     model.beam = None
+    model.lattice_beam = Beam(4)
+    model.save(tmp_path / "lattices")
+    assert (Model.load(tmp_path / "lattices").beam, Model.load(tmp_path / "lattices").lattice_beam) == (None, Beam(4))
     loaded = Model.load(tmp_path / "model")
-    assert loaded.beam == Beam(8, Merge.NONE, Scores.GLOBAL)
+    assert (loaded.beam, loaded.lattice_beam) == (Beam(8, Merge.NONE, Scores.GLOBAL), None)
     assert loaded.is_like(model)
     path = tmp_path / "model" / SETTINGS
     settings = json.loads(path.read_text())
     for damage in ({"size": True}, {"size": 0}, {"size": 2, "merge": "all"}, {"width": 3}, 5):
-        path.write_text(json.dumps(settings | {"beam": damage}))
-        with pytest.raises(ModelError, match=SETTINGS):
-            Model.load(tmp_path / "model")
+        for key in ("beam", "lattice_beam"):
+            path.write_text(json.dumps(settings | {key: damage}))
+            with pytest.raises(ModelError, match=SETTINGS):
+                Model.load(tmp_path / "model")

@@ -86,6 +86,13 @@ def size_of_beam(text: str) -> int | str:
         raise ArgumentTypeError(f"{text} is no beam; give a number of items, or {EXACT}") from None
 
 
+def positive(text: str) -> int:
+    """The type of an argument that is a number from 1 on."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise ArgumentTypeError(f"{text} is not possible; give a number from 1 on")
+    return int(text)
+
+
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 

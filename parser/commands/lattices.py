@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from parser.commands.command_line import run
 from parser.conllu.files import STANDARD_STREAM, open_output
-from parser.lattices.conllul import read_lattices, text_of
+from parser.lattices.conllul import LatticeError, read_lattices, text_of
 from parser.lattices.gold_paths import Gold, gold_paths, read_trees
 from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Lexicon, jackknife
 from parser.lattices.output import conllu
@@ -64,6 +64,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _build(options: argparse.Namespace) -> str:
     lexicon = Lexicon.of(read_trees(options.train), options.unknown)
+    if not len(lexicon):
+        raise LatticeError(
+            f"{options.train}: there are no sentences, so a lexicon of it would know nothing; give a training part"
+        )
     lexicon.save(options.output)
     return f"{len(lexicon):,} forms; of an unknown one {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
 

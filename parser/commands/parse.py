@@ -5,7 +5,8 @@ rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every oth
 recipe=text reads forms alone; --tags=fill or overwrite writes the tags that it predicts.
 
 A file named .conllul, or any with --lattice, is one of word lattices (CoNLL-UL): the parser finds the words along with the
-tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam is of use there: --beam 16.
+tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam is of use there: a model that was
+trained on lattices brings one (lattice.beam), and --beam 16 widens it.
 
 With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
 
@@ -28,8 +29,8 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from parser.beam_settings import BeamError, Merge, Search
-from parser.commands.command_line import number_of_threads, run, size_of_beam
+from parser.beam_settings import Merge, Search, searching
+from parser.commands.command_line import number_of_threads, positive, run, size_of_beam
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import OnError, Parsed, parse_file, warm_up
@@ -62,7 +63,7 @@ def main() -> int:
         help="search with a beam of N items, or exact (default: as the model says, or 1)",
     )
     arguments.add_argument("--merge", choices=[*Merge], type=Merge, help="which items of the beam become one (configuration)")
-    arguments.add_argument("--k-best", type=int, metavar="K", help="write the K best trees of each sentence")
+    arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
     arguments.add_argument(
         "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, which is faster and nearly as good"
     )
@@ -88,8 +89,9 @@ def main() -> int:
         help="of --text: a file of UDPipe 1; without, the model's own (scripts/train.py tokenizer=udpipe)",
     )
     arguments.add_argument("--lattice", action="store_true", help="INPUT is word lattices, CoNLL-UL (also by name, .conllul)")
-    arguments.add_argument("--max-arcs", type=int, metavar="N", help="of --lattice: refuse sentences of more arcs")
+    arguments.add_argument("--max-arcs", type=positive, metavar="N", help="of --lattice: refuse sentences of more arcs")
     given = arguments.parse_args()
+    _check(given)
     load_kernels_directly()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
     if isinstance(model, Model) and model.shape.encoder is not None:
@@ -100,7 +102,7 @@ def main() -> int:
         warm_up(model, beam)
         write_bytecode()
         return 0
-    if given.lattice or is_named_lattices(given.input):
+    if given.lattice:
         return _parse_lattices(model, beam, given)
     tokenizer = model_tokenizer(given.model, given.tokenizer) if given.text else None
     start = time.perf_counter()
@@ -123,10 +125,27 @@ def main() -> int:
     return _told(parsed, given.input, time.perf_counter() - start)
 
 
+def _check(given: argparse.Namespace) -> None:
+    """Refuses options that the input has no use for, and to write over what is read but not written."""
+    given.lattice |= is_named_lattices(given.input)
+    kind = "lattices" if given.lattice else "text" if given.text else "CoNLL-U"
+    unread = {
+        "--text": given.text and given.lattice,
+        "--allow-missing-columns": given.allow_missing_columns and given.lattice,
+        f"--tags {given.tags}": given.tags is not TagUse.KEEP and given.lattice,  # their tags are those of the arcs
+        f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
+        f"--tokenizer {given.tokenizer}": given.tokenizer is not None and not given.text,
+    }
+    for option, there in unread.items():
+        if there:
+            raise ValueError(f"{option} is not there for {kind}; leave it out")
+    if kind != "CoNLL-U" and given.output != STANDARD_STREAM and Path(given.output).resolve() == Path(given.input).resolve():
+        raise ValueError(f"{given.output}: the trees would take the place of the {kind}; choose another --output")
+
+
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
-    for option in ("text", "allow_missing_columns"):
-        if getattr(given, option):
-            raise BeamError(f"--{option.replace('_', '-')} is not there for lattices; leave it out")
+    if isinstance(model, Model) and model.lattice_beam is not None:
+        beam = searching(model.lattice_beam, given.beam, given.merge)
     from parser.decoding.lattice_file import parse_lattice_file  # compiled loops that other input does not need
 
     start = time.perf_counter()

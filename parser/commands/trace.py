@@ -8,17 +8,23 @@ computation. An OUTPUT named .html is a page.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import oracles
+from oracles import Trees
 from parser import transitions
+from parser.beam_settings import is_greedy
 from parser.commands.command_line import run
 from parser.conllu.checks import DEPREL, FORM, HEAD, UPOS
 from parser.conllu.files import STANDARD_STREAM, open_input, open_output
 from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 from parser.drawing.html import LEGEND, page
 from parser.reports.trace_pages import as_html, as_text, drawn
+
+if TYPE_CHECKING:
+    from parser.reports.trace import Gold
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -33,6 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--strategy", help="of the oracle: which computations count")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     given = parser.parse_args(arguments)
+    if given.degree is not None and given.model is None and given.system != "attardi":
+        parser.error("--degree is of --system attardi; leave it out, or give that")
     if given.model is not None and (given.system or given.degree):
         parser.error("--system and --degree are those of the model; leave them out with --model")
 
@@ -45,13 +53,17 @@ def main(arguments: list[str] | None = None) -> None:
     gold = Gold(sentence.heads(several_roots=True), sentence.column(DEPREL)) if tagged else None
     if given.model is not None:
         model = Model.load(given.model)
-        oracle = _oracle(given.oracle, given.strategy, model.system.name, model.system.options)
+        if not is_greedy(model.beam):
+            print("these are the steps of greedy parsing; parse.py searches with the beam of this model", file=sys.stderr)
+        oracle = _oracle(given, model.system.name, model.system.options)
+        _check_projective(oracle, gold, sentence)
         found = model_trace(model, Columns(sentence), len(sentence), oracle, gold)
     elif gold is not None:
         relations = sorted({*gold.deprels, "root", "dep"})
         options = {} if given.degree is None else {"degree": given.degree}
         system = transitions.create(given.system or "arc_standard", len(relations), relations.index("root"), **options)
-        oracle = _oracle(given.oracle, given.strategy, system.name, system.options)
+        oracle = _oracle(given, system.name, system.options)
+        _check_projective(oracle, gold, sentence)
         found = gold_trace(gold, relations, system, oracle)
     else:
         raise ValueError(f"{sentence.place()}: HEAD is empty, so there is no gold computation; give --model MODEL_DIR")
@@ -65,11 +77,23 @@ def main(arguments: list[str] | None = None) -> None:
             target.write(as_text(found, forms))
 
 
-def _oracle(name: str | None, strategy: str | None, system: str, options: dict[str, int]) -> oracles.Oracle:
+def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> oracles.Oracle:
     known = transitions.system_class(system).oracles
-    if name is not None and name not in known:
-        raise ValueError(f"oracle {name} is not one of {system}; known: {', '.join(known)}")
-    return oracles.create(name or known[0], strategy, **options)
+    if given.oracle is not None and given.oracle not in known:
+        raise ValueError(f"oracle {given.oracle} is not one of {system}; known: {', '.join(known)}")
+    return oracles.create(given.oracle or known[0], given.strategy, **options)
+
+
+def _check_projective(oracle: oracles.Oracle, gold: Gold | None, sentence: RawSentence) -> None:
+    if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads]).projective.all():
+        return
+    able = [
+        name for name in transitions.system_class(oracle.system).oracles if not oracles.oracle_class(name).needs_projective_gold
+    ]
+    raise ValueError(
+        f"{sentence.place()}: its tree is not projective, which oracle {oracle.name} needs; give "
+        f"{' or '.join(f'--oracle {name}' for name in able) or 'another --system'}"
+    )
 
 
 def _sentence(path: str, wanted: str) -> RawSentence:

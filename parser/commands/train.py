@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import Override
 from hydra.errors import CompactHydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import OmegaConf
@@ -29,7 +31,7 @@ from parser.data.background_vectors import background_vectors
 from parser.settings import Settings, check_column, register, training_files
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
-from parser.training.unread_settings import check_overrides
+from parser.training.unread_settings import check_overrides, told_absent
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
@@ -157,6 +159,11 @@ def _las(metrics: dict[str, Any], part: str) -> float | None:
     return None if metrics[part] is None else float(metrics[part]["las"])
 
 
+def _first_line(error: BaseException) -> str:
+    """What omegaconf says of an error; names of its classes follow."""
+    return str(error).partition("\n")[0]
+
+
 def command() -> NoReturn:
     """The command; exits."""
     command_line.run(_run)
@@ -181,9 +188,16 @@ def _run() -> None:
         if not group or not error.options:
             raise ValueError(str(error)) from error
         raise ValueError(f"{group}={name} is unknown; known: {', '.join(error.options)}") from error
+    except AssertionError as error:
+        # hydra asserts that what an override changes lies in something, and says neither which one nor what is missing.
+        frames = (frame.f_locals.get("override") for frame, _ in traceback.walk_tb(error.__traceback__))
+        given = [override.input_line for override in frames if isinstance(override, Override)]
+        if not given:
+            raise
+        raise ValueError(told_absent(str(given[-1]))) from error
     except (CompactHydraException, OmegaConfBaseException) as error:
-        cause = f"\n{error.__cause__}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
-        raise ValueError(f"{error}{cause}") from error
+        cause = f": {_first_line(error.__cause__)}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
+        raise ValueError(f"{_first_line(error)}{cause}") from error
     if CurrentSweep.folder is not None:
         jobs = read_jobs(CurrentSweep.folder)
         if not jobs:

@@ -112,8 +112,10 @@ def jackknife(sentences: Sequence[RawSentence], folds: int = FOLDS) -> Iterator[
     """The lattices of sentences, each from a lexicon without its own part of them; every fold-th sentence is of the same part.
 
     Raises:
-        LatticeError: there are fewer sentences than folds.
+        LatticeError: there are fewer than two folds, or fewer sentences than folds.
     """
+    if folds < 2:
+        raise LatticeError(f"--folds {folds}: the lexicon of a part is made of the others, so there must be two at least")
     if len(sentences) < folds:
         raise LatticeError(f"{len(sentences)} sentences cannot be split into {folds} parts; give more, or fewer --folds")
     lexicons = [Lexicon.of(s for n, s in enumerate(sentences) if n % folds != fold) for fold in range(folds)]

@@ -63,8 +63,8 @@ def _check_global_training(settings: Settings) -> None:
     for key, value, able in (("system", settings.system, "arc_standard"), ("model", settings.model, "mlp")):
         if value != able:
             raise SettingsError(
-                f"beam={Scores.GLOBAL} of model={settings.model} is there for {key}={able} alone, not for {key}={value}; "
-                f"choose {key}={able}, or beam={Scores.LOCAL}"
+                f"beam={Scores.GLOBAL} is there for system=arc_standard model=mlp, and for model=linear, not for "
+                f"{key}={value}; choose {key}={able}, or beam={Scores.LOCAL}"
             )
     _check_vocabulary_of_third_pass(settings)
 

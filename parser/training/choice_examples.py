@@ -50,7 +50,7 @@ class Choices:
         self._values = table.values(arcs)
         # Of each word: the first of the arcs from its node, among those of all lattices; how many there are; which is gold.
         self._first, self._count, self._gold = np.zeros((3, sentences.offsets[-1]), np.int64)
-        for start, of_arcs, path in zip(sentences.offsets, arcs.offsets, paths, strict=False):
+        for start, of_arcs, path in zip(sentences.offsets[:-1], arcs.offsets[:-1], paths, strict=True):
             first, nodes = path.lattice.first_arcs(), path.lattice.starts[path.arcs]
             inside = slice(start + 1, start + 1 + len(nodes))
             self._first[inside] = of_arcs + 1 + first[nodes]

@@ -174,7 +174,10 @@ def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
 
 def _projective_subset(train: Treebank) -> list[Sentence]:
     if not (sentences := train.projective_subset):
-        raise SettingsError(f"{train.path}: no tree is projective; train on projectivized trees (column=2)")
+        raise SettingsError(
+            f"{train.path}: no tree is projective, and this run learns from projective trees alone; choose column=2, 4, 5 or 6 "
+            "(other systems than arc_standard: first_pass.trees=projectivized; model=linear: online.sentences=all)"
+        )
     return sentences
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from inspect import signature
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from parser.beam_settings import Beam, Merge
 from parser.classifier.batch_scorer import ContextualScorer, batch_scorer
 from parser.classifier.scorer import Scorer
 from parser.model import Model
-from parser.settings import ExampleUse, Settings, TrainingTrees, system_options
+from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, system_options
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.choice_examples import Choices
 from parser.training.corpus import Corpus
@@ -32,6 +33,11 @@ def oracle_of(settings: Settings) -> oracles.Oracle:
         ValueError: it does not know the strategy, or has no ties; the message says what it knows.
     """
     ties = {} if settings.ties is None else {"ties": settings.ties}
+    if ties and "ties" not in signature(oracles.oracle_class(settings.oracle)).parameters:
+        raise SettingsError(
+            f"ties={settings.ties} is not known to oracle={settings.oracle}; leave ties= out, or choose "
+            "system=arc_standard with oracle=context_rows or nederhof_cubic"
+        )
     return oracles.create(settings.oracle, settings.strategy, **system_options(settings), **ties)
 
 

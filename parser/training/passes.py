@@ -184,8 +184,10 @@ class _Passes(Run):
         return Fitted(loss, updates.learning_rate, len(lengths), int(lengths.sum()), seconds)
 
     def finish(self) -> dict[str, Any]:
-        """The model remembers its beam, and its calibration is fitted to the dev part, if there is one."""
+        """The model remembers its beams, and its calibration is fitted to the dev part, if there is one."""
         self._model.beam = self.beam
+        if self.corpus.lattices:
+            self._model.lattice_beam = self._lattice_beam(self.beam)
         if self.corpus.dev is None:
             return {}
         self._model.calibration = Calibration.fit(*self._arcs(self.corpus.dev))
@@ -206,11 +208,16 @@ class _Passes(Run):
         scores = super()._measure(part, beam)
         if scores is None or part not in self.corpus.lattices:
             return scores
-        searching = beam or Beam(self.settings.lattice.beam, Merge(str(self.settings.beam.merge)))
-        assert isinstance(searching, Beam), "see beam_check.py"
+        searching = self._lattice_beam(beam)
         with self.stopwatch("evaluate"):
             found = self.corpus.lattices[part].scores(self._model, searching, single_root=self.settings.single_root)
         return found | {"gold_path_las": scores["las"]}
+
+    def _lattice_beam(self, beam: Search | None) -> Beam:
+        """How lattices are searched where other input is searched with a beam, or greedily."""
+        searching = beam or Beam(self.settings.lattice.beam, Merge(str(self.settings.beam.merge)))
+        assert isinstance(searching, Beam), "see beam_check.py"
+        return searching
 
     def _tag_scores(self, gold: GoldPart) -> Metrics:
         return gold.tag_scores(self._model.classifier.tokens.tags_of(gold.sentences))

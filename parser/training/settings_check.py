@@ -22,6 +22,7 @@ from parser.settings import (
     VocabularySource,
     check_column,
     given_models,
+    held_out,
     training_files,
     vocabulary_is_of_subset,
 )
@@ -179,6 +180,10 @@ def _check_lattices(settings: Settings) -> None:
         )
     if len(training_files(settings)) != 1:
         raise SettingsError("lattice.train is of one file of trees: give one treebank.train")
+    if held_out(settings):
+        raise SettingsError(
+            f"treebank.held_out={settings.treebank.held_out} is not there for lattices; give treebank.dev, and lattice.dev"
+        )
     for part in ("dev", "test"):
         if getattr(settings.lattice, part) is not None and getattr(settings.treebank, part) is None:
             raise SettingsError(f"lattice.{part} is given, but treebank.{part}, its trees, is not")
@@ -206,6 +211,7 @@ def _check_distillation(settings: Settings) -> None:
         "system=lr_spine": settings.system == "lr_spine",
         "lattices": settings.lattice.train is not None,
         f"second_pass.policy={Policy.BEAM}": settings.second_pass.policy == Policy.BEAM,
+        "beam.training.start, which leaves no second pass": "beam.training.start" in given_models(settings),
     }
     for what, there in unable.items():
         if there:

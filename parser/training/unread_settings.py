@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 
 from parser.settings import Settings, SettingsError, given_models
+
+log = logging.getLogger(__name__)
 
 # By model=, the settings and groups of settings that it does not read, though others do.
 _UNREAD = {
@@ -29,6 +32,19 @@ _UNREAD = {
     ),
 }
 
+# Groups of settings that are empty unless another setting fills them, and that setting.
+_FILLED_BY = {
+    "online": "model=linear",
+    "encoder.characters": "recipe=text",
+    "encoder.tagger": "recipe=text",
+    "encoder": "model=bilstm",
+    "beam.training": "beam=global",
+}
+
+# What only passes read that there are not with beam.training.start, and what only a second pass reads.
+_OF_FIRST_PASSES = ("first_pass", "second_pass", "distillation", "oracle", "strategy", "ties")
+_OF_SECOND_PASS = ("second_pass", "oracle", "strategy", "ties")
+
 # By setting, when it is read, and the setting that makes it so.
 _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "vectors.limit": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
@@ -38,11 +54,21 @@ _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "distillation.weight": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
     "distillation.over": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
     "beam.merge": (lambda settings: settings.beam.name != "none", "beam=local or beam=global"),
+    **{
+        f"lattice.{name}": (lambda settings: settings.lattice.train is not None, "lattice.train=FILE")
+        for name in ("lookahead", "gold", "max_arcs", "choices")
+    },
+    "lattice.beam": (
+        lambda settings: settings.lattice.train is not None and settings.beam.name == "none",
+        "lattice.train=FILE and beam=none",
+    ),
 }
 
 
 def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
     """Refuses what was given but is not read.
+
+    What only a second pass reads is told where there is none, and not refused: a sweep over ``column`` has such jobs.
 
     Args:
         settings: of the run.
@@ -57,14 +83,25 @@ def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
         if own is not None:
             readers = " or ".join(f"model={name}" for name, unread in _UNREAD.items() if own not in unread)
             raise SettingsError(f"{override}: model={settings.model} does not read {own}; leave it out, or choose {readers}")
-        passes = _names_read_by(key, ("first_pass", "second_pass"))
-        if passes is not None and "beam.training.start" in given_models(settings):
+        if "beam.training.start" in given_models(settings) and _names_read_by(key, _OF_FIRST_PASSES) is not None:
             raise SettingsError(
-                f"{override}: with beam.training.start there is no {passes} in this run; leave one of the two out"
+                f"{override} is of the first and second pass, and with beam.training.start this run has neither; leave one of "
+                "the two out"
             )
         is_read, reader = _READ_IF.get(key, (None, ""))
         if is_read is not None and not is_read(settings):
             raise SettingsError(f"{override} is read with {reader} alone; leave it out, or add that")
+        without = settings.model != "linear" and settings.second_pass.trees is None
+        if without and key != "second_pass.trees" and _names_read_by(key, _OF_SECOND_PASS) is not None:
+            log.warning("%s is not read: this run has no second pass (column=3 to 6 have one)", override)
+
+
+def told_absent(override: str) -> str:
+    """What to say of an override, KEY=VALUE, of a group of settings that is empty in this run."""
+    key = override.partition("=")[0].lstrip("+~")
+    if (group := _names_read_by(key, _FILLED_BY)) is None:
+        return f"{override}: what it lies in is null in this run; leave it out"
+    return f"{override}: there is no {group} in this run; leave it out, or choose {_FILLED_BY[group]}"
 
 
 def _names_read_by(key: str, names: Iterable[str]) -> str | None:

@@ -78,6 +78,9 @@ def test_a_jackknife_knows_other_sentences_alone():
     assert lattices[1].arc == Lexicon.of([train[0], train[2]]).lattice(train[1]).arc
     with pytest.raises(LatticeError, match="3 sentences cannot be split into 10 parts"):
         list(jackknife(train))
+    for folds in (0, 1):
+        with pytest.raises(LatticeError, match=f"--folds {folds}: .* there must be two at least"):
+            list(jackknife(train, folds))
 
 
 def test_a_lexicon_is_written_and_read(tmp_path):
@@ -109,6 +112,9 @@ def test_the_command(tmp_path, capsys):
         assert ours.multiwords == theirs.multiwords
     main(["jackknife", train, "--folds", "3", "-o", lattices])
     assert len(read_lattices(lattices)) == 3
+    (tmp_path / "empty.conllu").touch()
+    with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences, so a lexicon of it would know nothing"):
+        main(["build", str(tmp_path / "empty.conllu"), "-o", lexicon])
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,12 @@ def test_the_command(tmp_path, capsys, model):
     assert "--system and --degree are those of the model" in capsys.readouterr().err
     with pytest.raises(ValueError, match="there is no sentence 3"):
         command.main([str(path), "--sentence", "3"])
+    with pytest.raises(SystemExit):
+        command.main([str(path), "--system", "swap", "--degree", "3"])
+    assert "--degree is of --system attardi" in capsys.readouterr().err
+    crossed = str(write_conllu(tmp_path / "c.conllu", [sentence([0]), sentence([3, 4, 0, 3])]))
+    with pytest.raises(ValueError, match=r"sentence 2.* is not projective, .* give --oracle arc_hybrid_tabular"):
+        command.main([crossed, "--sentence", "2", "--system", "arc_hybrid"])
     (tmp_path / "b.conllu").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
     with pytest.raises(ValueError, match="HEAD is empty, so there is no gold computation; give --model"):
         command.main([str(tmp_path / "b.conllu")])

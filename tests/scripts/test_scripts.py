@@ -140,6 +140,7 @@ def test_parsing_with_no_model(tmp_path):
         (["oracle=delphi"], "oracle=delphi is unknown; known: arc_hybrid_local, "),
         (["treebank=hu", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu"),
         (["recipe=soup"], "paper"),
+        (["online.mode=static"], "online.mode=static: there is no online in this run; leave it out, or choose model=linear"),
     ],
 )
 def test_bad_settings_are_one_clear_message(tmp_path, overrides, message):

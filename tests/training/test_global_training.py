@@ -18,7 +18,6 @@ from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError
 from parser.training.observer import Observer, SearchEnd
 from parser.training.passes import train
-from parser.training.unread_settings import check_overrides
 from tests.training.small_runs import files_of, run, train_until_killed
 
 GLOBAL = [
@@ -93,8 +92,6 @@ def test_a_model_that_does_not_fit_the_third_pass_is_refused(treebank, tmp_path)
         train(run(treebank, *GLOBAL, start, f"first_pass.model={tmp_path}/local"), tmp_path / "both")
     with pytest.raises(ModelError, match="no such model folder"):
         train(run(treebank, *GLOBAL, f"beam.training.start={tmp_path}/nowhere"), tmp_path / "none")
-    with pytest.raises(SettingsError, match="there is no second_pass in this run"):
-        check_overrides(run(treebank, *GLOBAL, start), ["second_pass.epochs=3"])
     train(run(treebank, *GLOBAL, start, "beam.training.epochs=1"), tmp_path / "run")
     weights = (tmp_path / "run/model/classifier.safetensors").read_bytes()
     (tmp_path / "local/model/classifier.safetensors").write_bytes(weights)
@@ -132,8 +129,8 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, whol
         (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
         (["beam=global", "beam.training.margin=-1"], "margin=-1.0 is out of range"),
         (["beam=global", "beam.training.continue_without_gold=true", "beam.training.update=early"], "where update=early stops"),
-        (["beam=global", "system=swap"], "beam=global of model=mlp is there for system=arc_standard alone.*or beam=local"),
-        (["beam=global", "model=bilstm", "recipe=accurate"], "there for model=mlp alone.*or beam=local"),
+        (["beam=global", "system=swap"], "for system=arc_standard model=mlp, .*, not for system=swap; choose .*or beam=local"),
+        (["beam=global", "model=bilstm", "recipe=accurate"], "not for model=bilstm; choose model=mlp, or beam=local"),
         (["beam=global", "model=linear"], "objective=crf is not there for model=linear; choose beam.training.objective=percep"),
         ([*LINEAR, "system=swap", "column=null"], "those of system=swap differ in length"),
         ([*LINEAR, "oracle=nederhof_linear"], "the system's first oracle alone.*choose oracle=context_rows"),

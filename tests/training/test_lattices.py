@@ -139,8 +139,10 @@ def overrides(parts: Path, *further: str) -> list[str]:
     ]
 
 
-def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch, capsys):
-    wanted = settings(*overrides(parts, "recipe=accurate", "beam=local", "beam.size=4"))
+@pytest.mark.parametrize("beam", [["beam=local", "beam.size=4"], ["lattice.beam=4"]])
+def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch, capsys, beam):
+    """With the beam that it was measured with, whichever setting that was."""
+    wanted = settings(*overrides(parts, "recipe=accurate", *beam))
     metrics = train(wanted, tmp_path / "run")
     assert {"las", "uas", "words", "upos", "gold_path_las"} <= metrics["dev"].keys()
     assert Model.load(tmp_path / "run").lookahead == 3

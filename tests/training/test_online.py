@@ -20,7 +20,6 @@ from parser.training import corpus
 from parser.training.observer import EpochEnd, Observer
 from parser.training.passes import train
 from parser.training.settings_check import check
-from parser.training.unread_settings import check_overrides
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence, settings, write_conllu
 
@@ -100,43 +99,6 @@ def test_settings_that_no_run_can_have(treebank, case):
     overrides, said = REFUSED[case]
     with pytest.raises(SettingsError, match=said):
         check(run(treebank, *overrides))
-
-
-@pytest.mark.parametrize(
-    ("model", "override"),
-    [
-        ("linear", "classifier.hidden=9"),
-        ("linear", "column=2"),
-        ("linear", "recipe=accurate"),
-        ("linear", "beam.training.learning_rate=0.01"),
-        ("linear", "beam.training.batch_sentences=4"),
-        ("mlp", "+online.mode=static"),
-    ],
-)
-def test_settings_that_the_model_does_not_read(model, override):
-    with pytest.raises(SettingsError, match=f"model={model} does not read .*; leave it out, or choose model="):
-        check_overrides(settings(f"model={model}"), ["seed=1", f"model={model}", override])
-
-
-@pytest.mark.parametrize(
-    ("read_if", "override"),
-    [
-        ("vectors.file=vectors.vec", "vectors.limit=10"),
-        ("vectors.file=vectors.vec", "vectors.restrict=true"),
-        ("optimizer.name=sgd", "optimizer.momentum=0.9"),
-        ("second_pass.policy=mixed", "second_pass.follow=0.5"),
-        ("beam=local", "beam.merge=none"),
-    ],
-)
-def test_settings_that_another_one_makes_read(read_if, override):
-    with pytest.raises(SettingsError, match=f"{override} is read with .*; leave it out, or add that"):
-        check_overrides(settings("recipe=accurate", override), [override])
-    check_overrides(settings("recipe=accurate", read_if, override), [read_if, override])
-
-
-def test_what_is_read_may_be_given():
-    given = ["system=attardi", "degree=3", "oracle=attardi_search", "keep=last", "tensorboard.examples=2"]
-    check_overrides(settings("model=linear"), given)
 
 
 def test_long_sentences_are_named_where_trees_are_made_projective(treebank, monkeypatch, caplog):

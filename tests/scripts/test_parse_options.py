@@ -1,0 +1,43 @@
+"""Options of scripts/parse.py that the input has no use for."""
+
+from __future__ import annotations
+
+import pytest
+
+from parser.beam_settings import Beam, BeamError, Merge, searching
+from parser.commands import parse
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.conllul", "--tags=fill"], "--tags fill is not there for lattices; leave it out"),
+        (["in.txt", "--lattice", "--text"], "--text is not there for lattices; leave it out"),
+        (["in.conllul", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not there for lattices; leave it out"),
+        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not there for CoNLL-U; leave it out"),
+        (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not there for CoNLL-U; leave it out"),
+        (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not there for text; leave it out"),
+        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: the trees would take the place of the text; choose "),
+        (["in.conllul", "-o", "in.conllul"], "the trees would take the place of the lattices; choose another --output"),
+    ],
+)
+def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", *arguments])
+    with pytest.raises(ValueError, match=message):
+        parse.main()
+
+
+@pytest.mark.parametrize("option", ["--k-best=0", "--k-best=-1", "--max-arcs=0", "--max-arcs=x"])
+def test_numbers_are_positive(monkeypatch, capsys, option):
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
+    with pytest.raises(SystemExit):
+        parse.main()
+    assert "give a number from 1 on" in capsys.readouterr().err
+
+
+def test_a_greedy_parser_merges_nothing():
+    for own, size in ((None, None), (None, 1), (Beam(8), 1)):
+        with pytest.raises(BeamError, match="merge=none is of a beam, and without one the parser is greedy; give the size"):
+            searching(own, size, Merge.NONE)
+    assert searching(Beam(8), None, Merge.NONE) == Beam(8, Merge.NONE)
