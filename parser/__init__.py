@@ -9,9 +9,29 @@ from typing import TYPE_CHECKING, Any
 from oracles.kernel_cache import forget_stale_kernels
 
 if TYPE_CHECKING:
-    from parser.api import ParsedSentence, Parser
+    from parser.api import (
+        BeamError,
+        InputError,
+        Int8Error,
+        MissingColumnsError,
+        ModelError,
+        ParsedSentence,
+        Parser,
+        Token,
+        TokenizerError,
+    )
 
-__all__ = ["ParsedSentence", "Parser"]
+__all__ = [
+    "BeamError",
+    "InputError",
+    "Int8Error",
+    "MissingColumnsError",
+    "ModelError",
+    "ParsedSentence",
+    "Parser",
+    "Token",
+    "TokenizerError",
+]
 
 forget_stale_kernels(Path(__file__).parent)
 
@@ -23,3 +43,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,40 +6,59 @@
     [sentence] = parser.parse([["A", "kutya", "ugat", "."]])
     print(sentence.heads, sentence.deprels, sentence.probabilities)
 
-A Parser may be shared by threads. It does what scripts/parse.py does, and says besides how sure it is of each arc.
+A Parser may be shared by threads. It does what scripts/parse.py does, and says besides how sure it is of each arc. One that
+was loaded from a folder can be pickled, and so sent to other processes; each loads it from the folder again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from parser.beam_settings import Search
+from parser.beam_settings import BeamError, Merge, Search
+from parser.classifier.weights import Int8Error
 from parser.conllu.checks import shortened
 from parser.data.vocabulary import COLUMN_NUMBERS
-from parser.decoding.missing_columns import check_columns
+from parser.decoding.missing_columns import MissingColumnsError, check_columns
 from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
 from parser.model import Model
+from parser.model_folder import ModelError
 from parser.models import AnyModel, load_for_parsing
-from parser.text.tokenizer import Tokenizer, TokenizerError, model_tokenizer
+from parser.text.tokenizer import Tokenizer, TokenizerError, conllu_lines, model_tokenizer, spans
 from parser.text.tokens import Token
+
+__all__ = [
+    "BeamError",
+    "InputError",
+    "Int8Error",
+    "MissingColumnsError",
+    "ModelError",
+    "ParsedSentence",
+    "Parser",
+    "Token",
+    "TokenizerError",
+    "Word",
+]
 
 _EMPTY = "_"
 _TAGS = ("upos", "xpos", "feats")
+# What ends a column or a line of CoNLL-U, or cannot be encoded.
+_UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
 
-Word = str | Sequence[str] | Mapping[str, Any]
+Word = str | Sequence[str | None] | Mapping[str, Any]
 """A form; a tuple (form, upos, xpos, feats), of which only the form must be there; or a token of the library ``conllu``."""
 
 
 class InputError(ValueError):
-    """What was given to a Parser is no sentence; the message names the sentence and the word, counted from 1."""
+    """What was given to a Parser is no sentence or no text; the message names the word, or the character, counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +74,10 @@ class ParsedSentence:
             a linear model, whose scores are no probabilities.
         probability: 0 to 1, that of all steps together, as the model sees it; NaN for a linear model.
         tags: by column that the model predicts (upos, xpos, feats), the values of the words.
-        tokens: the sentence as it was written, where it was text; see Token.
+        tokens: of text, the tokens, of which some have several words; see Token. A form is as it was written, but that any
+            spaces within it are one.
+        spans: of text, where each of the tokens stands in it: from character ``start`` to before ``end``.
+        given: by column (upos, xpos, feats) that was given for any of the words, the values, ``_`` for none.
     """
 
     forms: list[str]
@@ -65,9 +87,34 @@ class ParsedSentence:
     probability: float
     tags: dict[str, list[str]] = field(default_factory=dict)
     tokens: list[Token] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    given: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def conllu(self) -> str:
+        """The sentence in CoNLL-U, with the blank line behind it; nothing of a sentence without words.
+
+        Columns of tags that were not given are those that the model predicts, as of ``parse.py --tags=fill``. Of text there
+        are multiword tokens, SpaceAfter=No, and the comment text.
+
+        Raises:
+            InputError: a value is empty, or has something in it that cannot be written, such as a tab.
+        """
+        if not self.forms:
+            return ""
+        tags = [(self.tags | self.given).get(column, [_EMPTY] * len(self)) for column in _TAGS]
+        for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
+            for value in values:
+                if not value or _UNWRITABLE.search(value):
+                    raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
+        columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
+        between = ["\t".join([_EMPTY, *of_word, _EMPTY]) for of_word in columns]
+        text = "".join(token.form + " " * token.space_after for token in self.tokens).rstrip(" ")
+        tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
+        lines = [*([f"# text = {text}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
+        return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass
@@ -102,10 +149,17 @@ class Parser:
         self._parser = ProbabilityParser(model, beam or model.beam)
         self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
+        self._options: tuple[Any, ...] | None = None  # those of load()
 
     @classmethod
     def load(
-        cls, folder: str | Path, device: str = "cpu", tokenizer: str | Path | None = None, beam: int | str | None = None
+        cls,
+        folder: str | Path,
+        device: str = "cpu",
+        tokenizer: str | Path | None = None,
+        beam: int | str | None = None,
+        merge: str | None = None,
+        int8: bool = False,
     ) -> Parser:
         """Reads a model's folder, or that within a run's folder.
 
@@ -114,14 +168,31 @@ class Parser:
             device: ``cpu`` or ``cuda``.
             tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
+            merge: which items of the beam become one, ``none``, ``configuration`` or ``signature``; None: as it remembers.
+            int8: multiply in 8 bits, which is faster and nearly as good, with an encoder and on the CPU alone.
 
         Raises:
             ModelError: the folder holds no model that this version can load.
             TokenizerError: the tokenizer that is named cannot be loaded.
             BeamError: the model cannot be searched with this beam.
+            Int8Error: the model, or this processor, has no products of 8 bits.
         """
-        model, search = load_for_parsing(Path(folder), beam, device=device)
-        return cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
+        of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
+        model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8)
+        loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
+        tokenizer = None if tokenizer is None else Path(tokenizer).absolute()
+        loaded._options = (Path(folder).absolute(), device, tokenizer, beam, merge, int8)
+        return loaded
+
+    def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:
+        """A pickled parser is the options of load(), and no model: it is loaded again where it is unpickled.
+
+        Raises:
+            TypeError: it was not loaded from a folder.
+        """
+        if self._options is None:
+            raise TypeError("only a parser that Parser.load() has made can be pickled; save the model, and load it")
+        return type(self).load, self._options
 
     def parse(
         self, sentences: Iterable[Iterable[Word]], *, single_root: bool = True, allow_missing_columns: bool = False
@@ -160,6 +231,7 @@ class Parser:
                     probabilities=of_arcs[words].tolist(),
                     probability=float(np.exp(probabilities.trees[s])),
                     tags={column: values[words] for column, values in tags.items()},
+                    given={column: values for column in _TAGS if set(values := getattr(read[s], column)) - {_EMPTY}},
                 )
             )
         return found
@@ -168,12 +240,12 @@ class Parser:
         """Splits text into sentences and words, and parses them.
 
         Args:
-            text: any text; a blank line ends a sentence.
+            text: any text; a blank line ends a sentence. A byte order mark before it is left out.
             single_root: as of parse().
             allow_missing_columns: as of parse().
 
         Raises:
-            InputError: it is no str.
+            InputError: it is no str, or has half of a surrogate pair in it, which is no character.
             TokenizerError: there is no tokenizer.
             MissingColumnsError: the model reads tags, which text does not have.
         """
@@ -183,11 +255,16 @@ class Parser:
             if self._folder is None:
                 raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
             self._tokenizer = model_tokenizer(self._folder)
-        tokenized = self._tokenizer.tokenize(text)
+        try:
+            tokenized = self._tokenizer.tokenize(text)
+        except UnicodeEncodeError as error:
+            named = f"character {error.start + 1:,} of the text is {text[error.start]!a}, half of a surrogate pair"
+            raise InputError(f"{named}; decode the text with errors='replace'") from error
         words = [[word for token in tokens for word in token.words] for tokens in tokenized]
         parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
-        for sentence, tokens in zip(parsed, tokenized, strict=True):
+        for sentence, tokens, places in zip(parsed, tokenized, spans(text, tokenized), strict=True):
             sentence.tokens.extend(tokens)
+            sentence.spans.extend(places)
         return parsed
 
     def _check_columns(self, sentences: list[_Columns]) -> None:
@@ -197,7 +274,7 @@ class Parser:
             if all(value == _EMPTY for sentence in sentences for value in getattr(sentence, column))
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
-        check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences")
+        check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences", "allow_missing_columns=True")
 
 
 def _read(sentence: Iterable[Word], number: int) -> _Columns:

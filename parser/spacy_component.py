@@ -6,24 +6,36 @@
 
 It parses the words that spaCy's tokenizer finds. Sentences are those that an earlier component has set; where none has, spaCy's
 Sentencizer is asked. Each gets one root, called ROOT as everywhere in spaCy. Whitespace that is a token of its own is not
-parsed: it hangs on the word before it.
+parsed: it hangs on the word before it, at the start of a sentence on the word after it.
+
+nlp.to_disk() and nlp.to_bytes() save the model's files with the pipeline. A pickled pipeline, as nlp.pipe(n_process=2) sends it
+to processes, names the model's folder, from which they load it; one of from_bytes() holds the files.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as POS_IDS
 from spacy.pipeline import Pipe, Sentencizer
+from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from parser.api import ParsedSentence, Parser
+from parser.atomic import replacing_folder
+from parser.conllu.checks import shortened
 from parser.data.vocabulary import UD_ROOT
 from parser.decoding.tag_writing import NoTagsError, TagUse
 from parser.model_folder import ModelError, find_model
@@ -33,6 +45,8 @@ _ROOT = "ROOT"
 _SPACE = "dep"
 # The part of speech of values that UD does not have; spaCy takes no others.
 _OTHER_POS = "X"
+# The files of a model, whatever its kind; a tokenizer, which is none of them, is not needed here.
+_PART = re.compile(r"\w+\.(json|safetensors)")
 PROBABILITY = "arc_probability"
 
 if not Token.has_extension(PROBABILITY):
@@ -42,9 +56,11 @@ if not Token.has_extension(PROBABILITY):
 class OptimalStep(Pipe):
     """Sets heads, relations and sentence boundaries, and ``token._.arc_probability``, how likely head and relation are right.
 
+    nlp.evaluate() scores heads, relations and sentences as it does those of spaCy's own parser: without punctuation.
+
     Args:
         name: the component's in its pipeline.
-        model: the folder of a model, or of a run; it is loaded when the first text comes, or by from_disk().
+        model: the folder of a model, or of a run; it is loaded when the first text comes.
         beam: items of the beam to search with, or "exact"; None: as the model remembers.
         tags: which of pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no token of
             a document has yet, ``overwrite`` all.
@@ -65,7 +81,9 @@ class OptimalStep(Pipe):
         if tags not in [*TagUse]:
             raise ValueError(f"tags={tags!r} of {name} is unknown; known: {', '.join(TagUse)}")
         self.name = name
+        self.scorer = parser_score
         self._folder = None if model is None else Path(model)
+        self._parts: dict[str, bytes] | None = None  # what from_bytes() took, in place of the folder
         self._beam, self._device = beam, device
         self._tags = TagUse(tags)
         self._allow_missing_columns = allow_missing_columns
@@ -81,11 +99,12 @@ class OptimalStep(Pipe):
             NoTagsError: tags are asked for of a model that predicts none.
         """
         if self._loaded is None:
-            if self._folder is None:
+            if not self._has_model:
                 raise ModelError(f'{self.name} has no model; nlp.add_pipe("{self.name}", config={{"model": FOLDER}}) names one')
-            loaded = Parser.load(self._folder, self._device, beam=self._beam)
-            if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.tags:
-                raise NoTagsError(f"{self._folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
+            with self._model_folder() as folder:
+                loaded = Parser.load(folder, self._device, beam=self._beam)
+                if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.tags:
+                    raise NoTagsError(f"{folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
             self._loaded = loaded
         return self._loaded
 
@@ -107,17 +126,88 @@ class OptimalStep(Pipe):
                 yield from docs
 
     def to_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> None:
-        """Copies the model's folder, so that the pipeline's folder needs no other."""
-        if self._folder is not None:
-            source = find_model(self._folder)
-            if source.resolve() != Path(path).resolve():
-                shutil.copytree(source, path, dirs_exist_ok=True)
+        """Copies the model's folder, so that the pipeline's folder needs no other; whole or not at all.
+
+        What is there already is replaced; without a model it is removed.
+
+        Raises:
+            ModelError: the folder of the model is not there.
+        """
+        target = Path(path)
+        if not self._has_model:
+            shutil.rmtree(target, ignore_errors=True)
+            return
+        with self._model_folder() as source:
+            if source.resolve() != target.resolve():
+                with replacing_folder(target) as temporary:
+                    shutil.copytree(source, temporary, dirs_exist_ok=True)
 
     def from_disk(self, path: str | Path, exclude: Iterable[str] = ()) -> OptimalStep:
-        """Takes the model that to_disk() has copied."""
+        """Takes the model that to_disk() has copied.
+
+        Raises:
+            ModelError: it is not there, though the component has a model. That which the settings name is not taken in its
+                place: by now it may be another.
+        """
         if Path(path).is_dir():
-            self._folder, self._loaded = Path(path), None
+            self._folder, self._parts, self._loaded = Path(path), None, None
+        elif self._has_model:
+            raise ModelError(f"{path}: the model of {self.name} is missing; copy the whole folder of the pipeline again")
         return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The files of the model, so that what from_bytes() makes of them needs no folder; nothing of a tokenizer.
+
+        Raises:
+            ModelError: the folder of the model is not there.
+        """
+        parts: dict[str, np.ndarray] = {}
+        if self._has_model:
+            with self._model_folder() as folder:
+                found = [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
+                parts = {path.name: np.frombuffer(path.read_bytes(), np.uint8) for path in found}
+        written: bytes = save(parts)  # in which a stranger can put no code, as he can in a pickle
+        return written
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> OptimalStep:
+        """Takes the model that is in what to_bytes() gave, if there is one.
+
+        Raises:
+            ModelError: it is nothing that to_bytes() gave.
+        """
+        try:
+            parts = {name: part.tobytes() for name, part in load(data).items()}
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{self.name}: these bytes hold no model ({error}); give what nlp.to_bytes() gave") from error
+        for name in parts:
+            if not _PART.fullmatch(name):  # it might be a path to elsewhere
+                raise ModelError(f"{self.name}: {shortened(repr(name))} is no part of a model; give what nlp.to_bytes() gave")
+        if parts:
+            self._folder, self._parts, self._loaded = None, parts, None
+        return self
+
+    def __reduce__(self) -> tuple[type[OptimalStep], tuple[str], dict[str, Any]]:
+        """Without what is loaded. Not __getstate__, which spaCy's Pipe does not ask."""
+        return type(self), (self.name,), self.__dict__ | {"_loaded": None}
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        self.__dict__.update(attributes)
+
+    @property
+    def _has_model(self) -> bool:
+        return self._folder is not None or self._parts is not None
+
+    @contextmanager
+    def _model_folder(self) -> Iterator[Path]:
+        """The folder of the model, which there must be; of what from_bytes() took, one that is removed afterwards."""
+        if self._parts is None:
+            assert self._folder is not None
+            yield find_model(self._folder)
+            return
+        with TemporaryDirectory() as folder:
+            for name, content in self._parts.items():
+                (Path(folder) / name).write_bytes(content)
+            yield Path(folder)
 
     def _annotate(self, docs: list[Doc]) -> None:
         sentences = [(doc, words) for doc in docs for words in self._sentences(doc)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -10,17 +11,21 @@ import conllu
 import numpy as np
 import pytest
 
+import parser as package
 from parser import Parser
 from parser.api import InputError, _read
-from parser.beam_settings import Beam
+from parser.beam_settings import Beam, BeamError, Merge
+from parser.classifier.weights import Int8Error
 from parser.conllu.checks import check_tree
 from parser.decoding import probabilities
 from parser.decoding.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse, parser_with_beam
+from parser.model import Model
 from parser.text.tokenizer import TokenizerError
+from tests.classifier.test_resting_encoder import needs_int8
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_linear_model, small_model
-from tests.toy import sentence
+from tests.toy import ROOT, sentence
 
 FORMS = [["a", "b", "éa"], ["b"], []]
 
@@ -35,6 +40,15 @@ def folder(tmp_path_factory):
 def test_importing_the_package_loads_no_torch():
     code = "import sys, parser; assert 'torch' not in sys.modules; from parser import Parser; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_package_has_the_names_of_its_pages():
+    assert all(getattr(package, name).__name__ == name for name in package.__all__)
+    assert package.MissingColumnsError is MissingColumnsError
+    assert package.__all__ == sorted(package.__all__)
+    assert {*package.__all__} <= {*dir(package)}
+    for error in (name for name in package.__all__ if name.endswith("Error")):
+        assert f"`{error}`" in (ROOT / "docs" / "library.md").read_text()
 
 
 def test_lists_of_forms_are_parsed(folder):
@@ -73,25 +87,87 @@ def test_feats_are_written_as_the_library_does():
     assert _read(tokens, 1).feats == written
 
 
-def test_it_searches_with_the_beam_of_the_model(tmp_path, monkeypatch):
+@pytest.fixture
+def asked(monkeypatch):
+    """The beams that are asked for."""
+    beams = []
+
+    def note(model, beam):
+        beams.append(beam)
+        return parser_with_beam(model, beam)
+
+    monkeypatch.setattr(probabilities, "parser_with_beam", note)
+    return beams
+
+
+def test_it_searches_with_the_beam_of_the_model(tmp_path, asked):
     model = random_text_model()
     model.beam = Beam(4)
     model.save(tmp_path / "model")
     many = [["a", "b", "éa", "b", "a", "ab"][:n] for n in range(7)]
     encoded = model.vocabularies.encode([_read(forms, 1) for forms in many])
-    asked = []
-
-    def note(model, beam):
-        asked.append(beam)
-        return parser_with_beam(model, beam)
-
-    monkeypatch.setattr(probabilities, "parser_with_beam", note)
     for given in (None, 2, 1):
         found = Parser.load(tmp_path, beam=given).parse(many)
         expected = parser_with_beam(model, Beam(given or 4)).parse(encoded)
         assert [head for one in found for head in (-1, *one.heads)] == expected.heads.tolist()
         assert all(0 < probability < 1 for one in found for probability in one.probabilities)
     assert asked == [Beam(4), Beam(2)]
+
+
+def test_the_beam_merges_as_it_is_told(folder, asked):
+    for options in ({"merge": "none"}, {}):
+        check_tree(Parser.load(folder, beam=4, **options).parse([["a", "b", "éa"]])[0].heads)
+    assert asked == [Beam(4, Merge.NONE), Beam(4)]
+    with pytest.raises(BeamError, match="merge=all is not known"):
+        Parser.load(folder, beam=4, merge="all")
+
+
+@needs_int8
+def test_products_of_8_bits(folder):
+    parser = Parser.load(folder, int8=True)
+    assert isinstance(parser.model, Model)
+    assert parser.model.int8
+    check_tree(parser.parse([["a", "b", "éa"]])[0].heads)
+
+
+def test_a_model_without_an_encoder_has_no_products_of_8_bits(tmp_path):
+    small_model("static").save(tmp_path)
+    with pytest.raises(Int8Error, match="8 bits"):
+        Parser.load(tmp_path, int8=True)
+
+
+def test_a_pickled_parser_is_loaded_again_with_its_options(folder, monkeypatch, asked):
+    monkeypatch.chdir(folder.parent)
+    loaded = Parser.load("model", beam=4, merge="none")
+    written = pickle.dumps(loaded)
+    assert len(written) < 1000
+    monkeypatch.chdir("/")
+    again = pickle.loads(written)
+    assert asked == [Beam(4, Merge.NONE)] * 2
+    assert again.parse(FORMS) == loaded.parse(FORMS)
+    assert pickle.dumps(again) == written
+    with pytest.raises(TypeError, match="a parser that Parser"):
+        pickle.dumps(Parser(random_text_model()))
+
+
+def test_a_sentence_is_written_as_conllu(folder):
+    given = [("a", "DET", None, "E=f"), ("b", None, None), ("éa", "X")]
+    [found] = Parser.load(folder).parse([given])
+    [read] = conllu.parse(found.conllu())
+    assert [(word["id"], word["form"], word["upos"]) for word in read] == [(1, "a", "DET"), (2, "b", "_"), (3, "éa", "X")]
+    assert [word["feats"] for word in read] == [{"E": "f"}, None, None]
+    assert [(word["head"], word["deprel"]) for word in read] == list(zip(found.heads, found.deprels, strict=True))
+    [found, nothing] = Parser.load(folder).parse([["a", "b"], []])
+    assert [line.split("\t")[3] for line in found.conllu().splitlines()[:2]] == found.tags["upos"]
+    assert found.conllu().endswith("\n\n")
+    assert nothing.conllu() == ""
+
+
+@pytest.mark.parametrize("form", ["", "a\tb", "a\nb", "\r", "\ud800"])
+def test_what_conllu_cannot_hold(folder, form):
+    [found] = Parser.load(folder).parse([["a", form]])
+    with pytest.raises(InputError, match=r"word 2: .* cannot be written"):
+        found.conllu()
 
 
 def test_linear_models_parse_and_have_no_probabilities(tmp_path):
@@ -140,7 +216,7 @@ def test_what_is_no_sentence(folder, sentences, message):
 def test_a_column_that_the_model_reads_must_be_there():
     model = small_model("static")
     model.vocabularies.by_attribute["upos"] = model.vocabularies.by_attribute.pop("form")
-    with pytest.raises(MissingColumnsError, match="UPOS is _ in all of the first 2 words"):
+    with pytest.raises(MissingColumnsError, match=r"UPOS is _ in all of the first 2 words.* with allow_missing_columns=True$"):
         Parser(model).parse([["a", "b"]])
     [found] = Parser(model).parse([["a", "b"]], allow_missing_columns=True)
     assert len(found.heads) == 2

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 import tomllib
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from parser import Parser
 from parser.decoding.missing_columns import MissingColumnsError
@@ -20,8 +25,9 @@ from tests.toy import ROOT
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
 from spacy import displacy  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
+from spacy.training import Example  # noqa: E402
 
-import parser.spacy_component  # noqa: E402, F401 - registers the factory
+import parser.spacy_component  # noqa: E402 - registers the factory
 
 TEXTS = ["ab a éa bb. ba a!", "a", "", "  \n ", "ab  b\n ba. \n éab"]
 
@@ -72,6 +78,8 @@ def test_whitespace_hangs_on_the_word_before_it(folder):
     [tree] = Parser.load(folder).parse(words, allow_missing_columns=True)
     assert [token.dep_.lower() for token in doc if not token.is_space] == tree.deprels
     assert [token.dep_ for token in nlp(" \n ")] == ["ROOT"]
+    first, word, *_ = nlp("  b.")
+    assert (first.is_space, first.head, first.dep_) == (True, word, "dep")
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
@@ -97,6 +105,117 @@ def test_tags_are_set_where_they_are_asked_for(folder):
         assert [token.pos_ for token in doc] == upos
         if use != "keep":
             assert [str(token.morph) or "_" for token in doc] == tags["feats"]
+
+
+def trees(doc):
+    return [(token.head.i, token.dep_) for token in doc]
+
+
+def test_a_pipeline_is_pickled_without_what_is_loaded(folder):
+    nlp = pipeline(folder)
+    expected = trees(nlp(TEXTS[0]))
+    written = pickle.dumps(nlp.get_pipe("optimal_step"))
+    assert len(written) < 2000
+    assert pickle.loads(written).name == "optimal_step"
+    again = pickle.loads(pickle.dumps(nlp))
+    assert trees(again(TEXTS[0])) == expected
+    assert again.get_pipe("optimal_step").parser is not nlp.get_pipe("optimal_step").parser
+
+
+def test_processes_that_are_spawned_parse(folder):
+    nlp = pipeline(folder)
+    expected = [trees(nlp(text)) for text in TEXTS]
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method("spawn", force=True)
+    try:
+        assert [trees(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=1)] == expected
+    finally:
+        multiprocessing.set_start_method(before, force=True)
+
+
+def test_bytes_hold_the_model(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "model")
+    (tmp_path / "model" / "tokenizer.udpipe").write_text("not needed")
+    nlp = pipeline(tmp_path / "model")
+    expected = trees(nlp(TEXTS[0]))
+    written, of_component = nlp.to_bytes(), nlp.get_pipe("optimal_step").to_bytes()
+    shutil.rmtree(tmp_path / "model")
+    for given in ({}, {"model": str(tmp_path / "model")}):
+        taken = spacy.blank("hu")
+        taken.add_pipe("optimal_step", config={"allow_missing_columns": True, **given})
+        taken.from_bytes(written)
+        assert trees(taken(TEXTS[0])) == expected
+        assert taken.get_pipe("optimal_step").to_bytes() == of_component
+    assert trees(pickle.loads(pickle.dumps(taken))(TEXTS[0])) == expected
+    taken.to_disk(tmp_path / "pipeline")
+    assert {path.name for path in (tmp_path / "pipeline" / "optimal_step").iterdir()} == {p.name for p in folder.iterdir()}
+    assert trees(spacy.load(tmp_path / "pipeline")(TEXTS[0])) == expected
+
+
+def test_bytes_without_a_model_leave_that_of_the_settings(folder):
+    without = spacy.blank("hu")
+    without.add_pipe("optimal_step")
+    nlp = pipeline(folder).from_bytes(without.to_bytes())
+    assert trees(nlp("a")) == [(0, "ROOT")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"settings", save({"../settings.json": np.zeros(1, np.uint8)}), save({"..": np.zeros(1)})],
+    ids=["nothing", "short", "path", "parent"],
+)
+def test_bytes_that_are_no_model_are_refused(data):
+    with pytest.raises(ModelError, match=r"^optimal_step: .* give what nlp\.to_bytes\(\) gave$"):
+        parser.spacy_component.OptimalStep().from_bytes(data)
+
+
+def test_saving_replaces_what_is_there(folder, tmp_path, monkeypatch):
+    saved = tmp_path / "pipeline" / "optimal_step"
+    pipeline(folder).to_disk(tmp_path / "pipeline")
+    (saved / "stale.json").write_text("{}")
+    whole = {path.name for path in folder.iterdir()}
+
+    def fail(source, target, **options):
+        (target / "settings.json").write_text("half of i")
+        raise OSError(28, "the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copytree", fail)
+        with pytest.raises(OSError, match="the disk is full"):
+            pipeline(folder).to_disk(tmp_path / "pipeline")
+    assert {path.name for path in saved.iterdir()} == whole | {"stale.json"}
+    assert (saved / "settings.json").read_bytes() == (folder / "settings.json").read_bytes()
+    pipeline(folder).to_disk(tmp_path / "pipeline")
+    assert {path.name for path in saved.iterdir()} == whole
+    assert [path.name for path in saved.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_copy_without_the_model_is_refused(folder, tmp_path):
+    pipeline(folder).to_disk(tmp_path / "pipeline")
+    shutil.rmtree(tmp_path / "pipeline" / "optimal_step")
+    with pytest.raises(ModelError, match=r"optimal_step: the model of optimal_step is missing; copy the whole folder"):
+        spacy.load(tmp_path / "pipeline")
+    without = spacy.blank("hu")
+    without.add_pipe("optimal_step")
+    pipeline(folder).to_disk(tmp_path / "without")
+    without.to_disk(tmp_path / "without")
+    with pytest.raises(ModelError, match="has no model"):
+        spacy.load(tmp_path / "without")("a")
+
+
+def test_heads_and_relations_are_scored(folder):
+    nlp = pipeline(folder)
+    examples = []
+    for n_wrong in (0, 1):
+        doc = nlp("ab a éa bb")
+        heads, deps = [token.head.i for token in doc], [token.dep_ for token in doc]
+        assert "punct" not in deps
+        wrong = next(i for i in range(len(doc)) if heads[i] != i)
+        if n_wrong:
+            deps[wrong] = "another"
+        examples.append(Example(nlp.make_doc(doc.text), Doc(nlp.vocab, [token.text for token in doc], heads=heads, deps=deps)))
+    scores = nlp.evaluate(examples)
+    assert (scores["dep_uas"], scores["dep_las"], scores["sents_f"]) == (1.0, 7 / 8, 1.0)
 
 
 def test_a_pipeline_is_saved_with_its_model(tmp_path):

@@ -55,7 +55,13 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
     return chain(begun, chunks)
 
 
-def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[str, Vocabulary], name: str) -> None:
+def check_columns(
+    empty: Collection[int],
+    n_words: int,
+    vocabularies: Mapping[str, Vocabulary],
+    name: str,
+    option: str = "--allow-missing-columns",
+) -> None:
     """Refuses input without a column that a model reads.
 
     Args:
@@ -63,6 +69,7 @@ def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[st
         n_words: how many these were.
         vocabularies: by attribute that the model reads.
         name: what errors call the input.
+        option: what errors call the option to parse it all the same.
 
     Raises:
         MissingColumnsError: see refuse_missing_columns().
@@ -79,8 +86,7 @@ def check_columns(empty: Collection[int], n_words: int, vocabularies: Mapping[st
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         raise MissingColumnsError(
             f"{name}: {described} in all of the first {n_words:,} words, and this model reads it; tag the input first, "
-            "parse with a model that needs no tags (recipe=text), or parse it all the same, but far worse, with "
-            "--allow-missing-columns"
+            f"parse with a model that needs no tags (recipe=text), or parse it all the same, but far worse, with {option}"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -41,6 +41,8 @@ _BLOCK_BYTES = 2**16
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 class TokenizerError(ValueError):
     """Text cannot be tokenized; the message says why, and the fix."""
@@ -56,7 +58,7 @@ class Tokenizer:
         path: the file.
 
     Raises:
-        TokenizerError: the file is no model with a tokenizer, or UDPipe is not installed.
+        TokenizerError: the file is not there, or is no model with a tokenizer, or UDPipe is not installed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -69,8 +71,13 @@ class Tokenizer:
         self._new()
 
     def tokenize(self, text: str) -> list[list[Token]]:
-        """Sentences as lists of tokens."""
-        return [sentence.tokens for sentence in self._sentences(text)]
+        """Sentences as lists of tokens, the same as those of conllu().
+
+        Raises:
+            UnicodeEncodeError: there is half of a surrogate pair, which is no character, in the text.
+        """
+        blocks = _blocks(io.BytesIO(text.encode()), "the text")
+        return [sentence.tokens for block in blocks for sentence in self._sentences(block)]
 
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
         """CoNLL-U of a text, in pieces of whole sentences.
@@ -95,7 +102,7 @@ class Tokenizer:
                     *(["# newpar"] if sentence.begins_paragraph else []),
                     f"# sent_id = {number}",
                     f"# text = {sentence.text}",
-                    *_lines(sentence.tokens),
+                    *conllu_lines(sentence.tokens),
                     "",
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
@@ -156,6 +163,53 @@ def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
     return Tokenizer(found)
 
 
+def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:
+    """Where the tokens of a text stand in it, each as (start, end); those of UDPipe's option ``ranges``.
+
+    Nothing but what separates stands between two tokens, or in place of a space within one, and no token begins with it: so
+    what is between the spaces of a form is where it comes next.
+
+    Args:
+        text: as tokenize() was given it.
+        sentences: what tokenize() found.
+
+    Raises:
+        TokenizerError: they are of another text.
+    """
+    end = int(text.startswith(_BYTE_ORDER_MARK))
+    found: list[list[tuple[int, int]]] = []
+    for tokens in sentences:
+        found.append([])
+        for token in tokens:
+            starts = []
+            for part in token.form.split(" "):
+                if (start := text.find(part, end)) < 0:
+                    raise TokenizerError(f"{token.form!r} is not in the text behind character {end:,}; give the text it is of")
+                starts.append(start)
+                end = start + len(part)
+            found[-1].append((starts[0], end))
+    return found
+
+
+def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> Iterator[str]:
+    """The lines of a sentence in CoNLL-U, without comments.
+
+    Args:
+        tokens: of the sentence.
+        columns: of each word, what stands between FORM and MISC; without, it is empty.
+    """
+    empty = "\t".join("_" * 7)
+    word = 0
+    for token in tokens:
+        misc = "_" if token.space_after else "SpaceAfter=No"
+        if token.words != (token.form,):
+            yield f"{word + 1}-{word + len(token.words)}\t{token.form}\t{empty}\t{misc}"
+            misc = "_"
+        for form in token.words:
+            yield f"{word + 1}\t{form}\t{empty if columns is None else columns[word]}\t{misc}"
+            word += 1
+
+
 class _Stream(io.RawIOBase):
     """Pieces of bytes as a stream to read from."""
 
@@ -206,7 +260,7 @@ def train_tokenizer(train: Sequence[str | Path], dev: str | Path | None, target:
 
 def _text(path: str | Path) -> str:
     with open_input(path) as stream:
-        return stream.read().decode("utf-8").removeprefix("\ufeff")
+        return stream.read().decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
 
 
 def _tokens(sentence: Any) -> list[Token]:
@@ -224,21 +278,8 @@ def _tokens(sentence: Any) -> list[Token]:
     return tokens
 
 
-def _lines(tokens: list[Token]) -> Iterator[str]:
-    """The lines of a sentence in CoNLL-U, without comments."""
-    word = 0
-    for token in tokens:
-        misc = "_" if token.space_after else "SpaceAfter=No"
-        if len(token.words) > 1 or token.words != (token.form,):
-            yield "\t".join([f"{word + 1}-{word + len(token.words)}", token.form, *"_" * 7, misc])
-            misc = "_"
-        for form in token.words:
-            word += 1
-            yield "\t".join([str(word), form, *"_" * 7, misc])
-
-
 def _blocks(source: BinaryIO, name: str) -> Iterator[str]:
-    """The text cut after blank lines."""
+    """The text cut after blank lines, without a byte order mark, and with LF at the ends of lines."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     held: list[str] = []  # pieces without a blank line, none of them empty
     carriage = ""  # a CR that may begin an end of line
@@ -251,7 +292,7 @@ def _blocks(source: BinaryIO, name: str) -> Iterator[str]:
             place = read - len(decoder.getstate()[0]) + error.start
             raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
         if text and at_start:
-            text, at_start = text.removeprefix("\ufeff"), False
+            text, at_start = text.removeprefix(_BYTE_ORDER_MARK), False
         read += len(piece)
         carriage = "\r" if piece and text.endswith("\r") else ""
         text = text[: len(text) - len(carriage)].replace("\r\n", "\n")

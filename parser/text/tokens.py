@@ -10,7 +10,7 @@ class Token:
     """A stretch of text without spaces in most languages: one word, or a multiword token.
 
     Attributes:
-        form: as it was written.
+        form: as it was written, but that any spaces within it are one.
         words: its words; of most tokens the form alone.
         space_after: whether something that separates follows in the text.
     """
@@ -25,7 +25,7 @@ class TokenizedSentence:
     """A sentence as the tokenizer found it.
 
     Attributes:
-        text: as it was written.
+        text: as it was written, but that runs of spaces are one.
         tokens: of it.
         begins_paragraph: whether a paragraph begins with it.
     """

@@ -30,9 +30,12 @@ def load(path: Path) -> Any:
     """A model of UDPipe 1.
 
     Raises:
-        UdpipeError: the package is not installed, or the file is no model.
+        UdpipeError: the package is not installed, or the file is not there, or is no model.
     """
-    model = package().Model.load(str(path))
+    udpipe = package()
+    if not path.is_file():  # UDPipe says no more of it than of any other that it cannot load
+        raise UdpipeError(f"{path}: there is no file of this name; name a model of UDPipe 1")
+    model = udpipe.Model.load(str(path))
     if model is None:
         raise UdpipeError(f"{path}: UDPipe cannot load this as a model; name a model of UDPipe 1")
     return model

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import random
 import sys
 
 import pytest
 
-from parser import Parser
+from parser import InputError, Parser
 from parser.commands import parse
 from parser.data.treebank import read_treebank
 from parser.model import Model
@@ -23,7 +24,9 @@ from parser.text.tokenizer import (
     TokenizerError,
     _blocks,
     as_stream,
+    conllu_lines,
     model_tokenizer,
+    spans,
 )
 from parser.text.tokens import Token
 from tests.classifier.test_text_model import random_text_model
@@ -87,6 +90,75 @@ def test_the_library_parses_text_too(folder):
     assert parser.parse_text("") == parser.parse_text(" \n\n ") == []
 
 
+@pytest.mark.parametrize(
+    "text", [TEXT, f"\ufeff{TEXT}", f"\ufeff{TEXT}{TEXT}".replace("\n", "\r\n"), "A du lány\r\n\r\nMa\rjön"]
+)
+def test_the_library_reads_text_as_the_command_does(folder, tmp_path, monkeypatch, capsysbinary, text):
+    (tmp_path / "text.txt").write_text(text, newline="")
+    found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "text.txt"), "--text", "--allow-missing-columns")
+    expected = [line for line in found.splitlines() if not line.startswith(("# newdoc", "# newpar", "# sent_id"))]
+    sentences = Parser.load(folder).parse_text(text, allow_missing_columns=True)
+    assert "".join(sentence.conllu() for sentence in sentences).splitlines() == expected
+
+
+def test_runs_of_spaces_are_one_space_in_conllu(real_folder):
+    [sentence] = Parser.load(real_folder).parse_text("A  kutya\t\nugat. ", allow_missing_columns=True)
+    assert sentence.conllu().startswith("# text = A kutya ugat.\n1\tA\t")
+
+
+def test_each_token_is_found_in_the_text(folder):
+    text = f"\ufeffA  du\r\n\r\nlány. {'a' * (2 * LONGEST_RUN + 5)}\0Ma \U0001f600."
+    sentences = Parser.load(folder).parse_text(text, allow_missing_columns=True)
+    written = [
+        (token.form, span) for sentence in sentences for token, span in zip(sentence.tokens, sentence.spans, strict=True)
+    ]
+    assert [form for form, _ in written] == [text[start:end] for _, (start, end) in written]
+    places = [place for _, (start, end) in written for place in range(start, end)]
+    assert "".join(text[place] for place in places) == "".join(text.removeprefix("\ufeff").replace("\0", " ").split())
+    assert places == sorted(places)
+
+
+ODD = [*'aé.,!?"1   \n\r\t\0\u00a0\u2028\u200b\u3000\x0b\x85\ufeff\U0001f600', "\r\n", "\n\n", "e\u0301", "A kutya ugat."]
+
+
+def test_places_are_those_of_udpipe(real_folder):
+    rng = random.Random(1)
+    tokenizer = model_tokenizer(real_folder)
+    for _ in range(300):
+        text = "".join(rng.choices(ODD, k=rng.randrange(60)))
+        assert spans(text, tokenizer.tokenize(text)) == _ranges(tokenizer, text), ascii(text)
+
+
+def _ranges(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int]]]:
+    """The places of words, where no token has several, as UDPipe says them."""
+    package = udpipe.package()
+    kept = [i for i in range(len(text)) if text[i : i + 2] != "\r\n" and (i or text[i] != "\ufeff")]
+    found = []
+    for block in _blocks(io.BytesIO(text.encode()), "text"):
+        reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
+        reader.setText(block.replace("\0", " "))
+        while reader.nextSentence(sentence, error):
+            places = [(word.getTokenRangeStart(), word.getTokenRangeEnd()) for word in list(sentence.words)[1:]]
+            found.append([(kept[start], kept[end - 1] + 1) for start, end in places])
+        kept = kept[len(block) :]
+    return found
+
+
+def test_a_space_within_a_token_may_be_many():
+    tokens = [Token("1 000 000", ("1 000 000",), True), Token("000", ("000",), False)]
+    assert spans("1 \t000\r\n000 000", [tokens[:1], tokens[1:]]) == [[(0, 11)], [(12, 15)]]
+    with pytest.raises(TokenizerError, match="'000' is not in the text behind character 11"):
+        spans("1 \t000\r\n000 00", [tokens])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("A \ud800 b.", r"character 3 .*'\\ud800'"), ("\udc80", r"character 1 .*'\\udc80'")]
+)
+def test_half_of_a_surrogate_pair_is_named(folder, text, message):
+    with pytest.raises(InputError, match=message):
+        Parser.load(folder).parse_text(text)
+
+
 @pytest.mark.parametrize("text", ["", "\n\n \n", "a" * 100_000, "\0\x01\u2028 \ufeff", "\r\n\r\na\r\nb"])
 def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsysbinary, text):
     (tmp_path / "odd.txt").write_text(text, newline="")
@@ -142,7 +214,7 @@ def test_pieces_of_text_without_spaces():
 
 def test_multiword_tokens_have_lines_of_their_own():
     tokens = [Token("du", ("de", "le"), True), Token("pain", ("pain",), False)]
-    lines = [line.split("\t") for line in tokenizer._lines(tokens)]
+    lines = [line.split("\t") for line in conllu_lines(tokens)]
     assert [(line[0], line[1], line[9]) for line in lines] == [
         ("1-2", "du", "_"),
         ("1", "de", "_"),
@@ -215,6 +287,9 @@ def test_what_is_no_tokenizer_is_refused(tmp_path, monkeypatch, package):
         monkeypatch.setattr(udpipe, "package", lambda: fake_udpipe)
     else:
         pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+    for missing in (tmp_path / TOKENIZER, tmp_path):
+        with pytest.raises(TokenizerError, match="there is no file of this name"):
+            Tokenizer(missing)
     (tmp_path / TOKENIZER).write_text("no model")
     with pytest.raises(TokenizerError, match="cannot load this"):
         Tokenizer(tmp_path / TOKENIZER)
