@@ -14,11 +14,9 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +25,7 @@ from typing import IO
 import numpy as np
 from omegaconf import OmegaConf
 
+from parser.child_process import end_with_parent
 from parser.data.treebank import read_treebanks, without_held_out
 from parser.data.vocabulary import Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
@@ -88,15 +87,9 @@ def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]
             process.kill()  # nobody waits for it any more
 
 
-def _end_with_parent() -> None:
-    """Ends this process when its standard input ends, which the parent holds open as long as it lives."""
-    os.read(sys.stdin.fileno(), 1)
-    os._exit(1)
-
-
 def _answer(request: str) -> None:
     """What the process does."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     wanted = json.loads(request)
     train, _ = without_held_out(read_treebanks(wanted["train"]), wanted["held_out"])
     values = attribute_values(train.projective_subset if wanted["subset"] else train.sentences, wanted["vectors"]["attribute"])

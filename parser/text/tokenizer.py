@@ -24,7 +24,7 @@ from parser.text.udpipe import UdpipeError
 TOKENIZER = "tokenizer.udpipe"
 
 # As its authors train on treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
-OPTIONS = {
+OPTIONS: dict[str, int | float] = {
     "tokenize_url": 1,
     "dimension": 24,
     "epochs": 100,
@@ -237,13 +237,16 @@ def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
     return io.BufferedReader(_Stream(pieces))
 
 
-def train_tokenizer(train: Sequence[str | Path], dev: str | Path | None, target: Path) -> None:
+def train_tokenizer(
+    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
+) -> None:
     """Trains a tokenizer.
 
     Args:
         train: files of CoNLL-U to learn from; its text is that of the forms and of SpaceAfter=No.
         dev: CoNLL-U to choose the epoch on, if there is any.
         target: the file that it is written to, whole or not at all.
+        options: UDPipe's.
 
     Raises:
         UdpipeError: UDPipe is not installed, or cannot train on this.
@@ -252,8 +255,7 @@ def train_tokenizer(train: Sequence[str | Path], dev: str | Path | None, target:
     name = ", ".join(map(str, train))
     learned = udpipe.read_sentences("".join(map(_text, train)), name)
     held_out = package.Sentences() if dev is None else udpipe.read_sentences(_text(dev), str(dev))
-    options = OPTIONS | {"early_stopping": int(dev is not None)}
-    model = udpipe.train(learned, held_out, name, tokenizer=options)
+    model = udpipe.train(learned, held_out, name, tokenizer=options | {"early_stopping": int(dev is not None)})
     with replacing(target) as temporary:
         temporary.write_bytes(model)
 

@@ -25,7 +25,8 @@ from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError, given_models, training_files
-from parser.text.tokenizer import TOKENIZER, train_tokenizer
+from parser.text.tokenizer import TOKENIZER
+from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import run_folder
 from parser.training.beam_pass import GlobalFitter, beam_fitter_of, beam_sentences
 from parser.training.build import fitter_of, new_model
@@ -86,7 +87,8 @@ def train(
             metrics |= run.finish()
             run.model.save(folder / run_folder.MODEL)
             if settings.tokenizer == "udpipe":
-                train_tokenizer(training_files(settings), settings.treebank.dev, folder / run_folder.MODEL / TOKENIZER)
+                target = folder / run_folder.MODEL / TOKENIZER
+                train_tokenizer_apart(training_files(settings), settings.treebank.dev, target)
             everyone.on_end(metrics)
         run_folder.write_results(folder, origin, metrics)
     return metrics

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from unittest import mock
 
 from parser.text import tokenizer
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
+TINY = tokenizer.OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20}
 SENTENCES = [["A", "kutya", "ugat", "."], ["Jön", "a", "lány", "!"], ["Ma", "is", "jön", "."]]
 
 
@@ -19,8 +19,7 @@ def train_tiny_tokenizer(target: Path) -> None:
     """
     learned = target.with_suffix(".conllu")
     learned.write_text(_conllu())
-    with mock.patch.object(tokenizer, "OPTIONS", tokenizer.OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20}):
-        tokenizer.train_tokenizer([learned], None, target)
+    tokenizer.train_tokenizer([learned], None, target, TINY)
 
 
 def _conllu() -> str:

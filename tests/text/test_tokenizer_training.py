@@ -1,0 +1,45 @@
+"""A tokenizer that a process of its own trains."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from parser.text import tokenizer_training
+from parser.text.tokenizer_training import train_tokenizer_apart
+from parser.text.udpipe import UdpipeError
+from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
+
+pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
+
+
+def test_it_is_the_same_as_that_of_this_process(tmp_path):
+    train_tiny_tokenizer(tmp_path / "here.udpipe")
+    train_tokenizer_apart([tmp_path / "here.conllu"], None, tmp_path / "apart.udpipe", TINY)
+    assert (tmp_path / "apart.udpipe").read_bytes() == (tmp_path / "here.udpipe").read_bytes()
+
+
+def test_what_is_refused_there_is_refused_here(tmp_path):
+    (tmp_path / "bad.conllu").write_text("1\ta\n\n")
+    with pytest.raises(UdpipeError, match=r"bad\.conllu"):
+        train_tokenizer_apart([tmp_path / "bad.conllu"], None, tmp_path / "made.udpipe", TINY)
+    with pytest.raises(ChildProcessError, match=r"nowhere\.conllu"):
+        train_tokenizer_apart([tmp_path / "nowhere.conllu"], None, tmp_path / "made.udpipe", TINY)
+    assert not (tmp_path / "made.udpipe").exists()
+
+
+def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def wait(self, *arguments, **options):
+            if self not in started:
+                started.append(self)
+                raise KeyboardInterrupt
+            return super().wait(*arguments, **options)
+
+    monkeypatch.setattr(tokenizer_training.subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train_tokenizer_apart([tmp_path / "a.conllu"], None, tmp_path / "made.udpipe")
+    assert started[0].returncode is not None
