@@ -187,8 +187,9 @@ def test_static_answers_one_applicable_step_anywhere(case, strategy):
     assert sorted(x for x in scores if x is not None) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
 
 
-def test_static_reduces_left_where_nothing_else_is_left():
-    scores = Static().step_scores([2, 0, 2], [0, 1, 3], [])
+@pytest.mark.parametrize(("heads", "stack"), [([2, 0, 2], [0, 1, 3]), ([2, 0], [0, 1])])
+def test_static_reduces_left_where_nothing_else_is_left(heads, stack):
+    scores = Static().step_scores(heads, stack, [])
     assert scores[REDUCE_LEFT] == 1
     assert scores[SHIFT] is None
 

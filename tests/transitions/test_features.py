@@ -15,7 +15,7 @@ from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocab
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from parser.transitions.features import ANCHORS, FeatureTable, Slot, anchored, slots_of
+from parser.transitions.features import ANCHORS, TOKEN, FeatureTable, Slot, anchored, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence
 from tests.transitions import reference_systems as reference
@@ -171,3 +171,9 @@ def test_an_unknown_attribute_is_refused_with_the_known_ones():
 def test_a_slot_named_twice_is_refused():
     with pytest.raises(ValueError, match="twice"):
         FeatureTable([Slot.parse("s0:form"), Slot.parse("s0:form")], ["form"])
+
+
+def test_a_token_is_read_as_its_place():
+    sentences = Vocabularies({"upos": Vocabulary(["X"])}).encode([sentence([0, 1]), sentence([0])])
+    values = FeatureTable(slots_of({TOKEN: ["s0", "b0"]}), [TOKEN]).values(sentences)
+    assert values.tolist() == [[N_RESERVED + place for place in range(5)]]  # two roots, three words

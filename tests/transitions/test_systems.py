@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parser import transitions
 from parser.data.parses import NO_NODE
-from parser.transitions.attardi import best_output, forced_output
+from parser.transitions.arc_standard import ArcStandard
+from parser.transitions.attardi import best_output, forced_output, move_of
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, outputs_of, right
+from parser.transitions.decisions import best, log_probabilities, outputs_of, right
 from parser.transitions.system import TransitionSystem
 from tests.transitions import reference_systems as reference
 
@@ -205,3 +206,55 @@ def test_unknown_systems_and_options_are_refused():
         transitions.create("arc_hybrid", 3, degree=2)
     with pytest.raises(ValueError, match="from 1 to 9"):
         transitions.create("attardi", 3, degree=0)
+
+
+def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
+    class Own(ArcStandard):
+        name = "own"
+
+    monkeypatch.setattr(transitions, "_SYSTEMS", {"arc_standard": ArcStandard})
+    transitions.register(Own)
+    assert type(transitions.create("own", 3)) is Own
+    assert transitions.names() == ["arc_standard", "own"]
+    with pytest.raises(ValueError, match="there is a transition system 'own' already"):
+        transitions.register(type("Other", (Own,), {}))
+
+
+@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+def test_moves_have_anchors_where_the_system_has_some(name, options):
+    system = create(name, options)
+    now = system.initial(np.array([4]))
+    assert (system.moves(now, np.array([0])).anchors is None) == (not system.anchors)
+
+
+@pytest.mark.parametrize("n_relations", [1, 3])
+def test_an_output_stands_for_a_move_and_a_relation(n_relations):
+    system = transitions.create("attardi", n_relations, degree=2)
+    expected = [(column, relation) for column in range(1, 5) for relation in range(n_relations)]
+    assert [tuple(move_of(output, n_relations)) for output in range(1, system.n_outputs)] == expected
+    assert move_of(0, n_relations)[0] == 0
+
+
+@pytest.mark.parametrize(("name", "options"), SYSTEMS)
+@given(lengths_of_sentences, st.booleans(), seeds)
+@settings(max_examples=20)
+def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, options, lengths, single_root, seed):
+    rng = np.random.default_rng(seed)
+    system = create(name, options)
+    now = system.initial(np.array(lengths))
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows, single_root)
+        scores = draw_scores(rng, system, moves)
+        columns, relations = best(system, scores, moves, single_root)
+        found = log_probabilities(system, scores, moves, columns, relations, single_root)
+        for m in range(len(rows)):
+            weights = {}
+            for c in np.flatnonzero(moves.rows[m] != NO_NODE):
+                for relation in range(system.block_sizes[moves.blocks[m, c]]):
+                    head = moves.heads[m, c]
+                    if head == NO_NODE or not single_root or (head == 0) == (relation == ROOT_RELATION):
+                        place = moves.rows[m, c], system.block_starts[moves.blocks[m, c]] + relation
+                        weights[c, relation] = np.exp(np.float64(scores[place]))
+            expected = np.log(weights[columns[m], max(relations[m], 0)] / sum(weights.values()))
+            np.testing.assert_allclose(found[m], expected, rtol=1e-5, atol=1e-7)
+        system.apply(now, rows, moves, columns, relations)
