@@ -11,7 +11,7 @@ from parser import transitions
 from parser.data.parses import NO_NODE
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.attardi import best_output, forced_output, move_of
-from parser.transitions.configurations import Configurations
+from parser.transitions.configurations import Configurations, clear
 from parser.transitions.decisions import best, log_probabilities, outputs_of, right
 from parser.transitions.system import TransitionSystem
 from tests.transitions import reference_systems as reference
@@ -258,3 +258,19 @@ def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, option
             expected = np.log(weights[columns[m], max(relations[m], 0)] / sum(weights.values()))
             np.testing.assert_allclose(found[m], expected, rtol=1e-5, atol=1e-7)
         system.apply(now, rows, moves, columns, relations)
+
+
+@pytest.mark.parametrize("length", [1, 4, 7])
+def test_a_row_that_is_cleared_is_an_initial_one(length):
+    rng = np.random.default_rng(length)
+    system = create("swap", {})
+    now = system.initial(np.array([7]))
+    while len(rows := system.unfinished(now)):
+        moves = system.moves(now, rows)
+        system.apply(now, rows, moves, *best(system, draw_scores(rng, system, moves), moves))
+    clear(now, 0, length)
+    expected = system.initial(np.array([length]))
+    assert (now.stacks[0, 0], now.stack_sizes[0], now.buffer_fronts[0], now.lengths[0]) == (0, 1, 1, length)
+    for of_tokens in ("buffers", "heads", "relations", "children", "siblings"):
+        found, wanted = getattr(now, of_tokens)[0, : length + 1], getattr(expected, of_tokens)[0]
+        np.testing.assert_array_equal(found, wanted)
