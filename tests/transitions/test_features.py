@@ -177,3 +177,12 @@ def test_a_token_is_read_as_its_place():
     sentences = Vocabularies({"upos": Vocabulary(["X"])}).encode([sentence([0, 1]), sentence([0])])
     values = FeatureTable(slots_of({TOKEN: ["s0", "b0"]}), [TOKEN]).values(sentences)
     assert values.tolist() == [[N_RESERVED + place for place in range(5)]]  # two roots, three words
+
+
+@pytest.mark.parametrize(
+    ("addresses", "elements", "ahead"),
+    [(["s0"], 1, 0), (["s2.l1", "b0"], 3, 1), (["b3", "b1", "s1.r2.l1"], 2, 4), (["b0.l2"], 1, 1)],
+)
+def test_how_far_addresses_reach(addresses, elements, ahead):
+    table = FeatureTable(slots_of({"upos": addresses}), ["upos"])
+    assert (table.stack_elements, table.read_ahead) == (elements, ahead)
