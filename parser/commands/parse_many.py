@@ -1,8 +1,9 @@
 """Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
 
-Each file goes to the same place below out/, with the bytes that scripts/parse.py writes. Files that are there already are done:
-the same command, started again, parses the others. A file that fails is named, the others are parsed, and the exit status is 1,
-as it is where --on-error=skip or keep found a sentence that is not CoNLL-U.
+Each file goes to the same place below out/, with the bytes that scripts/parse.py writes; .bz2, which is not written, is left
+out of its name. Files that are there already are done, unless their input is newer: the same command, started again, parses the
+others, also after Ctrl-C or SIGTERM, which end it at once. A file that fails is named, the others are parsed, and the exit
+status is 1, as it is where --on-error=skip or keep found a sentence that is not CoNLL-U, now or when the file was parsed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,7 +19,7 @@ from tqdm import tqdm
 
 from parser.beam_settings import Merge
 from parser.commands.command_line import number_of_threads, run, size_of_beam
-from parser.text.shards import Options, claim, shards_of, undone
+from parser.text.shards import BulkError, Options, Refusals, claim, has_changed, shards_of, undone
 
 
 def main() -> int:
@@ -34,14 +36,16 @@ def main() -> int:
         help="whose processes: this machine's, or those of a Ray cluster (RAY_ADDRESS), which has the same paths (local)",
     )
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], default="keep", help="as of scripts/parse.py")
+    arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], help="as of scripts/parse.py")
     arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as of scripts/parse.py")
     arguments.add_argument("--allow-missing-columns", action="store_true", help="as of scripts/parse.py")
     arguments.add_argument("--beam", type=size_of_beam, metavar="N", help="as of scripts/parse.py")
     arguments.add_argument("--merge", choices=[*Merge], help="as of scripts/parse.py")
+    arguments.add_argument("--int8", action="store_true", help="as of scripts/parse.py")
     arguments.add_argument("--text", action="store_true", help="the files are text, as of scripts/parse.py")
     arguments.add_argument("--tokenizer", help="of --text: a file of UDPipe 1; without, the model's own")
     given = arguments.parse_args()
+    _check(given)
 
     from parser.model_folder import find_model
     from parser.text.shard_parser import ShardParser
@@ -54,32 +58,52 @@ def main() -> int:
     folder = find_model(given.model)
     options = Options(
         single_root=not given.several_roots,
-        tags=given.tags,
+        tags=given.tags or "keep",
         on_error=given.on_error,
         allow_missing_columns=given.allow_missing_columns,
         text=given.text,
         tokenizer=given.tokenizer,
         beam=given.beam,
         merge=given.merge,
+        int8=given.int8,
     )
     checked = ShardParser(folder, options)  # says what is wrong before processes begin
     shards = shards_of(given.input, given.output, given.text)
     claim(given.output, folder, options, checked.tokenizer_path)
     left = undone(shards)
-    failed = refused = words = 0
-    with tqdm(total=len(shards), initial=len(shards) - len(left), unit="file", disable=None) as bar:
-        for outcome in parse_shards(folder, left, options, given.workers):
-            for warning in outcome.warnings:
-                bar.write(f"warning: {warning}", file=sys.stderr)
-            if outcome.error is not None:
-                failed += 1
-                bar.write(f"error: {outcome.error}", file=sys.stderr)
-            words += outcome.words
-            refused += outcome.refused
-            bar.update()
-    done = f"{len(left) - failed:,} files parsed, {words:,} words; {len(shards) - len(left):,} were there; {failed:,} failed"
-    print(done, file=sys.stderr)
+    changed, there = sum(map(has_changed, left)), len(shards) - len(left)
+    refusals = Refusals(given.output)
+    failed = words = 0
+    bar = tqdm(total=len(shards), initial=there, unit="file", disable=None)
+    try:
+        with bar, closing(parse_shards(folder, left, options, given.workers)) as outcomes:
+            for outcome in outcomes:
+                for warning in outcome.warnings:
+                    bar.write(f"warning: {warning}", file=sys.stderr)
+                if outcome.error is not None:
+                    failed += 1
+                    bar.write(f"error: {outcome.error}", file=sys.stderr)
+                words += outcome.words
+                refusals.remember(outcome)
+                bar.update()
+    except KeyboardInterrupt as stop:
+        stop.add_note("interrupted; what is done is kept: the same command, started again, parses the other files")
+        raise
+    print(f"{len(left) - failed:,} files parsed, {words:,} words; {there:,} were there; {failed:,} failed", file=sys.stderr)
+    if changed:
+        print(f"{changed:,} of them had been parsed before, but have changed since", file=sys.stderr)
+    refused = refusals.of(shards)
+    if before := refusals.of(set(shards) - set(left)):
+        print(f"{before:,} sentences of the files that were there are not CoNLL-U", file=sys.stderr)
     return int(failed > 0 or refused > 0)
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Refuses options that would not be read."""
+    if given.tokenizer is not None and not given.text:
+        raise BulkError(f"--tokenizer {given.tokenizer} is of text; leave it out, or give --text")
+    if given.tags == "keep" and given.text:
+        raise BulkError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
 
 
 def command() -> NoReturn:

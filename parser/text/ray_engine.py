@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import signal
+from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from parser.text.shards import BulkError, Options, Outcome, Shard
+from parser.text.shards import BulkError, Options, Outcome, Shard, remove_temporaries
 from parser.text.worker import PARSING, Work
 
 # Room that Ray Data reserves for what a file gives: an outcome, which is short.
@@ -53,7 +54,7 @@ def _tries(shard: Shard) -> Path:
 
 def parse_shards(
     model_folder: Path, shards: Sequence[Shard], options: Options, workers: int, work: Work = PARSING
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """As that of local_engine.py; ``workers`` is how many there are at most.
 
     Raises:
@@ -69,7 +70,10 @@ def parse_shards(
         return
     ours = not ray.is_initialized()
     if ours:
+        terminate = signal.getsignal(signal.SIGTERM)
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        signal.signal(signal.SIGTERM, terminate)  # Ray's handler would leave with a status of its own, and say nothing
+    left = set(shards)
     try:
         context = DataContext.get_current()
         context.enable_progress_bars = False
@@ -85,9 +89,14 @@ def parse_shards(
         )
         for row in outcomes.iter_rows():
             found = json.loads(row["outcome"])
-            yield Outcome(**found | {"shard": Shard(**found["shard"]), "warnings": tuple(found["warnings"])})
+            shard = Shard(**found["shard"])
+            left.discard(shard)
+            yield Outcome(**found | {"shard": shard, "warnings": tuple(found["warnings"])})
     except ray.exceptions.RayError as error:
         raise BulkError(f"Ray's cluster failed ({error}); what is done is done: start the same command again") from error
     finally:
         if ours:
             ray.shutdown()
+        remove_temporaries(left)  # of workers that were killed
+        for shard in left:
+            _tries(shard).unlink(missing_ok=True)

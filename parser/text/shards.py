@@ -1,14 +1,19 @@
 """Many files to parse: where their trees go, how they are parsed, and what is done already.
 
 A file of the output is written whole or not at all, so that what is there is done: when the work is started again, it is
-skipped. A note in the output's folder says which model, tokenizer and options made the files; others are refused there.
+skipped, unless its input has changed since. A note in the output's folder says which model, tokenizer and options made the
+files; others are refused there. Another remembers the sentences that were refused, for the exit status of later runs.
 """
 
 from __future__ import annotations
 
 import glob
 import json
-from collections.abc import Sequence
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +22,11 @@ from parser.atomic import write_json
 from parser.digest import sha256_of
 
 NOTE = "parse_many.json"
+REFUSALS = "parse_many.refused.jsonl"
 
 _WILDCARDS = "*?["
+# A name that replacing() (parser/atomic.py) writes under, and the name that it is to take.
+_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp")
 # The parts of a model's folder that trees depend on.
 _PARTS = (".json", ".safetensors")
 
@@ -43,7 +51,7 @@ class Options:
         single_root, tags, on_error, allow_missing_columns: as of parse_file().
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
-        beam, merge: as of load_for_parsing().
+        beam, merge, int8: as of load_for_parsing().
     """
 
     single_root: bool = True
@@ -54,6 +62,7 @@ class Options:
     tokenizer: str | None = None
     beam: int | str | None = None
     merge: str | None = None
+    int8: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,27 +87,32 @@ class Outcome:
 def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list[Shard]:
     """The files that patterns such as ``in/**/*.conllu.gz`` match, in the order of their names.
 
-    A file keeps its path below the part of the pattern without wildcards; of text, ``.txt`` becomes ``.conllu``. Where the
-    output lies below that part, what is in it is not read.
+    A pattern that is the name of a file stands for that file, whatever is in the name. A file keeps its path below the part of
+    the pattern without wildcards; of text, ``.txt`` becomes ``.conllu``, and ``.bz2``, which is not written, is left out. Where
+    the output lies below that part, what is in it is not read.
 
     Raises:
-        BulkError: a pattern matches no file, or two files would go to the same place, or one onto itself.
+        BulkError: a pattern matches no file, or is a folder, or two files would go to the same place, or one onto itself.
     """
     shards: dict[str, Shard] = {}
     results = output.resolve()
     for pattern in patterns:
         fixed = list(Path(pattern).parts[:-1])
-        wild = next((i for i, part in enumerate(fixed) if any(c in part for c in _WILDCARDS)), len(fixed))
+        if Path(pattern).is_file():
+            wild, matched = len(fixed), [pattern]
+        else:
+            wild = next((i for i, part in enumerate(fixed) if any(c in part for c in _WILDCARDS)), len(fixed))
+            matched = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
         below = Path(*fixed[:wild]).resolve() in results.parents
-        matched = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
         found = [path for path in matched if not (below and results in Path(path).resolve().parents)]
+        if not found and Path(pattern).is_dir():
+            every = Path(pattern) / "**" / ("*.txt" if text else "*.conllu")
+            raise BulkError(f"{pattern}: this is a folder; name the files in it, such as '{every}'")
         if not found:
             raise BulkError(f"{pattern}: this matches no file; put it into quotes, with ** for folders of any depth")
         for source in found:
             inside = Path(*Path(source).parts[wild:])
-            if text:
-                inside = inside.with_name(_without_text_suffix(inside.name))
-            target = output / inside
+            target = output / inside.with_name(_name_of_trees(inside.name, text))
             if target.resolve() == Path(source).resolve():
                 raise BulkError(f"{source}: its trees would take its place; choose another -o")
             other = shards.setdefault(str(target), Shard(source, str(target)))
@@ -107,7 +121,11 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
     return list(shards.values())
 
 
-def _without_text_suffix(name: str) -> str:
+def _name_of_trees(name: str, text: bool) -> str:
+    if Path(name).suffix == ".bz2":  # it can be read alone
+        name = Path(name).stem
+    if not text:
+        return name
     base, dot, compression = name.rpartition(".")
     if compression not in ("gz", "xz"):
         base, dot, compression = name, "", ""
@@ -129,6 +147,8 @@ def claim(output: Path, model: Path, options: Options, tokenizer: Path | None = 
     parts = {path.name: sha256_of(path) for path in sorted(model.iterdir()) if path.suffix in _PARTS and path.is_file()}
     made_with: dict[str, Any] = {"model": parts, "options": asdict(options)}
     made_with["options"]["tokenizer"] = None if tokenizer is None else sha256_of(tokenizer)
+    if not options.int8:
+        del made_with["options"]["int8"]  # as in the notes of before there was this option
     note = output / NOTE
     if note.exists():
         if _read(note) != made_with:
@@ -149,5 +169,58 @@ def _read(note: Path) -> Any:
 
 
 def undone(shards: Sequence[Shard]) -> list[Shard]:
-    """Those whose trees are not there yet."""
-    return [shard for shard in shards if not Path(shard.target).exists()]
+    """Those whose trees are not there yet, or are of what was in the file before."""
+    return [shard for shard in shards if not Path(shard.target).exists() or has_changed(shard)]
+
+
+def has_changed(shard: Shard) -> bool:
+    """Whether the trees are there, but the file is newer."""
+    source, target = Path(shard.source), Path(shard.target)
+    return source.exists() and target.exists() and source.stat().st_mtime_ns > target.stat().st_mtime_ns
+
+
+def remove_temporaries(shards: Iterable[Shard]) -> None:
+    """Removes what processes that were killed have left of these files. To be called when they are dead."""
+    names: dict[Path, set[str]] = defaultdict(set)
+    for shard in shards:
+        target = Path(os.path.realpath(shard.target))
+        names[target.parent].add(target.name)
+    for folder, wanted in names.items():
+        for path in folder.glob(".*.tmp"):
+            found = _TEMPORARY.fullmatch(path.name)
+            if found is not None and found[1] in wanted:
+                path.unlink(missing_ok=True)
+
+
+class Refusals:
+    """How many sentences of files that are done are not CoNLL-U, remembered in the folder of the output.
+
+    Args:
+        output: the folder.
+    """
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+        self._path = output / REFUSALS
+        self._known: dict[str, int] = {}
+        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        for line in lines:
+            with suppress(json.JSONDecodeError):  # the end of a line is missing where the disk was full
+                found = json.loads(line)
+                self._known[found["file"]] = found["sentences"]
+
+    def remember(self, outcome: Outcome) -> None:
+        """Takes notice of a file that is done now. What was known of it is of no more use."""
+        file = self._name(outcome.shard)
+        if outcome.error is not None or outcome.refused == self._known.get(file, 0):
+            return
+        self._known[file] = outcome.refused
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"file": file, "sentences": outcome.refused}) + "\n")
+
+    def of(self, shards: Iterable[Shard]) -> int:
+        """The sentences of these files."""
+        return sum(self._known.get(self._name(shard), 0) for shard in shards)
+
+    def _name(self, shard: Shard) -> str:
+        return str(Path(shard.target).relative_to(self._output))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import json
 import multiprocessing
+import os
 import sys
 from pathlib import Path
 
@@ -13,13 +16,26 @@ import pytest
 from parser.beam_settings import Beam, Merge
 from parser.commands import parse_many
 from parser.decoding import file_parsing
-from parser.decoding.file_parsing import parse_file
+from parser.decoding.file_parsing import Parsed, parse_file
 from parser.model import Model
 from parser.text import worker
 from parser.text.local_engine import parse_shards
 from parser.text.shard_parser import ShardParser
-from parser.text.shards import NOTE, BulkError, Options, Shard, claim, shards_of, undone
+from parser.text.shards import (
+    NOTE,
+    REFUSALS,
+    BulkError,
+    Options,
+    Outcome,
+    Refusals,
+    Shard,
+    claim,
+    has_changed,
+    shards_of,
+    undone,
+)
 from parser.text.worker import Work, begin_parser, parse_shard
+from tests.classifier.test_resting_encoder import needs_int8
 from tests.forgery import small_linear_model, small_model
 from tests.text.dying import begin_nothing, die_at_times
 
@@ -68,11 +84,42 @@ def test_files_keep_their_places_below_the_wildcards(folders):
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("t.txt", "t.conllu"), ("t.txt.gz", "t.conllu.gz"), ("t", "t.conllu"), ("t.v1.xz", "t.v1.conllu.xz")]
+    ("name", "expected"),
+    [
+        ("t.txt", "t.conllu"),
+        ("t.txt.gz", "t.conllu.gz"),
+        ("t", "t.conllu"),
+        ("t.v1.xz", "t.v1.conllu.xz"),
+        ("t.txt.bz2", "t.conllu"),
+    ],
 )
 def test_text_becomes_conllu(tmp_path, name, expected):
     (tmp_path / name).write_text("a")
     assert Path(shards_of([str(tmp_path / name)], tmp_path / "out", text=True)[0].target).name == expected
+
+
+def test_trees_of_compression_that_is_not_written_are_not_compressed(folders):
+    (folders / "in" / "h.conllu.bz2").write_bytes(bz2.compress(WORDS.encode()))
+    (shard,) = shards_of([f"{folders}/in/*.bz2"], folders / "out")
+    assert ShardParser(folders / "model", Options(allow_missing_columns=True))(shard).error is None
+    assert len((folders / "out" / "h.conllu").read_text().splitlines()) == 3
+
+
+def test_the_name_of_a_file_is_no_pattern(tmp_path):
+    for name in ("b[1].txt", "b1.txt", "in [x]/c?.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = shards_of([f"{tmp_path}/b[1].txt", f"{tmp_path}/in [x]/c?.txt"], tmp_path / "out")
+    assert [Path(shard.source).name for shard in found] == ["b[1].txt", "c?.txt"]
+    assert [shard.target for shard in found] == [f"{tmp_path}/out/b[1].txt", f"{tmp_path}/out/c?.txt"]
+    assert [Path(shard.source).name for shard in shards_of([f"{tmp_path}/b[0-9].txt"], tmp_path / "out")] == ["b1.txt"]
+
+
+@pytest.mark.parametrize(("text", "names"), [(True, "*.txt"), (False, "*.conllu")])
+def test_a_folder_is_refused_with_the_pattern_of_its_files(folders, text, names):
+    with pytest.raises(BulkError, match="this is a folder") as found:
+        shards_of([f"{folders}/in/"], folders / "out", text)
+    assert f"'{folders}/in/**/{names}'" in str(found.value)
 
 
 @pytest.mark.usefixtures("forked")
@@ -97,6 +144,34 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     assert "1 files parsed, 2 words; 3 were there" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("forked")
+def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
+    command = [f"{folders}/model", f"{folders}/in/**/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
+    command.append("--allow-missing-columns")
+    assert run_command(monkeypatch, *command) == 0
+    source, target = folders / "in" / "a.conllu", folders / "out" / "a.conllu"
+    source.write_text(WORDS)
+    os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
+    capsys.readouterr()
+    assert run_command(monkeypatch, *command) == 0
+    said = "1 files parsed, 2 words; 1 were there; 0 failed\n1 of them had been parsed before, but have changed since\n"
+    assert capsys.readouterr().err.endswith(said)
+    assert target.read_text().count("\n\n") == 1
+
+
+def test_what_is_done_is_as_new_as_its_file(tmp_path):
+    shard = Shard(str(tmp_path / "a"), str(tmp_path / "b"))
+    assert (undone([shard]), has_changed(shard)) == ([shard], False)
+    for name in "ab":
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(0, 10))
+    assert (undone([shard]), has_changed(shard)) == ([], False)
+    os.utime(tmp_path / "a", ns=(0, 11))
+    assert (undone([shard]), has_changed(shard)) == ([shard], True)
+    (tmp_path / "a").unlink()
+    assert (undone([shard]), has_changed(shard)) == ([], False)
+
+
 def test_its_own_output_is_no_input(folders):
     pattern = f"{folders}/in/**/*.conllu*"
     before = shards_of([pattern], folders / "in" / "out")
@@ -108,11 +183,33 @@ def test_its_own_output_is_no_input(folders):
 
 
 @pytest.mark.usefixtures("forked")
-def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch):
-    (folders / "in" / "a.conllu").write_text("1\tx\n\n" + WORDS)
+def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch, capsys):
+    source, target = folders / "in" / "a.conllu", folders / "out" / "a.conllu"
+    source.write_text("1\tx\n\n" + WORDS)
     command = [f"{folders}/model", f"{folders}/in/*.conllu", "-o", f"{folders}/out", "--workers", "1"]
-    assert run_command(monkeypatch, *command, "--allow-missing-columns", "--on-error", "skip") == 1
-    assert (folders / "out" / "a.conllu").read_text().count("\n\n") == 1
+    command += ["--allow-missing-columns", "--on-error", "skip"]
+    assert run_command(monkeypatch, *command) == 1
+    assert target.read_text().count("\n\n") == 1
+    capsys.readouterr()
+    assert run_command(monkeypatch, *command) == 1  # as it would have been without an interruption
+    assert capsys.readouterr().err.endswith(
+        "1 were there; 0 failed\n1 sentences of the files that were there are not CoNLL-U\n"
+    )
+    source.write_text(WORDS)
+    os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
+    assert run_command(monkeypatch, *command) == 0
+    assert run_command(monkeypatch, *command) == 0
+
+
+def test_refusals_are_those_of_the_files_asked_for(tmp_path):
+    one, other = (Shard(name, str(tmp_path / "deep" / name)) for name in "ab")
+    refusals = Refusals(tmp_path)
+    for outcome in (Outcome(one, refused=2), Outcome(other, refused=3), Outcome(other, error="no"), Outcome(one, refused=1)):
+        refusals.remember(outcome)
+    with (tmp_path / REFUSALS).open("a") as file:
+        file.write('{"file": ')
+    for found in (refusals, Refusals(tmp_path)):
+        assert [found.of(shards) for shards in ([one], [other], [one, other])] == [1, 3, 4]
 
 
 def test_the_beam_of_a_model_is_used(folders, monkeypatch):
@@ -133,6 +230,36 @@ def test_the_beam_of_a_model_is_used(folders, monkeypatch):
     assert asked == [Beam(8), Beam(1), Beam(4, Merge.NONE)]
 
 
+def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypatch):
+    small_model("contextual").save(tmp_path / "model")
+    (tmp_path / "a.conllu").touch()
+    asked = []
+
+    def note(model, *arguments, **options):
+        asked.append(model.int8)
+        return Parsed(0, 0, 0, {})
+
+    monkeypatch.setattr(file_parsing, "parse_file", note)
+    monkeypatch.setattr(worker, "_parser", None)
+    for int8 in (False, True):
+        begin_parser(tmp_path / "model", Options(int8=int8))
+        assert parse_shard(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
+    assert asked == [False, True]
+
+
+@needs_int8
+def test_files_of_8_bits_are_those_of_parse_file(tmp_path):
+    model = small_model("contextual")
+    model.save(tmp_path / "model")
+    model.int8 = True
+    (tmp_path / "a.conllu").write_text(WORDS * 50)
+    options = Options(allow_missing_columns=True, int8=True)
+    assert ShardParser(tmp_path / "model", options)(Shard(f"{tmp_path}/a.conllu", f"{tmp_path}/b")).error is None
+    target = io.BytesIO()
+    parse_file(model, io.BytesIO((WORDS * 50).encode()), target, allow_missing_columns=True)
+    assert (tmp_path / "b").read_bytes() == target.getvalue()
+
+
 def test_linear_models_parse_files(tmp_path):
     small_linear_model().save(tmp_path / "model")
     (tmp_path / "a.conllu").write_text(WORDS)
@@ -144,6 +271,9 @@ def test_linear_models_parse_files(tmp_path):
     ("options", "message"),
     [
         (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
+        (["--tokenizer", "nothing.udpipe"], "is of text"),
+        (["--text", "--tags", "keep"], "text has none"),
+        (["--int8"], "leave --int8 out"),
         (["--tags", "fill"], "predicts no tags"),
         (["--beam", "0"], "beam"),
     ],
@@ -194,6 +324,10 @@ def test_other_options_are_refused_in_the_same_folder(folders):
     claim(folders / "out", folders / "model", Options())
     with pytest.raises(BulkError, match="other options"):
         claim(folders / "out", folders / "model", Options(single_root=False))
+    with pytest.raises(BulkError, match="other options"):
+        claim(folders / "out", folders / "model", Options(int8=True))
+    noted = json.loads((folders / "out" / NOTE).read_text())
+    assert "int8" not in noted["options"]  # as before it was an option, for folders that were begun then
 
 
 @pytest.mark.parametrize("workers", [1, 3])

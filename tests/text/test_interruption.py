@@ -1,0 +1,144 @@
+"""parse_many.py interrupted, terminated and killed, and its processes killed: none goes on, and no half file is left."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from parser.conllu.files import open_binary_output
+from parser.text.local_engine import parse_shards
+from parser.text.shards import NOTE, Options, Outcome, Shard
+from parser.text.worker import Work
+from tests.text.dying import begin_nothing
+
+ROOT = Path(__file__).parents[2]
+
+# The command, whose processes load no model.
+_COMMAND = """
+from functools import partial
+from types import SimpleNamespace
+from parser.commands import parse_many
+from parser.text import local_engine, shard_parser
+from tests.text import test_interruption
+
+shard_parser.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None)
+local_engine.parse_shards = partial(local_engine.parse_shards, work=test_interruption.{work})
+parse_many.command()
+"""
+
+
+def go_on_alone(folder: Path) -> None:
+    """Whichever process comes first goes on; another says that it is there, and stays."""
+    try:
+        (folder / "first").mkdir()
+    except FileExistsError:
+        signal.raise_signal(signal.SIGINT)  # which is nothing to it
+        say_and_stay("loading")
+
+
+def say_and_stay(word: str) -> NoReturn:
+    print(word, flush=True)
+    while True:
+        signal.pause()
+
+
+def begin_alone(folder: Path, options: Options) -> None:
+    go_on_alone(folder)
+
+
+class BegunAlone:
+    """begin_nothing(), before whose import a process already stays: before it has run anything of the parser's."""
+
+    def __call__(self, folder: Path, options: Options) -> None:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Callable[[Path], Any], tuple[Path]]:
+        return found_alone, (Path(sys.argv[1]),)
+
+
+def found_alone(folder: Path) -> Callable[[Path, Options], None]:
+    go_on_alone(folder)
+    return begin_nothing
+
+
+def stay_at_the_second(shard: Shard) -> Outcome:
+    with open_binary_output(shard.target) as target:
+        target.write(b"half")
+        target.flush()
+        if Path(shard.source).name == "b":
+            say_and_stay("parsing")
+    return Outcome(shard)
+
+
+def die_half_way(shard: Shard) -> Outcome:
+    with open_binary_output(shard.target):
+        os._exit(9)
+
+
+STAYING = Work(begin_alone, stay_at_the_second)
+STAYING_AT_ONCE = Work(BegunAlone(), stay_at_the_second)
+
+
+def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[int, str]:
+    """The exit status of the command, and what it said, after ``kill`` while a process loads and another has half a file."""
+    (folder / "model").mkdir()
+    (folder / "model" / "settings.json").write_text("{}")
+    (folder / "in").mkdir()
+    for name in "ab":
+        (folder / "in" / name).touch()
+    program = [sys.executable, "-c", _COMMAND.format(work=work)]
+    arguments = [f"{folder}/model", f"{folder}/in/*", "-o", f"{folder}/out", "--workers", "2"]
+    with subprocess.Popen(
+        program + arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as parent:
+        assert parent.stdout is not None
+        assert parent.stderr is not None
+        assert {parent.stdout.readline() for _ in range(2)} == {"loading\n", "parsing\n"}, parent.stderr.read()
+        assert list((folder / "out").glob(".*.tmp"))
+        kill(parent.pid)
+        ended, _, _ = select.select([parent.stdout], [], [], 60)  # it ends with the last process that has it
+        if not ended:
+            os.killpg(parent.pid, signal.SIGKILL)
+        said = parent.stderr.read()
+    assert ended, "a process works on"
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["a", NOTE]
+    return parent.returncode, said
+
+
+def press_ctrl_c(parent: int) -> None:
+    os.killpg(parent, signal.SIGINT)  # as a terminal does
+
+
+def terminate(parent: int) -> None:
+    os.kill(parent, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(("kill", "status"), [(press_ctrl_c, 130), (terminate, 143)])
+def test_an_interrupted_command_ends_its_processes_in_order(tmp_path, kill, status):
+    found, said = interrupted(tmp_path, "STAYING_AT_ONCE", kill)
+    assert found == status
+    assert said == "interrupted; what is done is kept: the same command, started again, parses the other files\n"
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    found, _ = interrupted(tmp_path, "STAYING", lambda parent: os.kill(parent, signal.SIGKILL))
+    assert found == -signal.SIGKILL
+
+
+def test_what_a_process_that_died_had_half_written_is_removed(tmp_path, monkeypatch):
+    forking = multiprocessing.get_context("fork")  # sooner
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: forking)
+    shard, other = Shard(str(tmp_path / "a"), str(tmp_path / "b")), tmp_path / ".c.0123456789abcdef.tmp"
+    other.touch()
+    (found,) = parse_shards(tmp_path, [shard], Options(), 1, Work(begin_nothing, die_half_way))
+    assert "died, twice" in str(found.error)
+    assert list(tmp_path.iterdir()) == [other]
