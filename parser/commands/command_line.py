@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from types import FrameType
@@ -32,6 +33,7 @@ def run(main: Callable[[], object]) -> NoReturn:
     """
     _occupy_closed_streams()
     signal.signal(signal.SIGTERM, _terminate)
+    threading.excepthook = _unless_told_here
     try:
         status = main() or 0
         if sys.stdout is not None:
@@ -91,6 +93,12 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
         raise ArgumentTypeError(f"{text} is not possible; give a number from 1 on")
     return int(text)
+
+
+def _unless_told_here(failed: threading.ExceptHookArgs) -> None:
+    """Says nothing of a disk that a thread found full: TensorBoard's hands it over to this one, which tells it in one line."""
+    if not issubclass(failed.exc_type, OSError):
+        threading.__excepthook__(failed)
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:

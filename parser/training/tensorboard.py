@@ -4,9 +4,11 @@ trees of the dev part after each epoch, and figures after each pass."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import wraps
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from omegaconf import OmegaConf
 
@@ -45,6 +47,26 @@ COMPARED = (
 )
 
 
+_Arguments = ParamSpec("_Arguments")
+
+
+def _naming_the_folder(
+    method: Callable[Concatenate[TensorBoard, _Arguments], None],
+) -> Callable[Concatenate[TensorBoard, _Arguments], None]:
+    """Of an error of the file of events, which is told without its name, says in which folder that lies."""
+
+    @wraps(method)
+    def told(self: TensorBoard, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except OSError as error:
+            if error.filename is not None or self._start is None:
+                raise
+            raise OSError(error.errno, error.strerror, str(self._start.folder)) from error
+
+    return told
+
+
 class TensorBoard(Observer):
     """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
 
@@ -60,13 +82,14 @@ class TensorBoard(Observer):
         self._compared: dict[str, Any] = {}
         self._start: RunStart | None = None
 
+    @_naming_the_folder
     def on_start(self, start: RunStart) -> None:
         """Opens the file; what an interrupted process wrote of epochs that it did not end is dropped."""
         from torch.utils.tensorboard import SummaryWriter  # a slow import, and only runs need it
 
+        self._start = start
         self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
         self._step = start.epochs_done
-        self._start = start
         self._compared = {key: _shown(OmegaConf.select(start.settings, key)) for key in COMPARED}  # type: ignore[arg-type]
         self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(start.settings, resolve=True)), 0)
 
@@ -74,14 +97,17 @@ class TensorBoard(Observer):
         """Notes the pass."""
         self._pass = start.number
 
+    @_naming_the_folder
     def on_exploration(self, exploration: ExplorationEnd) -> None:
         """Records what happened, at the epoch that comes next."""
         self._record({f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
 
+    @_naming_the_folder
     def on_search(self, search: SearchEnd) -> None:
         """Records how the searches of the epoch went."""
         self._record({f"search/{key}": value for key, value in asdict(search.report).items()})
 
+    @_naming_the_folder
     def on_epoch(self, epoch: EpochEnd) -> None:
         """Records the epoch."""
         curves = {
@@ -96,6 +122,7 @@ class TensorBoard(Observer):
         self._draw_trees()
         self._step += 1
 
+    @_naming_the_folder
     def on_pass(self, end: PassEnd) -> None:
         """Draws figures of what the weights that the pass keeps make of the dev part."""
         if self._writer is None or self._start is None or self._start.corpus.dev is None:
@@ -110,6 +137,7 @@ class TensorBoard(Observer):
         for name, figure in figures(gold, parses, model.relations.symbols).items():
             self._writer.add_figure(name, figure, self._step - 1)
 
+    @_naming_the_folder
     def on_end(self, metrics: dict[str, Any]) -> None:
         """Records final metrics, and the settings to compare runs by, as hyperparameters."""
         final = {
@@ -119,6 +147,7 @@ class TensorBoard(Observer):
             self._writer.add_hparams(self._compared, final, run_name=".")
             self._write_vectors()
 
+    @_naming_the_folder
     def close(self) -> None:
         """Closes the file."""
         if self._writer is not None:

@@ -36,6 +36,7 @@ def test_guidance_changes_no_score(degree):
     found = [(s, (list(range(shifted + 1)), shifted + 1)) for s in range(4) for shifted in range(0, n + 1, 4)]
     guided, unguided = (oracles.create("attardi_search", degree=degree).bind(trees) for _ in range(2))
     guided.unguided_states, unguided.unguided_states = 0, unguided.max_states
+    assert guided.expanded == 0
     np.testing.assert_array_equal(scores_of(guided, found), scores_of(unguided, found))
 
 

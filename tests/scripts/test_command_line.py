@@ -47,6 +47,29 @@ def test_what_the_system_refuses_is_one_line():
     assert (done.returncode, done.stderr) == (1, "error: /dev/null/x: Not a directory\n")
 
 
+@pytest.mark.parametrize(("error", "traceback"), [("OSError(28, 'full')", False), ("KeyError(1)", True)])
+def test_a_thread_that_finds_the_disk_full_leaves_it_to_the_command_to_say_so(error, traceback):
+    program = f"""
+import threading
+from parser.commands.command_line import run
+
+def fail():
+    raise {error}
+
+def main():
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    raise ValueError("told")
+
+run(main)
+"""
+    done = shell(program)
+    assert done.returncode == 1
+    assert done.stderr.endswith("error: told\n")
+    assert ("Traceback" in done.stderr) == traceback
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_signals_leave_no_temporary_file(tmp_path, number, status):
     program = f"""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import random
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch.utils.tensorboard import SummaryWriter
 
 from parser.training.passes import train
 from tests.toy import sentence, settings, write_conllu
@@ -52,3 +54,14 @@ def test_none_of_it_where_it_is_not_wanted(tmp_path):
     assert found.Tags()["images"] == []
     assert found.Tags()["tensors"] == ["settings/text_summary"]
     assert not (tmp_path / "run" / "projector_config.pbtxt").exists()
+
+
+@pytest.mark.parametrize("method", ["add_text", "add_scalar", "add_hparams", "close"])
+def test_an_error_of_its_file_names_the_folder(tmp_path, monkeypatch, method):
+    def full(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as its thread hands it over, without a name
+
+    monkeypatch.setattr(SummaryWriter, method, full)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        events(tmp_path, "tensorboard.figures=false", "column=1")
+    assert raised.value.filename == str(tmp_path / "run")

@@ -262,15 +262,11 @@ def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, option
 
 @pytest.mark.parametrize("length", [1, 4, 7])
 def test_a_row_that_is_cleared_is_an_initial_one(length):
-    rng = np.random.default_rng(length)
-    system = create("swap", {})
-    now = system.initial(np.array([7]))
-    while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows)
-        system.apply(now, rows, moves, *best(system, draw_scores(rng, system, moves), moves))
+    now, expected = Configurations.initial(np.array([7])), Configurations.initial(np.array([length]))
+    of_tokens = ("buffers", "heads", "relations", "children", "siblings")
+    for name in ("lengths", "stacks", "stack_sizes", "buffer_fronts", *of_tokens):
+        getattr(now, name)[:] = 5  # what another sentence may have left
     clear(now, 0, length)
-    expected = system.initial(np.array([length]))
     assert (now.stacks[0, 0], now.stack_sizes[0], now.buffer_fronts[0], now.lengths[0]) == (0, 1, 1, length)
-    for of_tokens in ("buffers", "heads", "relations", "children", "siblings"):
-        found, wanted = getattr(now, of_tokens)[0, : length + 1], getattr(expected, of_tokens)[0]
-        np.testing.assert_array_equal(found, wanted)
+    for name in of_tokens:
+        np.testing.assert_array_equal(getattr(now, name)[0, : length + 1], getattr(expected, name)[0])
