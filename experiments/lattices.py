@@ -119,6 +119,8 @@ def main(wanted: LatticeExperiment) -> None:
     results.run(jobs, wanted.workers)
     draw(results.shown(asked), Path(wanted.results))
     results.finish("table.md", report, asked, wanted.publish)
+    if wanted.publish and results.published_folder is not None:
+        draw(results.published, results.published_folder)
 
 
 def keys(wanted: LatticeExperiment) -> Iterator[Key]:
