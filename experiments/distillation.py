@@ -30,6 +30,9 @@ from experiments.trainings import Training, variant_folder
 
 _PART = "train"
 
+# Between the fingerprints of a row, its own and its teacher's.
+TAUGHT_BY = " taught by "
+
 
 @dataclass
 class Distillation(Comparison):
@@ -79,7 +82,7 @@ def config_of(wanted: Distillation, name: str, language: str, seed: int) -> str:
     own = variant_of(wanted, name, language, seed).fingerprint()
     if not is_taught(wanted, name):
         return own
-    return f"{own} taught by {variant_of(wanted, wanted.teacher, language, seed).fingerprint()}"
+    return f"{own}{TAUGHT_BY}{variant_of(wanted, wanted.teacher, language, seed).fingerprint()}"
 
 
 def variant_of(wanted: Distillation, name: str, language: str, seed: int) -> Training:

@@ -48,6 +48,7 @@ from parser.settings import training_files
 from parser.text.tokenizer import Tokenizer
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"
+SYSTEMS = (GOLD, LATTICES, ALONE, PIPELINE)
 _COLOURS = {GOLD: BLUE, LATTICES: ORANGE, ALONE: GREEN, PIPELINE: RED}
 _METRICS = ("las_universal", "uas", "words", "upos")  # in the order of the fields of a row
 PARTS = ("train", "dev", "test")

@@ -15,14 +15,18 @@ import io
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
+from experiments import distillation, lattices
 from experiments.accurate import Accurate
 from experiments.beam import BeamExperiment
 from experiments.choices import Choices
 from experiments.command import ROOT, check_override, settings_of
 from experiments.comparisons import Comparison
+from experiments.distillation import TAUGHT_BY, Distillation
 from experiments.fingerprints import fingerprint, renamed
+from experiments.lattices import LatticeExperiment
 from experiments.table7_page import COLUMNS
 from experiments.text import Text
 from experiments.trainings import Training
@@ -59,6 +63,17 @@ def known_trainings() -> Iterator[Training]:
     text = settings_of(Text, "text")
     for system in text.all_systems.values():
         yield of(text.recipe, 5, system)
+    of_lattices = settings_of(LatticeExperiment, "lattices", ["paths.treebanks=any"])
+    for name, lookahead in product(lattices.SYSTEMS, (1, 3)):
+        yield lattices.training_of(of_lattices, name, "tr", 1, lookahead)
+    taught = settings_of(Distillation, "distillation", ["paths.treebanks=any"])
+    for name in taught.all_variants:
+        yield distillation.variant_of(taught, name, "hu", 1)
+
+
+def parts_of(config: str) -> list[str]:
+    """The fingerprints that a row names: its own, and its teacher's."""
+    return config.split(TAUGHT_BY)
 
 
 def committed_files() -> list[Path]:
@@ -107,9 +122,9 @@ class Renaming:
             columns, lines = list(reader.fieldnames or []), list(reader)
         there = {"", *self.fingerprints, *self.fingerprints.values()}  # empty: none of ours, or words of a treebank
         for number, line in enumerate(lines, 2):
-            if line["config"] not in there:
+            if not there.issuperset(parts_of(line["config"])):
                 raise ValueError(f"{path}, line {number}: {line['config']} is the fingerprint of no training that is known")
-            line["config"] = self.fingerprints.get(line["config"], line["config"])
+            line["config"] = TAUGHT_BY.join(self.fingerprints.get(part, part) for part in parts_of(line["config"]))
             if "settings" in line:
                 line["settings"] = " ".join(self.override(setting) for setting in line["settings"].split())
         written = io.StringIO()

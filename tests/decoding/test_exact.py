@@ -201,7 +201,7 @@ def test_a_model_remembers_exact_search(model, tmp_path):
         (Beam(4, Merge.NONE, Scores.GLOBAL), EXACT, None, Exact(Scores.GLOBAL)),
         (Beam(4, Merge.NONE, Scores.GLOBAL), 8, None, Beam(8, Merge.NONE, Scores.GLOBAL)),
         (None, EXACT, None, Exact()),
-        (None, None, Merge.NONE, Beam(1, Merge.NONE)),
+        (None, 2, Merge.NONE, Beam(2, Merge.NONE)),
     ],
 )
 def test_what_is_said_goes_over_what_a_model_remembers(own, size, merge, expected):
