@@ -17,6 +17,7 @@ from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
 from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
+from parser.models import load
 from parser.transitions.features import slots_of
 from tests.toy import ROOT, sentence, write_conllu
 
@@ -147,3 +148,10 @@ def test_a_model_remembers_its_beam(model, tmp_path):
             path.write_text(json.dumps(settings | {key: damage}))
             with pytest.raises(ModelError, match=SETTINGS):
                 Model.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("device", ["gpu", "meta"])
+def test_a_device_that_is_not_there_is_refused(model, tmp_path, device):
+    model.save(tmp_path / "model")
+    with pytest.raises(ModelError, match=f"device={device}: there is no device '{device}' here; there is cpu"):
+        load(tmp_path / "model", device)

@@ -9,7 +9,9 @@ import pytest
 from parser.text import tokenizer_training
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.text.udpipe import UdpipeError
+from parser.training import passes
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
+from tests.toy import sentence, settings, write_conllu
 
 pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra text)")
 
@@ -43,3 +45,13 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         train_tokenizer_apart([tmp_path / "a.conllu"], None, tmp_path / "made.udpipe")
     assert started[0].returncode is not None
+
+
+def test_a_run_trains_it_into_the_folder_of_the_model(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(passes, "train_tokenizer_apart", lambda train, dev, target: asked.append((train, dev, target)))
+    path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
+    files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
+    passes.train(settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe"), tmp_path / "run")
+    assert asked == [([path], path, tmp_path / "run/model/tokenizer.udpipe")]
+    assert (tmp_path / "run/model").is_dir()
