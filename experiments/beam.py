@@ -102,10 +102,7 @@ def main(wanted: BeamExperiment) -> None:
         for (system, training), missing in beams_of.items()
     ]
     results.run(jobs, wanted.workers)
-    draw(results.shown(asked), Path(wanted.results))
-    results.finish("table.md", report, asked, wanted.publish)
-    if wanted.publish and results.published_folder is not None:
-        draw(results.published, results.published_folder)
+    results.finish("table.md", report, asked, wanted.publish, draw)
 
 
 def run_one(system: str, training: Training, beams: list[tuple[str, str]], wanted: BeamExperiment) -> list[Row]:

@@ -118,10 +118,7 @@ def main(wanted: LatticeExperiment) -> None:
         for (system, training), cells in missing.items()
     ]
     results.run(jobs, wanted.workers)
-    draw(results.shown(asked), Path(wanted.results))
-    results.finish("table.md", report, asked, wanted.publish)
-    if wanted.publish and results.published_folder is not None:
-        draw(results.published, results.published_folder)
+    results.finish("table.md", report, asked, wanted.publish, draw)
 
 
 def keys(wanted: LatticeExperiment) -> Iterator[Key]:

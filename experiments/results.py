@@ -111,7 +111,14 @@ class Results(Generic[RowT]):
         print(f"{_cells(len(new))} published under {self.published_folder}")
         return list(new)
 
-    def finish(self, name: str, page: Callable[[dict[Key, RowT]], str], asked: Mapping[Key, str], publish: bool) -> None:
+    def finish(
+        self,
+        name: str,
+        page: Callable[[dict[Key, RowT]], str],
+        asked: Mapping[Key, str],
+        publish: bool,
+        draw: Callable[[dict[Key, RowT], Path], None] | None = None,
+    ) -> None:
         """Writes and prints the page of one's own folder; publishes, if wanted, and writes the published page.
 
         Args:
@@ -119,14 +126,19 @@ class Results(Generic[RowT]):
             page: Markdown from rows.
             asked: as of ``missing``.
             publish: whether the rows that were asked for are to be published.
+            draw: draws the pictures of rows into a folder, if there are any.
         """
         text = page(self.shown(asked))
         write_page(self.own_folder / name, text)
+        if draw is not None:
+            draw(self.shown(asked), self.own_folder)
         if publish:
             self.publish(asked)
             assert self.published_folder is not None
             text = page(self.published)
             write_page(self.published_folder / name, text)
+            if draw is not None:
+                draw(self.published, self.published_folder)
         print(text, end="")
 
 

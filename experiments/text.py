@@ -36,7 +36,8 @@ from parser.decoding.tag_writing import TagUse
 from parser.evaluation import evaluate_files
 from parser.models import load_for_parsing
 from parser.settings import training_files
-from parser.text.tokenizer import TOKENIZER, Tokenizer, train_tokenizer
+from parser.text.tokenizer import TOKENIZER, Tokenizer
+from parser.text.tokenizer_training import train_tokenizer
 
 UDPIPE = "UDPipe"
 

@@ -11,7 +11,8 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path beside ``path`` to write a file to; renames it at the end, removes it upon an error."""
     temporary = _beside(path, "tmp")
     try:
-        with _naming(path):
+        with naming(path):
             yield temporary
         os.replace(temporary, path)
     finally:
@@ -39,7 +40,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     temporary, older = _beside(path, "tmp"), _beside(path, "old")
     temporary.mkdir(parents=True)
     try:
-        with _naming(path):
+        with naming(path):
             yield temporary
         if path.exists():
             os.replace(path, older)
@@ -47,6 +48,19 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(older, ignore_errors=True)
+
+
+def remove_temporaries(paths: Iterable[Path]) -> None:
+    """Removes the temporary files of dead processes that were to take the places of files. To be called when they are dead."""
+    names: dict[Path, set[str]] = defaultdict(set)
+    for path in paths:
+        target = Path(os.path.realpath(path))
+        names[target.parent].add(target.name)
+    for folder, wanted in names.items():
+        for path in folder.glob(".*.tmp"):
+            found = _LEFTOVER.fullmatch(path.name)
+            if found is not None and found[1] in wanted:
+                path.unlink(missing_ok=True)
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -73,7 +87,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Lets an error of writing name the file, which those of a full disk do not."""
     try:
         yield

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from types import TracebackType
 
-from parser.text.shards import Options, Outcome, Shard, remove_temporaries
+from parser.text.shards import Options, Outcome, Shard, remove_half_files
 from parser.text.worker import PARSING, Work, begin_child, parse_in_child
 
 
@@ -82,7 +82,7 @@ class _Pool:
             for process in list(self._executor._processes.values()):  # kill_workers(), from Python 3.14 on
                 process.kill()
         self._executor.shutdown()
-        remove_temporaries(self.under_way.values())
+        remove_half_files(self.under_way.values())
 
 
 def _side_by_side(pool: _Pool, waiting: deque[Shard], workers: int) -> Generator[Outcome, None, None]:

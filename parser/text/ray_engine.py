@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from parser.text.shards import BulkError, Options, Outcome, Shard, remove_temporaries
+from parser.text.shards import BulkError, Options, Outcome, Shard, remove_half_files
 from parser.text.worker import PARSING, Work
 
 # Room that Ray Data reserves for what a file gives: an outcome, which is short.
@@ -97,6 +97,6 @@ def parse_shards(
     finally:
         if ours:
             ray.shutdown()
-        remove_temporaries(left)  # of workers that were killed
+        remove_half_files(left)  # of workers that were killed
         for shard in left:
             _tries(shard).unlink(missing_ok=True)

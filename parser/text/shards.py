@@ -9,24 +9,19 @@ from __future__ import annotations
 
 import glob
 import json
-import os
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from parser.atomic import write_json
+from parser.atomic import remove_temporaries, write_json
 from parser.digest import sha256_of
 
 NOTE = "parse_many.json"
 REFUSALS = "parse_many.refused.jsonl"
 
 _WILDCARDS = "*?["
-# A name that replacing() (parser/atomic.py) writes under, and the name that it is to take.
-_TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp")
 # The parts of a model's folder that trees depend on.
 _PARTS = (".json", ".safetensors")
 
@@ -179,17 +174,9 @@ def has_changed(shard: Shard) -> bool:
     return source.exists() and target.exists() and source.stat().st_mtime_ns > target.stat().st_mtime_ns
 
 
-def remove_temporaries(shards: Iterable[Shard]) -> None:
-    """Removes what processes that were killed have left of these files. To be called when they are dead."""
-    names: dict[Path, set[str]] = defaultdict(set)
-    for shard in shards:
-        target = Path(os.path.realpath(shard.target))
-        names[target.parent].add(target.name)
-    for folder, wanted in names.items():
-        for path in folder.glob(".*.tmp"):
-            found = _TEMPORARY.fullmatch(path.name)
-            if found is not None and found[1] in wanted:
-                path.unlink(missing_ok=True)
+def remove_half_files(shards: Iterable[Shard]) -> None:
+    """Removes what processes that were killed have left of the trees of these files. To be called when they are dead."""
+    remove_temporaries(Path(shard.target) for shard in shards)
 
 
 class Refusals:

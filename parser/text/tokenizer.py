@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from parser.atomic import replacing
-from parser.conllu.files import open_input
 from parser.text import udpipe
 from parser.text.pieces import pieces
 from parser.text.tokens import Token, TokenizedSentence
@@ -23,25 +21,13 @@ from parser.text.udpipe import UdpipeError
 
 TOKENIZER = "tokenizer.udpipe"
 
-# As its authors train on treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
-OPTIONS: dict[str, int | float] = {
-    "tokenize_url": 1,
-    "dimension": 24,
-    "epochs": 100,
-    "initialization_range": 0.5,
-    "batch_size": 50,
-    "learning_rate": 0.005,
-    "dropout": 0.1,
-    "early_stopping": 1,
-}
-
 # Bytes of text that are tokenized at a time, more where a paragraph has more.
 _BLOCK_BYTES = 2**16
 
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
 
-_BYTE_ORDER_MARK = "\ufeff"
+BYTE_ORDER_MARK = "\ufeff"
 
 
 class TokenizerError(ValueError):
@@ -176,7 +162,7 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
     Raises:
         TokenizerError: they are of another text.
     """
-    end = int(text.startswith(_BYTE_ORDER_MARK))
+    end = int(text.startswith(BYTE_ORDER_MARK))
     found: list[list[tuple[int, int]]] = []
     for tokens in sentences:
         found.append([])
@@ -237,34 +223,6 @@ def as_stream(pieces: Iterator[bytes]) -> BinaryIO:
     return io.BufferedReader(_Stream(pieces))
 
 
-def train_tokenizer(
-    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
-) -> None:
-    """Trains a tokenizer.
-
-    Args:
-        train: files of CoNLL-U to learn from; its text is that of the forms and of SpaceAfter=No.
-        dev: CoNLL-U to choose the epoch on, if there is any.
-        target: the file that it is written to, whole or not at all.
-        options: UDPipe's.
-
-    Raises:
-        UdpipeError: UDPipe is not installed, or cannot train on this.
-    """
-    package = udpipe.package()
-    name = ", ".join(map(str, train))
-    learned = udpipe.read_sentences("".join(map(_text, train)), name)
-    held_out = package.Sentences() if dev is None else udpipe.read_sentences(_text(dev), str(dev))
-    model = udpipe.train(learned, held_out, name, tokenizer=options | {"early_stopping": int(dev is not None)})
-    with replacing(target) as temporary:
-        temporary.write_bytes(model)
-
-
-def _text(path: str | Path) -> str:
-    with open_input(path) as stream:
-        return stream.read().decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
-
-
 def _tokens(sentence: Any) -> list[Token]:
     ranges = {token.idFirst: token for token in sentence.multiwordTokens}
     words = list(sentence.words)[1:]
@@ -294,7 +252,7 @@ def _blocks(source: BinaryIO, name: str) -> Iterator[str]:
             place = read - len(decoder.getstate()[0]) + error.start
             raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
         if text and at_start:
-            text, at_start = text.removeprefix(_BYTE_ORDER_MARK), False
+            text, at_start = text.removeprefix(BYTE_ORDER_MARK), False
         read += len(piece)
         carriage = "\r" if piece and text.endswith("\r") else ""
         text = text[: len(text) - len(carriage)].replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Trains UDPipe's tokenizer in a process of its own.
+"""Trains UDPipe's tokenizer, here or in a process of its own.
 
 What UDPipe does takes minutes, and hears neither Ctrl-C nor SIGTERM; a process can be ended. It is
 ``python -m parser.text.tokenizer_training REQUEST``, and ends with the process that started it, however that one ends.
@@ -14,19 +14,57 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from parser.atomic import replacing
 from parser.child_process import end_with_parent
-from parser.text.tokenizer import OPTIONS, train_tokenizer
+from parser.conllu.files import open_input
+from parser.text import udpipe
+from parser.text.tokenizer import BYTE_ORDER_MARK
 from parser.text.udpipe import UdpipeError
 
 log = logging.getLogger(__name__)
 
+# As its authors train on treebanks of this size: https://ufal.mff.cuni.cz/udpipe/1/users-manual#model_training_tokenizer
+OPTIONS: dict[str, int | float] = {
+    "tokenize_url": 1,
+    "dimension": 24,
+    "epochs": 100,
+    "initialization_range": 0.5,
+    "batch_size": 50,
+    "learning_rate": 0.005,
+    "dropout": 0.1,
+    "early_stopping": 1,
+}
+
 _REFUSED = 2
+
+
+def train_tokenizer(
+    train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
+) -> None:
+    """Trains a tokenizer.
+
+    Args:
+        train: files of CoNLL-U to learn from; its text is that of the forms and of SpaceAfter=No.
+        dev: CoNLL-U to choose the epoch on, if there is any.
+        target: the file that it is written to, whole or not at all.
+        options: UDPipe's.
+
+    Raises:
+        UdpipeError: UDPipe is not installed, or cannot train on this.
+    """
+    package = udpipe.package()
+    name = ", ".join(map(str, train))
+    learned = udpipe.read_sentences("".join(map(_text, train)), name)
+    held_out = package.Sentences() if dev is None else udpipe.read_sentences(_text(dev), str(dev))
+    model = udpipe.train(learned, held_out, name, tokenizer=options | {"early_stopping": int(dev is not None)})
+    with replacing(target) as temporary:
+        temporary.write_bytes(model)
 
 
 def train_tokenizer_apart(
     train: Sequence[str | Path], dev: str | Path | None, target: Path, options: dict[str, int | float] = OPTIONS
 ) -> None:
-    """Trains a tokenizer; see tokenizer.train_tokenizer(). UDPipe's own words on its epochs are not shown.
+    """Trains a tokenizer; see train_tokenizer(). UDPipe's own words on its epochs are not shown.
 
     Raises:
         UdpipeError: UDPipe is not installed, or cannot train on this.
@@ -50,6 +88,11 @@ def train_tokenizer_apart(
         raise UdpipeError(said.splitlines()[-1])
     if status:
         raise ChildProcessError(f"training the tokenizer failed:\n{said}")
+
+
+def _text(path: str | Path) -> str:
+    with open_input(path) as stream:
+        return stream.read().decode("utf-8").removeprefix(BYTE_ORDER_MARK)
 
 
 def _train(request: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parser.text.shard_parser import ShardParser
-from parser.text.shards import Options, Outcome, Shard, remove_temporaries
+from parser.text.shards import Options, Outcome, Shard, remove_half_files
 
 # The parser of a worker process, or why there is none.
 _parser: ShardParser | Exception | None = None
@@ -70,5 +70,5 @@ def _end_with_parent() -> None:
     assert parent is not None
     parent.join()  # also where it was killed, and could end nothing
     if _under_way is not None:
-        remove_temporaries([_under_way])
+        remove_half_files([_under_way])
     os._exit(1)

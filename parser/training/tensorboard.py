@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import wraps
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from omegaconf import OmegaConf
 
+from parser.atomic import naming
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
@@ -57,12 +59,8 @@ def _naming_the_folder(
 
     @wraps(method)
     def told(self: TensorBoard, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
-        try:
+        with nullcontext() if self._start is None else naming(self._start.folder):
             method(self, *args, **kwargs)
-        except OSError as error:
-            if error.filename is not None or self._start is None:
-                raise
-            raise OSError(error.errno, error.strerror, str(self._start.folder)) from error
 
     return told
 
@@ -82,16 +80,16 @@ class TensorBoard(Observer):
         self._compared: dict[str, Any] = {}
         self._start: RunStart | None = None
 
-    @_naming_the_folder
     def on_start(self, start: RunStart) -> None:
         """Opens the file; what an interrupted process wrote of epochs that it did not end is dropped."""
         from torch.utils.tensorboard import SummaryWriter  # a slow import, and only runs need it
 
         self._start = start
-        self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
         self._step = start.epochs_done
         self._compared = {key: _shown(OmegaConf.select(start.settings, key)) for key in COMPARED}  # type: ignore[arg-type]
-        self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(start.settings, resolve=True)), 0)
+        with naming(start.folder):
+            self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
+            self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(start.settings, resolve=True)), 0)
 
     def on_pass_start(self, start: PassStart) -> None:
         """Notes the pass."""

@@ -28,7 +28,7 @@ _CONSTANTS = [0.0, 1.0, -1.0, 1e38, -1e38, 1e-40, float("inf"), float("-inf"), f
 def fuzz_output(rng: Random, folder: Path) -> None:
     """However it is searched, each tree has one root, or several where they may; no cycle; projective where the system is."""
     model = hostile_model(rng.choice(MODELS))
-    _make_hostile(model, rng)
+    make_hostile(model, rng)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in (1, 2, rng.randint(3, 12))]
     encoded, single_root, beam = model.vocabularies.encode(sentences), rng.random() < 0.7, _beam(model, rng)
     parser = parser_of(model, rng.choice([1, 2])) if beam is None else beam_parser_of(model, beam)
@@ -53,7 +53,8 @@ def _check(model: Model, heads: np.ndarray, relations: np.ndarray, single_root: 
     assert not model.system.projective or not nonprojective_edges(heads.tolist())
 
 
-def _make_hostile(model: Model, rng: Random) -> None:
+def make_hostile(model: Model, rng: Random) -> None:
+    """Gives the classifier weights of any kind."""
     generator = torch.Generator().manual_seed(rng.randrange(2**31))
     with torch.no_grad():
         for parameter in model.classifier.parameters():

@@ -25,6 +25,7 @@ from parser.text import udpipe
 from parser.text.tokenizer import Tokenizer, TokenizerError, as_stream
 from tests.forgery import small_model
 from tests.fuzz.mutations import mutate_bytes
+from tests.fuzz.outputs import hostile_model, make_hostile
 from tests.lattices.made import drawn_lattice
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import train_tiny_tokenizer
@@ -82,7 +83,8 @@ def fuzz_lattice(rng: Random, folder: Path) -> None:
     on_error = rng.choice([OnError.STOP, OnError.SKIP])
     beam = Beam(rng.randint(1, 4), rng.choice([Merge.NONE, Merge.CONFIGURATION]), rng.choice([*Scores]))
     most = rng.choice([None, None, 5])
-    model = _model(rng.choice(["static", "attardi"]))
+    model = hostile_model(rng.choice(["arc_standard", "attardi"]))
+    make_hostile(model, rng)
     options: dict[str, Any] = {"beam": rng.choice([None, beam]), "threads": rng.choice([1, 2]), "max_arcs": most}
     try:
         parsed = parse_lattice_file(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from parser.text import tokenizer
+from parser.text.tokenizer_training import OPTIONS, train_tokenizer
 
 TEXT = "A kutya ugat. Jön a lány!\n\nMa is jön.\n"
-TINY = tokenizer.OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20}
+TINY = OPTIONS | {"epochs": 1, "dimension": 16, "batch_size": 20}
 SENTENCES = [["A", "kutya", "ugat", "."], ["Jön", "a", "lány", "!"], ["Ma", "is", "jön", "."]]
 
 
@@ -19,7 +19,7 @@ def train_tiny_tokenizer(target: Path) -> None:
     """
     learned = target.with_suffix(".conllu")
     learned.write_text(_conllu())
-    tokenizer.train_tokenizer([learned], None, target, TINY)
+    train_tokenizer([learned], None, target, TINY)
 
 
 def _conllu() -> str:
