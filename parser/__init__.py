@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Parser,
         Token,
         TokenizerError,
+        Word,
     )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Parser",
     "Token",
     "TokenizerError",
+    "Word",
 ]
 
 forget_stale_kernels(Path(__file__).parent)

@@ -22,31 +22,21 @@ from typing import Any, cast
 
 import numpy as np
 
-from parser.beam_settings import BeamError, Merge, Search
-from parser.classifier.weights import Int8Error
+from parser.beam_settings import BeamError as BeamError
+from parser.beam_settings import Merge, Search
+from parser.classifier.weights import Int8Error as Int8Error
 from parser.conllu.checks import shortened
 from parser.data.vocabulary import COLUMN_NUMBERS
-from parser.decoding.missing_columns import MissingColumnsError, check_columns
+from parser.decoding.missing_columns import MissingColumnsError as MissingColumnsError
+from parser.decoding.missing_columns import check_columns
 from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
 from parser.model import Model
-from parser.model_folder import ModelError
+from parser.model_folder import ModelError as ModelError
 from parser.models import AnyModel, load_for_parsing
-from parser.text.tokenizer import Tokenizer, TokenizerError, conllu_lines, model_tokenizer, spans
+from parser.text.tokenizer import Tokenizer, conllu_lines, model_tokenizer, spans
+from parser.text.tokenizer import TokenizerError as TokenizerError
 from parser.text.tokens import Token
-
-__all__ = [
-    "BeamError",
-    "InputError",
-    "Int8Error",
-    "MissingColumnsError",
-    "ModelError",
-    "ParsedSentence",
-    "Parser",
-    "Token",
-    "TokenizerError",
-    "Word",
-]
 
 _EMPTY = "_"
 _TAGS = ("upos", "xpos", "feats")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import parser as package
-from parser import Parser
+from parser import Parser, api
 from parser.api import InputError, _read
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.classifier.weights import Int8Error
@@ -43,7 +43,7 @@ def test_importing_the_package_loads_no_torch():
 
 
 def test_the_package_has_the_names_of_its_pages():
-    assert all(getattr(package, name).__name__ == name for name in package.__all__)
+    assert all(getattr(package, name) is getattr(api, name) for name in package.__all__)
     assert package.MissingColumnsError is MissingColumnsError
     assert package.__all__ == sorted(package.__all__)
     assert {*package.__all__} <= {*dir(package)}

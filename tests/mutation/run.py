@@ -2,7 +2,8 @@
 
 Of each change the tests that cover its file must fail; one that they do not notice has survived, and is listed. Kernels run as
 plain Python (NUMBA_DISABLE_JIT=1), so that nothing is compiled anew for each change, and an index outside an array is an error;
-the tests are smaller then. A test that runs five times as long as it should has noticed the change as well.
+the tests are smaller then. With --compiled they are compiled, for minutes a change; survivors may fall to the larger tests.
+A test that runs five times as long as it should has noticed the change as well.
 
 mutmut and cosmic-ray were looked at first. mutmut 3 leaves out functions that have a decorator, which all kernels have
 (@njit). cosmic-ray changes the files of the checkout itself, runs one command for all files, and draws no sample.
@@ -153,10 +154,13 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--mutants", type=int, default=300, help="how many are drawn (300)")
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--file", nargs="*", default=[], help="of the mutants drawn, those of these files alone")
+    arguments.add_argument(
+        "--file", nargs="*", default=[], help="of the mutants drawn, those of these files, or FILE:LINE, alone"
+    )
+    arguments.add_argument("--compiled", action="store_true", help="compile the kernels of each, which takes minutes")
     arguments.add_argument("--minutes", type=float, default=float("inf"), help="try no more after so long")
     given = arguments.parse_args()
-    os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "1"} | ({} if given.compiled else {"NUMBA_DISABLE_JIT": "1"})
     _PROCESSES.set_forkserver_preload([*LOADED])
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "repository"
@@ -168,7 +172,8 @@ def main() -> None:
             else:
                 shutil.copy(source, target)
         drawn = sample(root, given.mutants, given.seed)
-        check(root, [one for one in drawn if not given.file or one[0] in given.file], given.seed, minutes=given.minutes)
+        chosen = [(path, one) for path, one in drawn if not given.file or {path, f"{path}:{one.line}"} & {*given.file}]
+        check(root, chosen, given.seed, minutes=given.minutes)
 
 
 if __name__ == "__main__":
