@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.dropout import dropout_mask
 from parser.classifier.representation import TokenRepresentation
-from parser.classifier.resting_matrices import quantized
+from parser.classifier.resting_matrices import Matrix, SinglePrecision, quantized
 from parser.classifier.scorer import Scorer
-from parser.classifier.weights import ClassifierWeights, SlotLayout, SlotWeights
-from parser.data.vocabulary import Sentences
+from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout, SlotWeights
+from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.transitions.features import TOKEN, Slot
 
 
@@ -160,7 +160,18 @@ class Classifier(nn.Module):
         Raises:
             Int8Error: they cannot be here.
         """
-        encoder = self.tokens.at_rest(int8)
+        return self._weights(self.tokens.fixed_vectors(), self.tokens.at_rest(int8), int8)
+
+    def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
+        """The weights, for the sentences alone whose vectors are given.
+
+        Args:
+            vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().
+        """
+        fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
+        return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
+
+    def _weights(self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None, int8: bool = False) -> ClassifierWeights:
         embedded = [SlotWeights(name, columns, _array(weights)) for name, columns, weights in self.slot_weights()]
         if int8:
             embedded = [_rounded(part) if part.attribute == TOKEN else part for part in embedded]
@@ -170,7 +181,7 @@ class Classifier(nn.Module):
             _array(self.hidden_bias),
             _array(self.one_hot.weight),
             embedded,
-            _arrays(self.tokens.fixed_vectors()),
+            _arrays(vectors),
             _array(self.output.weight),
             _array(self.output.bias),
             encoder,
@@ -214,6 +225,23 @@ class Classifier(nn.Module):
             for name, columns in self.embedded_columns.items()
         ]
         return torch.cat(parts, dim=1) if parts else self.hidden_bias.new_empty(len(features), 0)
+
+
+class _GivenVectors:
+    """A SentenceEncoder of the sentences whose vectors (float32[tokens, size]) it is given."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self._vectors = vectors
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        assert len(self._vectors) == sentences.offsets[-1]
+        return self._vectors
+
+    def floats(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors
+
+    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
+        return SinglePrecision().matrix(weights, bias)
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.dropout import dropout_mask
-from parser.data.vocabulary import Sentences
 from parser.model import Model
 from parser.settings import OptimizerSettings
+from parser.training.beam_reading import EncoderReading, ReadBatch, Reading, StaticReading
 from parser.training.beam_updates import BeamTraining, BeamUpdates, GoldTrees, Searched
 from parser.training.examples import TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
@@ -40,19 +40,29 @@ class SearchReport:
     configurations: float
 
 
+@dataclass(frozen=True)
+class Found:
+    """A batch, what the searches through it found, and float32[m, units], masks of hidden units; None if none is dropped."""
+
+    batch: ReadBatch
+    searched: Searched
+    kept: Tensor | None
+
+
 class BeamFitter:
     """Fits the classifier of a model, in place, over the epochs of a pass with one optimizer.
 
-    Dropout is of hidden units and of words (values taken for unknown ones), drawn once for a sentence, so that the search and
-    the gradient see the same classifier; that of slots and of inputs has no place here.
+    Dropout is drawn once for a batch (beam_reading.py), that of hidden units once for a sentence: the search and the gradient
+    see the same classifier.
 
     Args:
-        model: whose classifier is fitted: with a static token representation, for arc-standard.
-        data: the sentences, with any gold trees.
+        model: whose classifier is fitted; for arc-standard.
+        data: the sentences, with any gold trees, and their tags if there are any to predict.
         training: how to search, and what to learn from a search.
         settings: optimizer, learning rate and its schedule; a batch has ``batch_size`` sentences.
         span: the epochs that the schedule spans.
         word_dropout: of the sentences' attributes; None for none.
+        max_grad_norm, tag_weights: see SentenceFitter; of a contextual token representation alone.
     """
 
     def __init__(
@@ -63,18 +73,26 @@ class BeamFitter:
         settings: OptimizerSettings,
         span: Span,
         word_dropout: WordDropout | None = None,
+        max_grad_norm: float | None = None,
+        tag_weights: Mapping[str, float] | None = None,
     ) -> None:
         assert behaves_as(model.system, Attardi), "see beam_check.py"
         self._system = model.system
         self._table = model.table
         self._classifier: Classifier = model.classifier
-        self._sentences = data.sentences
+        self._n_sentences = len(data)
         self._training = training
         self._trees = GoldTrees(data)
         self._settings = settings
         self._span = span
-        self._word_dropout = word_dropout
-        self._optimizer = TorchOptimizer([p for p in self._classifier.parameters() if p.requires_grad], settings)
+        self._max_grad_norm = max_grad_norm
+        self._reading: Reading
+        if self._classifier.tokens.contextual:
+            self._reading = EncoderReading(self._classifier, data, word_dropout, tag_weights)
+        else:
+            self._reading = StaticReading(self._classifier, data, word_dropout)
+        self._parameters = [p for p in self._classifier.parameters() if p.requires_grad]
+        self._optimizer = TorchOptimizer(self._parameters, settings)
 
     def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> tuple[float, SearchReport]:
         """Goes once over the sentences in random order; the mean loss of a sentence, in nats, and how the searches went.
@@ -84,63 +102,41 @@ class BeamFitter:
             generator: draws the order.
             on_update: told of each update; its examples are sentences.
         """
-        batches = torch.randperm(len(self._sentences), generator=generator).split(self._settings.batch_size)
+        batches = self._reading.batches(self._settings.batch_size, generator)
         rates = learning_rates(self._settings, self._span, epoch, len(batches))
         total, report = 0.0, _Sums()
         for numbers, rate in zip(batches, rates, strict=True):
-            searched, kept = self.search(numbers.numpy())
-            if len(searched.rows):
+            found = self.search(numbers)
+            searched, of_tags = found.searched, found.batch.tag_loss()
+            if len(searched.rows) or of_tags is not None:
+                surrogate = self.surrogate(found)
                 self._classifier.zero_grad()
-                self.surrogate(searched, kept).backward()
+                (surrogate if of_tags is None else surrogate + of_tags).backward()
+                if self._max_grad_norm is not None:
+                    nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
                 self._optimizer.step(rate)
             report.add(searched)
             total += (loss := float(searched.losses.sum()))
             on_update(loss / len(numbers), len(numbers), rate)
-        return total / len(self._sentences), report.report()
+        return total / self._n_sentences, report.report()
 
-    def search(self, numbers: np.ndarray, dropping: bool = True) -> tuple[Searched, Tensor | None]:
-        """Searches through some of the sentences (int[m]).
+    def search(self, numbers: np.ndarray, dropping: bool = True) -> Found:
+        """Searches through some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
+        batch, classifier = self._reading.read(numbers, dropping), self._classifier
+        kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout) if dropping else None
+        updates = BeamUpdates(batch.weights, self._system, self._table, self._training, self._trees)
+        return Found(batch, updates.search(batch.sentences, numbers, None if kept is None else kept.numpy()), kept)
 
-        Args:
-            numbers: which of them.
-            dropping: whether dropout is in force.
-
-        Returns:
-            What was found, and float32[m, units], the dropout masks of the hidden units; None if none is dropped.
-        """
-        classifier, places = self._classifier, self._sentences.places(numbers)
-        lengths = np.diff(self._sentences.offsets)[numbers]
-        values = torch.from_numpy(self._sentences.values[:, places].T.copy())
-        kept = None
-        if dropping:
-            if self._word_dropout is not None:
-                values = self._word_dropout(values)
-            kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout)
-        sentences = Sentences(np.ascontiguousarray(values.numpy().T), np.concatenate([[0], np.cumsum(lengths)]))
-        updates = BeamUpdates(classifier.weights(), self._system, self._table, self._training, self._trees)
-        return updates.search(sentences, numbers, None if kept is None else kept.numpy()), kept
-
-    def surrogate(self, searched: Searched, kept: Tensor | None) -> Tensor:
-        """A sum of scores that has the gradient of the mean loss of the sentences searched.
-
-        Args:
-            searched: what search() found with the weights as they are now.
-            kept: the masks of search().
-        """
-        classifier = self._classifier
-        features = torch.from_numpy(searched.features).to(torch.int64)
-        matrices, vectors = classifier.tokens.fixed_vectors(), {}
-        for name, columns in classifier.embedded_columns.items():
-            # Contributions are computed of the values that occur alone.
-            used, numbers = features[:, columns].unique(return_inverse=True)
-            vectors[name] = matrices[name][used]
-            features[:, columns] = numbers
-        hidden = classifier.activation.apply(classifier.hidden_by_contributions(features, vectors))
-        if kept is not None:
-            hidden = hidden * kept[torch.from_numpy(searched.sentences)]
+    def surrogate(self, found: Found) -> Tensor:
+        """A sum of scores that has the gradient of the loss of the sentences that search() has gone through."""
+        classifier, searched = self._classifier, found.searched
+        device = classifier.output.weight.device
+        hidden = classifier.activation.apply(found.batch.hidden(searched.features))
+        if found.kept is not None:
+            hidden = hidden * found.kept[torch.from_numpy(searched.sentences)].to(device)
         scores = classifier.output(hidden)
-        chosen = scores[torch.from_numpy(searched.rows), torch.from_numpy(searched.outputs)]
-        return (chosen * torch.from_numpy(searched.slopes)).sum() / len(searched.losses)
+        chosen = scores[torch.from_numpy(searched.rows).to(device), torch.from_numpy(searched.outputs).to(device)]
+        return (chosen * torch.from_numpy(searched.slopes).to(device)).sum() / found.batch.scale
 
     def state(self) -> dict[str, Tensor]:
         """What the next epoch depends on besides weights and random generators: named tensors on the CPU."""

@@ -56,9 +56,10 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
     assert wanted is not None, "see beam_check.py"
     optimizer, span = _optimizer(settings, wanted), Span(0, wanted.epochs)
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
+    clipped = None if settings.encoder is None else settings.encoder.max_grad_norm
+    weights = tag_weights_of(settings, corpus)
     if isinstance(beam, Exact):
-        assert settings.encoder is not None, "see beam_check.py"
-        clipped, weights = settings.encoder.max_grad_norm, tag_weights_of(settings, corpus)
+        assert clipped is not None, "see beam_check.py"
         return ExactFitter(model, data, optimizer, span, clipped, settings.single_root, word_dropout, weights)
     update = update_of(wanted)
     assert update is not None, "see beam_check.py"
@@ -71,7 +72,7 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
         wanted.margin,
         wanted.continue_without_gold,
     )
-    return BeamFitter(model, data, training, optimizer, span, word_dropout)
+    return BeamFitter(model, data, training, optimizer, span, word_dropout, clipped, weights)
 
 
 def _optimizer(settings: Settings, wanted: BeamTrainingSettings) -> OptimizerSettings:

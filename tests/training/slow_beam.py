@@ -38,10 +38,12 @@ class SlowBeam:
         heads: gold heads of the tokens 1..n.
         relations: their gold relations; negative ones cannot be wrong.
         merging: whether equal configurations are merged.
+        vectors: what slots read; see Classifier.forward().
     """
 
-    def __init__(self, model: Model, values, heads: list[int], relations: list[int], merging: bool) -> None:
+    def __init__(self, model: Model, values, heads: list[int], relations: list[int], merging: bool, vectors=None) -> None:
         self.model, self.values, self.heads, self.relations, self.merging = model, values, heads, relations, merging
+        self.vectors = vectors
         self._attainable = StepScores(heads, "any")
 
     def attainable(self, state: State) -> int:
@@ -70,7 +72,7 @@ class SlowBeam:
                     attribute = self.model.table.attributes.index(slot.attribute)
                     row.append(ABSENT if token == NOTHING else int(self.values[attribute, token]))
             features.append(row)
-        return self.model.classifier(torch.tensor(features, dtype=torch.int32))
+        return self.model.classifier(torch.tensor(features, dtype=torch.int32), self.vectors)
 
     def expand(self, items: list[Item], size: int, gold_only: bool) -> list[Item]:
         made = []

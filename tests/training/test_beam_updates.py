@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import chain, product
 
 import numpy as np
@@ -12,6 +13,7 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
+from parser.classifier.representation import ContextualRepresentation
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
@@ -83,12 +85,16 @@ def training_with(
 
 def slow_losses(model: Model, data: TrainingSentences, training: BeamTraining):
     """Of each sentence: step, loss, and whether the beam lost all that is gold."""
+    tokens = model.classifier.tokens
     for s in range(len(data)):
         start, end = data.trees.offsets[s : s + 2]
         inside = slice(start + 1, end)
         heads, relations = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
         merging = training.beam.merge is Merge.CONFIGURATION
-        slow = SlowBeam(model, data.sentences.values[:, start:end], heads, relations, merging)
+        own, vectors = data.sentences.span(s, s + 1), None
+        if isinstance(tokens, ContextualRepresentation):
+            vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(own.values.T.copy()), np.diff(own.offsets)).tokens)
+        slow = SlowBeam(model, model.table.values(own), heads, relations, merging, vectors)
         yield slow.loss(training)
 
 
@@ -108,8 +114,9 @@ def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, objecti
     model = new_model(sentences, 1)
     data, training = gold_of(model, sentences), training_with(*sizes, merge, objective, update, margin, goes_on)
     fitter = fitter_of(model, data, training)
-    searched, kept = fitter.search(np.arange(len(sentences)), dropping=False)
-    assert kept is None
+    found = fitter.search(np.arange(len(sentences)), dropping=False)
+    searched = found.searched
+    assert found.kept is None
     steps, losses, lost = zip(*slow_losses(model, data, training), strict=True)
     expected = torch.stack(losses)
     np.testing.assert_allclose(searched.losses, expected.detach().numpy(), atol=1e-4)
@@ -118,7 +125,7 @@ def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, objecti
     np.testing.assert_array_equal(searched.lost, lost)
 
     model.classifier.zero_grad()
-    fitter.surrogate(searched, None).backward()
+    fitter.surrogate(found).backward()
     ours = {name: p.grad.clone() for name, p in model.classifier.named_parameters() if p.grad is not None}
     model.classifier.zero_grad()
     expected.mean().float().backward()
@@ -133,7 +140,7 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
     model = new_model(sentences, 2)
     data, training = gold_of(model, sentences), training_with(700, 700, "none", "crf", "last")
     fitter = fitter_of(model, data, training)
-    searched, _ = fitter.search(np.arange(1), dropping=False)
+    found = fitter.search(np.arange(1), dropping=False)
     inside = slice(1, int(data.trees.offsets[1]))
     gold = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
     slow = SlowBeam(model, data.sentences.values, *gold, merging=False)
@@ -141,8 +148,8 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
     totals = torch.stack([item.total for item in beam])
     of_gold = torch.stack([item.total for item in beam if item.lost == 0])
     expected = (totals.logsumexp(0) - of_gold.logsumexp(0)).item()
-    assert searched.losses[0] == pytest.approx(expected, abs=1e-4)
-    fitter.surrogate(searched, None).backward()
+    assert found.searched.losses[0] == pytest.approx(expected, abs=1e-4)
+    fitter.surrogate(found).backward()
     bias = model.classifier.output.bias
     assert bias.grad is not None
     for output in range(len(bias)):
@@ -150,7 +157,7 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
         for step in (0.05, -0.05):
             with torch.no_grad():
                 bias[output] += step
-            around.append(fitter.search(np.arange(1), dropping=False)[0].losses[0])
+            around.append(fitter.search(np.arange(1), dropping=False).searched.losses[0])
             with torch.no_grad():
                 bias[output] -= step
         assert float(bias.grad[output]) == pytest.approx((around[0] - around[1]) / 0.1, abs=2e-2)
@@ -162,12 +169,13 @@ def test_a_mask_of_hidden_units_is_the_same_in_search_and_gradient():
     training = training_with(4, 2, "configuration", "perceptron", "max_violation")
     fitter = fitter_of(model, gold_of(model, sentences), training)
     torch.manual_seed(1)
-    searched, kept = fitter.search(np.arange(4))
-    assert kept is not None
-    assert set(kept.unique().tolist()) == {0.0, 2.0}
+    found = fitter.search(np.arange(4))
+    assert found.kept is not None
+    assert set(found.kept.unique().tolist()) == {0.0, 2.0}
     # The perceptron's loss is the sum of scores that its gradient is of.
-    assert fitter.surrogate(searched, kept).item() == pytest.approx(searched.losses.mean(), abs=1e-4)
-    assert fitter.surrogate(searched, 2 - kept).item() != pytest.approx(searched.losses.mean(), abs=1e-2)
+    mean = found.searched.losses.mean()
+    assert fitter.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
+    assert fitter.surrogate(replace(found, kept=2 - found.kept)).item() != pytest.approx(mean, abs=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(8 if COMPILED else 2))
