@@ -12,7 +12,6 @@ trainings end. RECIPE.md beside it has a table for each study.
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass, field
 from functools import partial
@@ -149,14 +148,9 @@ def _run(trainings: list[Training], runs: Path, part: str, fresh: bool = False) 
             first = Training(training.treebank, training.recipe, 2, training.seed, training.treebanks, ())
             folder = base / f"first_pass-{first.fingerprint()}"
             first_pass = folder / "model"
-            if not first_pass.exists() or (fresh and not rows):
-                run_training(first, folder, fresh=fresh)
+            run_training(first, folder, fresh=fresh and not rows)
         folder = base / training.fingerprint()
-        finished = folder / "metrics.json"  # of a study that was interrupted before its rows were written
-        if finished.exists() and not fresh:
-            metrics = json.loads(finished.read_text())
-        else:
-            metrics = run_training(training, folder, first_pass, fresh)
+        metrics = run_training(training, folder, first_pass, fresh)
         found = metrics[part]
         rows.append(
             Row(

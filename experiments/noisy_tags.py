@@ -150,8 +150,7 @@ def measure(training: Training, folds: int, folder: Path, fresh: bool = False) -
     for training_tags, overrides in (("gold", ()), ("predicted", predicted)):
         of_tags = Training(training.treebank, training.recipe, training.column, training.seed, training.treebanks, overrides)
         run_folder = folder / f"{training_tags}-seed{training.seed}-{of_tags.fingerprint()}"  # not one of other settings
-        if fresh or not (run_folder / "metrics.json").exists():
-            run_training(of_tags, run_folder, fresh=fresh)
+        run_training(of_tags, run_folder, fresh=fresh)
         model = models.load(run_folder / "model")
         for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
             gold = GoldPart.of(read_treebank(path).sentences, model.vocabularies, model.relations)

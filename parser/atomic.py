@@ -42,12 +42,18 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     try:
         with naming(path):
             yield temporary
-        if path.exists():
-            os.replace(path, older)
-        os.replace(temporary, path)
+        try:
+            if path.exists():
+                os.replace(path, older)
+            os.replace(temporary, path)
+        except BaseException:
+            if older.exists() and not path.exists():
+                os.replace(older, path)
+            raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(older, ignore_errors=True)
+        if path.exists():  # otherwise the older one could not be put back, and remove_leftovers() will
+            shutil.rmtree(older, ignore_errors=True)
 
 
 def remove_temporaries(paths: Iterable[Path]) -> None:

@@ -38,6 +38,25 @@ def test_what_fails_leaves_the_older_folder(tmp_path):
     assert names(tmp_path) == {"model"}
 
 
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
+def test_an_older_folder_comes_back_where_the_new_one_cannot_take_its_place(tmp_path, monkeypatch, error):
+    with replacing_folder(tmp_path / "model") as temporary:
+        (temporary / "part").write_text("old")
+    replace, renamed = os.replace, []
+
+    def failing(source, target) -> None:
+        renamed.append(source)
+        if len(renamed) == 2:
+            raise error
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(type(error)), replacing_folder(tmp_path / "model") as temporary:
+        (temporary / "part").write_text("new")
+    assert (tmp_path / "model" / "part").read_text() == "old"
+    assert names(tmp_path) == {"model"}
+
+
 @pytest.mark.parametrize("write", [replacing, replacing_folder])
 def test_a_full_disk_is_told_with_the_file(tmp_path, write):
     with pytest.raises(OSError, match="full") as raised, write(tmp_path / "a"):

@@ -74,9 +74,11 @@ class Calibration:
         """That of a part; the identity where the part is too small to say more.
 
         Args:
-            log_probabilities: float64[n], natural logarithms.
+            log_probabilities: float64[n], natural logarithms; NaN where one is not known, which is left out.
             right: bool[n].
         """
+        known = ~np.isnan(log_probabilities)
+        log_probabilities, right = log_probabilities[known], right[known]
         certain = log_probabilities == 0
         order = np.argsort(log_probabilities[~certain], kind="stable")
         odds, hits = _log_odds(log_probabilities[~certain][order]), right[~certain][order]
@@ -93,10 +95,12 @@ def expected_calibration_error(probabilities: np.ndarray, right: np.ndarray, bin
     """How far probabilities are from the share of what is right, in percent: mean over bins of equal width (Guo et al. 2017).
 
     Args:
-        probabilities: float64[n], 0 to 1.
+        probabilities: float64[n], 0 to 1; NaN where one is not known, which is left out.
         right: bool[n].
         bins: how many bins there are between 0 and 1.
     """
+    known = ~np.isnan(probabilities)
+    probabilities, right = probabilities[known], right[known]
     if not len(right):
         return 0.0
     numbers = np.minimum((probabilities * bins).astype(int), bins - 1)

@@ -9,6 +9,7 @@ Licences are shown: those of treebanks are their own.
 from __future__ import annotations
 
 import argparse
+import http.client
 import re
 import sys
 from collections.abc import Callable
@@ -99,7 +100,7 @@ def _fetch(treebank: str, code: str, source: str, release: str, folder: Path, su
             with tqdm(desc=file, unit="B", unit_scale=True, disable=None) as bar:
                 download(f"{source}/{treebank}/r{release}/{file}", path, sums.get(key), _shown(bar))
         except DownloadError as error:
-            if " says 404 " in str(error) and any(f"-{part}." in file for part in optional) and key not in sums:
+            if error.status == http.client.NOT_FOUND and any(f"-{part}." in file for part in optional) and key not in sums:
                 print(f"warning: {treebank} has no {file} in release {release}", file=sys.stderr)
                 continue
             raise

@@ -16,7 +16,7 @@ import argparse
 import sys
 from typing import NoReturn
 
-from parser.commands.command_line import run
+from parser.commands.command_line import positive, run
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
 from parser.lattices.gold_paths import Gold, gold_paths, read_trees
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> None:
     build = commands.add_parser("build", help="make a lexicon")
     build.add_argument("train", metavar="TRAIN")
     build.add_argument("-o", "--output", required=True, metavar="LEXICON")
-    build.add_argument("--unknown", type=int, default=UNKNOWN_ANALYSES, help="analyses of an unknown token (default 5)")
+    build.add_argument("--unknown", type=positive, default=UNKNOWN_ANALYSES, help="analyses of an unknown token (default 5)")
     build.set_defaults(work=_build)
 
     apply = commands.add_parser("apply", help="make lattices with a lexicon")

@@ -73,7 +73,6 @@ def main() -> int:
     arguments.add_argument(
         "--tags",
         choices=[*TagUse],
-        default=TagUse.KEEP,
         type=TagUse,
         help="of UPOS, XPOS, FEATS, where the model predicts them: keep (default), fill those that are _ throughout a "
         "sentence, or overwrite",
@@ -120,7 +119,7 @@ def main() -> int:
             allow_missing_columns=given.allow_missing_columns,
             beam=beam,
             k_best=given.k_best,
-            tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags,
+            tags=TagUse.OVERWRITE if given.text and model.vocabularies.tags else given.tags or TagUse.KEEP,
         )
     return _told(parsed, given.input, time.perf_counter() - start)
 
@@ -132,7 +131,8 @@ def _check(given: argparse.Namespace) -> None:
     unread = {
         "--text": given.text and given.lattice,
         "--allow-missing-columns": given.allow_missing_columns and given.lattice,
-        f"--tags {given.tags}": given.tags is not TagUse.KEEP and given.lattice,  # their tags are those of the arcs
+        f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
+        "--tags keep": given.tags is TagUse.KEEP and given.text,  # it has none, and all that the model predicts are written
         f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,
         f"--tokenizer {given.tokenizer}": given.tokenizer is not None and not given.text,
     }

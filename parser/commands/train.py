@@ -28,7 +28,7 @@ from parser.commands import command_line
 from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import Settings, check_column, register, training_files
+from parser.settings import FILES, FOLDERS, Settings, check_column, register, training_files
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
 from parser.training.unread_settings import check_overrides, told_absent
@@ -130,20 +130,16 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
 def _make_paths_absolute(settings: Settings, start: Path) -> None:
     """Relative paths are those of the folder where the command was started, or of this package where that has no such file."""
 
-    def absolute(path: str | None) -> str | None:
-        if path is None:
-            return None
+    def absolute(path: str) -> str:
         ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
     train = [absolute(file) for file in training_files(settings)]
     settings.treebank.train = train[0] if len(train) == 1 else train or None
-    for part in ("dev", "test"):
-        setattr(settings.treebank, part, absolute(getattr(settings.treebank, part)))
-    settings.vectors.file = absolute(settings.vectors.file)
-    settings.first_pass.model = absolute(settings.first_pass.model)
-    if settings.beam.training is not None:
-        settings.beam.training.start = absolute(settings.beam.training.start)
+    for key in (*FILES, *FOLDERS):
+        path: str | None = OmegaConf.select(settings, key)  # type: ignore[arg-type]
+        if path is not None:
+            OmegaConf.update(settings, key, absolute(path))  # type: ignore[arg-type]
 
 
 def _resume_command(job: HydraConf) -> str:

@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hydra.core.override_parser.types import Quote, QuotedString
+
 from parser.atomic import replacing
 from parser.commands.command_line import run
 
@@ -46,8 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def treebanks(folder: Path) -> dict[str, dict[str, Path]]:
     """By name of the folder, the parts of each treebank below a folder, sorted."""
-    found = {}
+    found: dict[str, dict[str, Path]] = {}
     for train in sorted(folder.glob("*/*-ud-train.conllu")):
+        if train.parent.name in found:
+            raise ValueError(f"{train.parent} has several files *-ud-train.conllu; leave one there, or give each a folder")
         files = {part: train.with_name(train.name.replace("-ud-train.", f"-ud-{part}.")) for part in _PARTS}
         found[train.parent.name] = {part: path for part, path in files.items() if path.is_file()}
     return found
@@ -67,14 +71,20 @@ def table(metrics: dict[str, dict[str, Any] | None]) -> str:
 
 def _trained(name: str, files: dict[str, Path], folder: Path, settings: list[str]) -> dict[str, Any] | None:
     """The metrics of a run in a process of its own; None if it failed, which it has said itself."""
-    parts = [f"treebank.{part}={json.dumps(str(files[part])) if part in files else 'null'}" for part in _PARTS]
+    parts = [f"treebank.{part}={_quoted(str(files[part])) if part in files else 'null'}" for part in _PARTS]
     held_out = [] if "dev" in files else ["treebank.held_out=0.1"]
-    command = [sys.executable, "-P", "-m", "parser.commands", "train", f"treebank.name={name}", *parts, *held_out, *settings]
-    done = subprocess.run([*command, f"hydra.run.dir={folder}"], stdout=subprocess.DEVNULL)
+    own = [f"treebank.name={_quoted(name)}", *parts, *held_out]
+    command = [sys.executable, "-P", "-m", "parser.commands", "train", *own, *settings]
+    done = subprocess.run([*command, f"hydra.run.dir={_quoted(str(folder))}"], stdout=subprocess.DEVNULL)
     if done.returncode:
         return None
     metrics: dict[str, Any] = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     return metrics
+
+
+def _quoted(text: str) -> str:
+    """As hydra reads a value of any characters."""
+    return QuotedString(text, Quote.single).with_quotes()
 
 
 def command() -> NoReturn:

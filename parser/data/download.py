@@ -17,7 +17,15 @@ _SECONDS = 60  # without a byte
 
 
 class DownloadError(ValueError):
-    """A file could not be had; the message says from where, why, and what to do."""
+    """A file could not be had; the message says from where, why, and what to do.
+
+    Attributes:
+        status: what the server said, such as 404; None where it said nothing.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def download(
@@ -51,7 +59,8 @@ def download(
             if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and before:
                 part.unlink()  # it is not a part of what is there now
                 continue
-            raise DownloadError(f"{url}: the server says {error.code} {error.reason}; is the address right?") from error
+            message = f"{url}: the server says {error.code} {error.reason}; is the address right?"
+            raise DownloadError(message, error.code) from error
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
         tries = 0 if part.exists() and part.stat().st_size > before else tries + 1

@@ -45,7 +45,7 @@ class ProbabilityParser:
         """Parses sentences.
 
         The probabilities of a linear model, whose scores are none, are NaN; so are those of a beam where a sentence is longer
-        than oracles can say how its tree is made (MAX_TOKENS).
+        than oracles can say how its tree is made (MAX_TOKENS); the other sentences have theirs.
         """
         probabilities = StepProbabilities.room_for(sentences)
         if self._search is None:
@@ -53,10 +53,19 @@ class ProbabilityParser:
             parses = self._lockstep.parse(sentences, single_root=single_root, probabilities=probabilities)
             return parses, probabilities
         parses = self._search.parse(sentences, single_root=single_root)
-        if self._lockstep is None or np.diff(sentences.offsets).max(initial=0) > MAX_TOKENS:
+        short = np.flatnonzero(np.diff(sentences.offsets) <= MAX_TOKENS)
+        if self._lockstep is None or len(short) < len(sentences):
             probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
-        else:
+        if self._lockstep is None:
+            return parses, probabilities
+        if len(short) == len(sentences):
             follow(parses, sentences, self._lockstep, self._system, probabilities, single_root)
+        elif len(short):
+            some, places = sentences.take(short), sentences.places(short)
+            trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
+            found = StepProbabilities.room_for(some)
+            follow(trees, some, self._lockstep, self._system, found, single_root)
+            probabilities.arcs[places], probabilities.trees[short] = found.arcs, found.trees
         return parses, probabilities
 
 

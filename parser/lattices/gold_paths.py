@@ -24,6 +24,9 @@ from parser.data.treebank import Sentence
 from parser.lattices.conllul import LatticeError
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 
+# The share of tokens that may be written otherwise in the trees.
+_MOST_DIFFERING = 0.1
+
 
 class Gold(StrEnum):
     """What becomes of a sentence in whose lattice there is no path with the gold forms; see above."""
@@ -42,6 +45,7 @@ class GoldPath:
         sentence: the path as a sentence, with the arcs' attributes and the gold heads and relations.
         with_forms: bool[tokens]: whether the lattice as it was has a path with the gold forms.
         with_upos: bool[tokens]: and also with the gold UPOS.
+        differing: the tokens that are written otherwise in the tree: their forms here and there.
     """
 
     lattice: Lattice
@@ -49,6 +53,7 @@ class GoldPath:
     sentence: Sentence
     with_forms: np.ndarray
     with_upos: np.ndarray
+    differing: list[tuple[str, str]]
 
 
 @dataclass
@@ -61,6 +66,7 @@ class Found:
     tokens: int = 0
     tokens_with_forms: int = 0
     tokens_with_upos: int = 0
+    tokens_differing: int = 0
 
     def add(self, path: GoldPath) -> None:
         """Counts a sentence."""
@@ -70,13 +76,15 @@ class Found:
         self.tokens += len(path.with_forms)
         self.tokens_with_forms += int(path.with_forms.sum())
         self.tokens_with_upos += int(path.with_upos.sum())
+        self.tokens_differing += len(path.differing)
 
     def __str__(self) -> str:
         tokens, sentences = max(1, self.tokens) / 100, max(1, self.sentences) / 100
+        differing = f"; {self.tokens_differing:,} tokens are written otherwise in the trees" if self.tokens_differing else ""
         return (
             f"{self.sentences:,} sentences, {self.tokens:,} tokens; a path has the gold forms in "
             f"{self.tokens_with_forms / tokens:.1f}% of the tokens (with UPOS: {self.tokens_with_upos / tokens:.1f}%), "
-            f"{self.with_forms / sentences:.1f}% of the sentences (with UPOS: {self.with_upos / sentences:.1f}%)"
+            f"{self.with_forms / sentences:.1f}% of the sentences (with UPOS: {self.with_upos / sentences:.1f}%){differing}"
         )
 
 
@@ -153,7 +161,9 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
             _best_path(lattice, token, [words[w] for w in own]) for token, (_, own) in zip(lattice.tokens, tokens, strict=True)
         ]
     arcs = np.array([arc for path in found for arc in path or []], np.int32)
-    return GoldPath(lattice, arcs, path_sentence(lattice, arcs, tree), with_forms, with_upos)
+    forms = [(token.form, form) for token, (form, _) in zip(lattice.tokens, tokens, strict=True)]
+    differing = [(ours, other) for ours, other in forms if ours != other]
+    return GoldPath(lattice, arcs, path_sentence(lattice, arcs, tree), with_forms, with_upos, differing)
 
 
 def path_sentence(lattice: Lattice, arcs: np.ndarray, tree: RawSentence) -> Sentence:
@@ -220,14 +230,21 @@ def gold_paths(
     """The gold paths of a file, and how many there are.
 
     Raises:
-        ConlluError: lattices and trees are not of the same tokens.
+        ConlluError: lattices and trees are not of the same tokens. (A few may be written otherwise: numbers of the Hebrew
+            lattices are written backwards.)
     """
-    paths, found = [], Found()
+    paths, found, first = [], Found(), ""
     for lattice, tree in joined(lattices, trees):
         path = gold_path(lattice, tree)
         found.add(path)
+        if path.differing and not first:
+            first = "{}: the token {!r} is {!r} in the tree ({})".format(lattice.where, *path.differing[0], tree.place())
         if gold is Gold.INFUSED or path.with_forms.all():
             paths.append(path)
+    if found.tokens_differing > _MOST_DIFFERING * found.tokens:
+        raise LatticeError(
+            f"{first}, as are {found.tokens_differing:,} of {found.tokens:,} tokens others there; name files of the same text"
+        )
     if not paths:
         raise ConlluError("no sentence has a gold path; take gold=infused, or other lattices")
     return paths, found

@@ -5,10 +5,11 @@ This room loads fast, for it does not know what the choices mean.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
+from omegaconf import MISSING, OmegaConf
 
 import oracles
 from parser.settings.choices import (
@@ -40,6 +41,8 @@ from parser.settings.groups import (
 )
 
 __all__ = [
+    "FILES",
+    "FOLDERS",
     "BeamSettings",
     "BeamTrainingSettings",
     "CharacterSettings",
@@ -67,11 +70,16 @@ __all__ = [
     "check_column",
     "given_models",
     "held_out",
+    "named_files",
     "register",
     "system_options",
     "training_files",
     "vocabulary_is_of_subset",
 ]
+
+# The settings that name files and folders, besides treebank.train, which may be several.
+FILES = ("treebank.dev", "treebank.test", "lattice.train", "lattice.dev", "lattice.test", "vectors.file")
+FOLDERS = ("first_pass.model", "beam.training.start", "distillation.teacher")
 
 
 @dataclass
@@ -135,11 +143,21 @@ def training_files(settings: Settings) -> list[str]:
     return [] if train is None else [train] if isinstance(train, str) else list(train)
 
 
+def named_files(settings: Settings) -> dict[str, str]:
+    """By setting, the files that the run reads; those of a training part of several are ``treebank.train.0`` and so on."""
+    files = training_files(settings)
+    keys = ["treebank.train"] if len(files) == 1 else [f"treebank.train.{i}" for i in range(len(files))]
+    return dict(zip(keys, files, strict=True)) | _given(settings, FILES)
+
+
 def given_models(settings: Settings) -> dict[str, str]:
     """By setting, the models of other runs that take the place of passes of this run."""
-    training = settings.beam.training
-    named = {"first_pass.model": settings.first_pass.model, "beam.training.start": None if training is None else training.start}
-    return {key: folder for key, folder in named.items() if folder is not None}
+    return _given(settings, ("first_pass.model", "beam.training.start"))
+
+
+def _given(settings: Settings, keys: Iterable[str]) -> dict[str, str]:
+    found = {key: OmegaConf.select(settings, key) for key in keys}  # type: ignore[arg-type]
+    return {key: path for key, path in found.items() if path is not None}
 
 
 def held_out(settings: Settings) -> float:

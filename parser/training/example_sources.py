@@ -138,6 +138,7 @@ class ExploredComputations:
         self._teaching = teacher
         self._weights: dict[str, Tensor] = {}
         self._current: Examples | None = None
+        self._explored: int | None = None  # before which epoch
 
     @cached_property
     def data(self) -> TrainingSentences:
@@ -159,12 +160,12 @@ class ExploredComputations:
 
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""
-        if self._current is None or self._is_due(epoch):
+        if self._current is None or (self._is_due(epoch) and epoch != self._explored):
             self._current = None  # in a big treebank, examples take gigabytes
             self._weights = trained_weights(self._model.classifier)
             examples, report = self._explore(epoch)
             self._observer.on_exploration(ExplorationEnd(self._pass_name, epoch, report, self._stopwatch.last))
-            self._current = self._joined(examples)
+            self._current, self._explored = self._joined(examples), epoch
         return self._current
 
     def state(self) -> dict[str, Tensor]:

@@ -10,7 +10,6 @@ from parser.atomic import replacing
 from parser.conllu.checks import COLUMN_NAMES, FORM
 from parser.decoding.missing_columns import read_columns
 from parser.model_folder import TENSORS, VOCABULARIES, read_json
-from parser.settings import Settings
 from parser.training.observer import Observer, RunStart
 from parser.training.run_folder import MODEL, Origin
 
@@ -30,19 +29,19 @@ class ModelCard(Observer):
 
     def __init__(self, command: str) -> None:
         self._command = command
-        self._settings: Settings | None = None
+        self._origin: Origin | None = None
         self._folder = Path()
 
     def on_start(self, start: RunStart) -> None:
-        """Notes settings and folder."""
-        self._settings, self._folder = start.settings, start.folder
+        """Notes what the run is made from: its files may change while it trains."""
+        self._origin, self._folder = start.origin, start.folder
 
     def on_end(self, metrics: dict[str, Any]) -> None:
         """Writes the card beside the model."""
-        assert self._settings is not None
+        assert self._origin is not None
         with replacing(self._folder / MODEL / CARD) as temporary:
             attributes = read_json(self._folder / MODEL, VOCABULARIES)["attributes"]
-            temporary.write_text(card(Origin.of(self._settings), metrics, self._command, attributes), encoding="utf-8")
+            temporary.write_text(card(self._origin, metrics, self._command, attributes), encoding="utf-8")
 
 
 def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iterable[str]) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from parser.training.corpus import Corpus
     from parser.training.exact_fitter import ExactReport
     from parser.training.exploration import ExplorationReport
+    from parser.training.run_folder import Origin
 
 Metrics = dict[str, float]
 """Percentages under the keys of metrics.json."""
@@ -41,6 +42,7 @@ class RunStart:
 
     Attributes:
         settings: its settings.
+        origin: what it is made from.
         folder: its folder.
         corpus: what it trains and measures on.
         model: the model; training changes it in place.
@@ -49,6 +51,7 @@ class RunStart:
     """
 
     settings: Settings
+    origin: Origin
     folder: Path
     corpus: Corpus
     model: AnyModel

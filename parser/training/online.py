@@ -103,7 +103,7 @@ class OnlineRun(Run):
         learner = BeamPerceptron(
             self._perceptron, self._model.system, self._model.templates, self._data, self._oracle, self._structured_training()
         )
-        generator = np.random.default_rng([self.settings.seed, 1, epoch])
+        generator = np.random.default_rng([self.settings.seed, 1, 1 + epoch])  # none of the pass before
         with self.stopwatch(f"{BEAM_PASS}_fit"):
             learned = [learner.learn(s) for s in generator.permutation(len(self._data)).tolist()]
         self._model.weights = self._perceptron.average()

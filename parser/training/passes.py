@@ -138,6 +138,7 @@ class _Passes(Run):
             return
         source, done = self._sources[number], self.progress.epochs_done
         if number == 1 and not self.settings.second_pass.start_from_first_pass and not done:
+            source.examples(0)  # what has been trained explores, before there are other weights
             self._put_weights(trained_weights(new_model(self.settings, self.corpus).classifier))
         self._fitter = fitter_of(self._model, self.corpus, self.settings, number, source.data)
         if saved := self.saved:
@@ -157,6 +158,8 @@ class _Passes(Run):
         fitter.restore(saved.get("optimizer", {}))
         self.order.set_state(saved["generators"]["order"])
         torch.set_rng_state(saved["generators"]["global"])
+        if "cuda" in saved["generators"]:
+            torch.cuda.set_rng_state(saved["generators"]["cuda"], self.settings.device)
 
     def _beam_in(self, one: Pass) -> Search | None:
         return self.beam if one.name == THIRD else None
@@ -226,11 +229,14 @@ class _Passes(Run):
 
     def _state(self, number: int) -> Saved:
         third = self._passes[number].name == THIRD
+        generators = {"order": self.order.get_state(), "global": torch.get_rng_state()}
+        if torch.device(self.settings.device).type == "cuda":  # which draws dropout there
+            generators["cuda"] = torch.cuda.get_rng_state(self.settings.device)
         return {
             "weights": self._weights(),
             "source": {} if third else self._sources[number].state(),
             "optimizer": self._beam_fitter.state() if third else self._fitter.state(),
-            "generators": {"order": self.order.get_state(), "global": torch.get_rng_state()},
+            "generators": generators,
         }
 
     def _weights(self) -> dict[str, Tensor]:
@@ -264,4 +270,6 @@ def _model_of_another_run(key: str, folder: Path, fresh: Model, device: str) -> 
             "training part, on vectors.* and on classifier.*"
         )
     other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows
+    # What was chosen and fitted for its weights is not for those that come.
+    other.beam, other.lattice_beam, other.calibration = fresh.beam, fresh.lattice_beam, fresh.calibration
     return other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -76,11 +76,12 @@ class Run(ABC):
         self, settings: Settings, origin: Origin, folder: Path, observers: Observers, vectors: BackgroundVectors | None
     ) -> None:
         self.settings = settings
+        self._origin = origin
         self.folder = folder
         self.observers = observers
         self.progress, self.saved = _last_state(folder, origin)
         self.stopwatch = Stopwatch(self.progress.seconds)
-        self._cpu_begun = time.process_time() - self.progress.cpu_seconds
+        self._cpu_begun = _cpu_seconds() - self.progress.cpu_seconds
         with self.stopwatch("read"):
             self.corpus = prepare(settings, vectors)
         self.best: dict[str, Tensor] = {}
@@ -139,7 +140,7 @@ class Run(ABC):
         given = self.first_pass_is_given and self.progress.pass_number == 0
         before = sum(one.epochs for one in self.passes[: 1 if given else self.progress.pass_number])
         epochs, done = sum(one.epochs for one in self.passes), before + self.progress.epochs_done
-        self.observers.on_start(RunStart(self.settings, self.folder, self.corpus, self.model, epochs, done))
+        self.observers.on_start(RunStart(self.settings, self._origin, self.folder, self.corpus, self.model, epochs, done))
         if given:
             self._end_pass(self.passes[0])
         for one in self.passes[self.progress.pass_number :]:
@@ -188,7 +189,7 @@ class Run(ABC):
         return None
 
     def _cpu_seconds(self) -> float:
-        return time.process_time() - self._cpu_begun
+        return _cpu_seconds() - self._cpu_begun
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
@@ -226,6 +227,12 @@ def _beam_of(settings: Settings) -> Search | None:
     assert beam.size is not None, "see beam_check.py"
     assert beam.merge is not None
     return Beam(beam.size, Merge(beam.merge), Scores(beam.name))
+
+
+def _cpu_seconds() -> float:
+    """Of this process, and of those that it has started and that have ended (word vectors are trained in one)."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _last_state(folder: Path, origin: Origin) -> tuple[Progress, Saved]:

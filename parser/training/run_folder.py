@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from parser.atomic import remove_leftovers, write_json
 from parser.digest import sha256_of
 from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import Settings, given_models, training_files
+from parser.settings import Settings, given_models, named_files
 from parser.training.checkpoint import CheckpointError
 
 MODEL = "model"
@@ -63,17 +63,13 @@ class Origin:
                     del training[key]
         if plain["distillation"]["teacher"] is None:
             del plain["distillation"]
-        named = {f"treebank.{part}": getattr(settings.treebank, part) for part in ("dev", "test")}
-        files = training_files(settings)
-        keys = ["treebank.train"] if len(files) == 1 else [f"treebank.train.{i}" for i in range(len(files))]
-        named |= dict(zip(keys, files, strict=True))
-        named["vectors.file"] = settings.vectors.file
-        paths = {key: Path(name) for key, name in named.items() if name is not None}
-        for key, model in given_models(settings).items():
-            paths |= {f"{key}/{part.name}": part for part in sorted(find_model(Path(model)).glob("*"))}
+        paths = {key: Path(name) for key, name in named_files(settings).items()}
+        models = given_models(settings)
         if settings.distillation.teacher is not None:
-            teacher = find_model(Path(settings.distillation.teacher))
-            paths |= {f"distillation.teacher/{name}": teacher / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
+            models["distillation.teacher"] = settings.distillation.teacher
+        for key, model in models.items():
+            folder = find_model(Path(model))
+            paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
     def difference(self, other: Origin) -> str | None:

@@ -23,6 +23,7 @@ from parser.settings import (
     check_column,
     given_models,
     held_out,
+    named_files,
     training_files,
     vocabulary_is_of_subset,
 )
@@ -114,13 +115,10 @@ def check_files(settings: Settings) -> None:
     Raises:
         SettingsError: names the file, the key and what to set.
     """
-    files = settings.treebank
     if not training_files(settings):
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
-    named = [("train", name) for name in training_files(settings)]
-    named += [(part, getattr(files, part)) for part in ("dev", "test")]
-    for key, name in [*((f"treebank.{part}", name) for part, name in named), *_lattice_files(settings)]:
-        if name is None or Path(name).is_file():
+    for key, name in named_files(settings).items():
+        if Path(name).is_file():
             continue
         message = f"{key}={name}: there is no such file"
         if not OmegaConf.is_missing(settings.paths, "treebanks") and f"{settings.paths.treebanks}/" in name:
@@ -163,12 +161,8 @@ def _check_trees(settings: Settings) -> None:
         )
 
 
-def _lattice_files(settings: Settings) -> list[tuple[str, str | None]]:
-    return [(f"lattice.{part}", getattr(settings.lattice, part)) for part in ("train", "dev", "test")]
-
-
 def _check_lattices(settings: Settings) -> None:
-    given = [key for key, name in _lattice_files(settings) if name is not None]
+    given = [key for key in named_files(settings) if key.startswith("lattice.")]
     if not given:
         return
     if settings.lattice.train is None:

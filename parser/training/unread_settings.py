@@ -42,13 +42,20 @@ _FILLED_BY = {
 }
 
 # What only passes read that there are not with beam.training.start, and what only a second pass reads.
-_OF_FIRST_PASSES = ("first_pass", "second_pass", "distillation", "oracle", "strategy", "ties")
+_OF_FIRST_PASSES = (
+    *("first_pass", "second_pass", "distillation", "oracle", "strategy", "ties"),
+    *(f"optimizer.{name}" for name in ("name", "learning_rate", "batch_size", "momentum")),  # beam.training has its own
+)
 _OF_SECOND_PASS = ("second_pass", "oracle", "strategy", "ties")
 
 # By setting, when it is read, and the setting that makes it so.
 _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "vectors.limit": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
     "vectors.restrict": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
+    **{
+        f"vectors.{name}": (lambda settings: settings.vectors.file is None, "vectors.file=null")
+        for name in ("dimensions", "window", "epochs", "min_count", "skip_gram")
+    },
     "optimizer.momentum": (lambda settings: settings.optimizer.name == "sgd", "optimizer.name=sgd"),
     "second_pass.follow": (lambda settings: settings.second_pass.policy == "mixed", "second_pass.policy=mixed"),
     "distillation.weight": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),

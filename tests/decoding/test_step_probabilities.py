@@ -14,6 +14,7 @@ from parser.beam_settings import Beam, Merge
 from parser.classifier.calibration import Calibration, expected_calibration_error
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
+from parser.decoding import probabilities as module
 from parser.decoding.lockstep import LockstepParser, StepProbabilities, parse_in_lockstep
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser, follow
@@ -128,6 +129,29 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     assert (probabilities.arcs[parses.heads >= 0] < 0).any()
     assert (probabilities.trees <= 0).all()
     assert probabilities.trees[-1] == 0
+
+
+def test_a_sentence_too_long_for_oracles_takes_no_probabilities_from_the_others(monkeypatch):
+    rng = random.Random(3)
+    model = small_model(KINDS[0])
+    encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (3, 9, 1, 5)])
+    parser = ProbabilityParser(model, Beam(4))
+    parses, expected = parser.parse(encoded)
+    monkeypatch.setattr(module, "MAX_TOKENS", 8)
+    again, found = parser.parse(encoded)
+    np.testing.assert_array_equal(again.heads, parses.heads)
+    long = np.zeros(len(found.arcs), bool)
+    long[encoded.offsets[1] : encoded.offsets[2]] = True
+    assert np.isnan(found.arcs[long]).all()
+    assert np.isnan(found.trees).tolist() == [False, True, False, False]
+    np.testing.assert_array_equal(found.arcs[~long], expected.arcs[~long])
+    right = rng.choices([True, False], k=len(found.arcs) * 20)
+    known = np.tile(found.arcs, 20), np.array(right)
+    kept = ~np.isnan(known[0])
+    assert Calibration.fit(*known) == Calibration.fit(known[0][kept], known[1][kept])
+    probabilities = np.exp(known[0])
+    error = expected_calibration_error(probabilities, known[1])
+    assert error == expected_calibration_error(probabilities[kept], known[1][kept])
 
 
 def slowly_rising(shares: list[float], sizes: list[int]) -> list[float]:

@@ -101,6 +101,19 @@ def test_other_tokens_are_refused():
         gold_path(lattice(), tree("\n".join([*(f"{i} w _ X _ _ {i - 1} dep _ _" for i in (1, 2, 3)), "", ""])))
 
 
+def test_tokens_that_are_written_otherwise_are_counted_and_many_refused():
+    number = Lattice.of([Arc(0, 1, "a"), Arc(1, 2, "12")], [SurfaceToken(0, 1, "a"), SurfaceToken(1, 2, "12")], [], "here")
+    same = tree("1 a _ X _ _ 0 root _ _\n2 12 _ X _ _ 1 dep _ _\n\n")
+    other = tree("1 a _ X _ _ 0 root _ _\n2 21 _ X _ _ 1 dep _ _\n\n")
+    assert gold_path(number, other).differing == [("12", "21")]
+    paths, found = gold_paths([number] * 5, [*[same] * 4, other])
+    assert len(paths) == 5
+    assert str(found).endswith("; 1 tokens are written otherwise in the trees")
+    assert "written" not in str(gold_paths([number], [same])[1])
+    with pytest.raises(LatticeError, match=r"^here: the token '12' is '21' in .* as are 1 of 8 tokens others"):
+        gold_paths([number] * 4, [other, *[same] * 3])
+
+
 def test_lattices_and_trees_are_joined_by_name():
     named = [tree(f"# sent_id = {name}\n" + GOLD) for name in "abc"]
     of = {name: Lattice.of([], [], sent_id=name) for name in "cdb"}

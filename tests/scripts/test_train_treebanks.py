@@ -29,21 +29,29 @@ def test_a_folder_of_treebanks(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(subprocess, "run", run)
     toys = [sentence([2, 0, 2], random.Random(seed)) for seed in range(12)]
-    for name in ("UD_A-a", "UD_B-b"):
+    for name in ("UD_A-a é (v2)", "UD_B-b"):
         (tmp_path / "ud" / name).mkdir(parents=True)
-    write_conllu(tmp_path / "ud" / "UD_A-a" / "a_a-ud-train.conllu", toys)
+    write_conllu(tmp_path / "ud" / "UD_A-a é (v2)" / "a_a-ud-train.conllu", toys)
     (tmp_path / "ud" / "UD_B-b" / "b_b-ud-train.conllu").write_text("no treebank\n")
     (tmp_path / "ud" / "UD_B-b" / "b_b-ud-test.conllu").write_text("")
     assert {name: list(files) for name, files in treebanks(tmp_path / "ud").items()} == {
-        "UD_A-a": ["train"],
+        "UD_A-a é (v2)": ["train"],
         "UD_B-b": ["train", "test"],
     }
     assert main([str(tmp_path / "ud"), "-o", str(tmp_path / "runs"), *TINY]) == 1
     written = (tmp_path / "runs" / "table.md").read_text()
     assert capsys.readouterr().out == written
-    assert "| UD_A-a | 11 | 33 | " in written  # the tenth sentence is held out
+    assert "| UD_A-a é (v2) | 11 | 33 | " in written  # the tenth sentence is held out
     assert "| UD_B-b | failed |" in written
-    assert (tmp_path / "runs" / "UD_A-a" / "model").is_dir()
+    assert (tmp_path / "runs" / "UD_A-a é (v2)" / "model").is_dir()
+
+
+def test_two_treebanks_of_one_folder_are_refused(tmp_path):
+    (tmp_path / "UD_A-a").mkdir()
+    for code in ("a_a", "a_b"):
+        write_conllu(tmp_path / "UD_A-a" / f"{code}-ud-train.conllu", [sentence([0], random.Random(1))])
+    with pytest.raises(ValueError, match="UD_A-a has several files"):
+        main([str(tmp_path)])
 
 
 def test_a_table():

@@ -30,7 +30,7 @@ class Treebank:
 def begun(epochs: int, done: int) -> ProgressBar:
     anything: Any = None
     bar = ProgressBar()
-    bar.on_start(RunStart(anything, Path(), SimpleNamespace(train=Treebank()), anything, epochs, done))  # type: ignore[arg-type]
+    bar.on_start(RunStart(anything, anything, Path(), SimpleNamespace(train=Treebank()), anything, epochs, done))  # type: ignore[arg-type]
     return bar
 
 

@@ -21,6 +21,7 @@ from parser.lattices.lattice import Lattice
 from parser.lattices.output import conllu
 from parser.model import Model
 from parser.settings import SettingsError
+from parser.training.checkpoint import CheckpointError
 from parser.training.choice_examples import Choices
 from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.lattice_corpus import within_lookahead
@@ -153,6 +154,19 @@ def test_a_run_learns_from_lattices_and_parses_them(parts, tmp_path, monkeypatch
     scores = evaluate_files(parts / "dev.conllu", output)
     for key in ("las", "uas", "words", "upos"):
         assert scores[key].f1 == pytest.approx(metrics["dev"][key])
+
+
+def test_changed_lattices_are_noticed(parts, tmp_path):
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.conllul").write_bytes((parts / f"{part}.conllul").read_bytes())
+        (tmp_path / f"{part}.conllu").write_bytes((parts / f"{part}.conllu").read_bytes())
+    wanted = settings(*overrides(tmp_path, "lattice.choices=false", "column=2"))
+    metrics = train(wanted, tmp_path / "run")
+    assert train(wanted, tmp_path / "run") == metrics
+    with (tmp_path / "dev.conllul").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(CheckpointError, match=r"other contents of lattice\.dev"):
+        train(wanted, tmp_path / "run")
 
 
 def test_gold_paths_alone_can_be_learned_from(parts, tmp_path):

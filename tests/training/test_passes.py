@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from parser.classifier.calibration import Calibration
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.settings import SettingsError
 from parser.training.console import final_table
+from parser.training.observer import ExplorationEnd, Observer
 from parser.training.passes import train
 from parser.training.tensorboard import COMPARED
 from tests.toy import sentence, write_conllu
-from tests.training.small_runs import files_of, run
+from tests.training.small_runs import files_of, run, train_until_killed
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +142,40 @@ def test_a_first_pass_can_be_shared(treebank, tmp_path):
     assert "first_pass_fit" not in second["seconds"]
     with pytest.raises(SettingsError, match="other features"):
         train(run(treebank, "classifier.hidden=33", f"first_pass.model={tmp_path}/first/model"), tmp_path / "third")
+
+
+class Explorations(Observer):
+    """Keeps the reports of explorations."""
+
+    def __init__(self) -> None:
+        self.seen: list[ExplorationEnd] = []
+
+    def on_exploration(self, exploration: ExplorationEnd) -> None:
+        self.seen.append(exploration)
+
+
+@pytest.mark.parametrize("killed_after", [None, 3, 4])
+def test_a_second_pass_that_starts_afresh_is_explored_by_the_first(treebank, tmp_path, killed_after):
+    kept, afresh = Explorations(), Explorations()
+    train(run(treebank, "column=5", "second_pass.explore_every=2"), tmp_path / "kept", [kept])
+    settings = run(treebank, "column=5", "second_pass.explore_every=2", "second_pass.start_from_first_pass=false")
+    train(settings, tmp_path / "afresh", [afresh])
+    assert [one.epoch for one in afresh.seen] == [0, 2]
+    assert afresh.seen[0].report == kept.seen[0].report
+    assert afresh.seen[1].report != kept.seen[1].report
+    if killed_after is not None:
+        train_until_killed(settings, tmp_path / "killed", killed_after)
+        train(settings, tmp_path / "killed")
+        assert files_of(tmp_path / "killed") == files_of(tmp_path / "afresh")
+
+
+def test_what_was_fitted_for_other_weights_is_not_taken_over(treebank, tmp_path):
+    train(run(treebank, "column=2", "beam=local", "beam.size=4"), tmp_path / "first")
+    assert Model.load(tmp_path / "first").beam is not None
+    assert Model.load(tmp_path / "first").calibration != Calibration()
+    train(run(treebank, "column=5", f"first_pass.model={tmp_path}/first/model", "treebank.dev=null"), tmp_path / "second")
+    second = Model.load(tmp_path / "second")
+    assert (second.beam, second.lattice_beam, second.calibration) == (None, None, Calibration())
 
 
 @pytest.mark.parametrize(

@@ -88,13 +88,19 @@ def test_names_and_places(files, tmp_path):
     _make_paths_absolute(made, tmp_path)
     assert made.treebank.name == "a+b"
     assert list(made.treebank.train) == [str(path) for path in files]
+    further = ["lattice.train=l.conllul", "vectors.file=v.vec", "distillation.teacher=runs/t", "first_pass.model=runs/f"]
+    others = settings("treebank.dev=d.conllu", *further)
+    _make_paths_absolute(others, tmp_path)
+    paths = others.treebank.dev, others.lattice.train, others.vectors.file, others.distillation.teacher, others.first_pass.model
+    assert paths == tuple(f"{tmp_path}/{name}" for name in ("d.conllu", "l.conllul", "v.vec", "runs/t", "runs/f"))
+    assert others.lattice.dev is None
     sample = settings()
     _make_paths_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == (PACKAGE / "data" / "sample" / "sample-ud-train.conllu").resolve()
 
 
 def test_what_cannot_be(files):
-    with pytest.raises(SettingsError, match=r"treebank.train=nowhere: there is no such file"):
+    with pytest.raises(SettingsError, match=r"treebank\.train\.1=nowhere: there is no such file"):
         check_files(settings(f"treebank.train=[{files[0]},nowhere]"))
     with pytest.raises(SettingsError, match="there is no training part"):
         check_files(settings("treebank.train=[]"))

@@ -33,6 +33,8 @@ def test_settings_that_the_model_does_not_read(model, override):
     [
         ("vectors.file=vectors.vec", "vectors.limit=10"),
         ("vectors.file=vectors.vec", "vectors.restrict=true"),
+        ("vectors.file=null", "vectors.window=5"),
+        ("vectors.file=null", "vectors.dimensions=50"),
         ("optimizer.name=sgd", "optimizer.momentum=0.9"),
         ("second_pass.policy=mixed", "second_pass.follow=0.5"),
         ("beam=local", "beam.merge=none"),
@@ -44,8 +46,9 @@ def test_settings_that_the_model_does_not_read(model, override):
     ],
 )
 def test_settings_that_another_one_makes_read(read_if, override):
+    unread = ["vectors.file=vectors.vec"] if read_if == "vectors.file=null" else []
     with pytest.raises(SettingsError, match=f"{override} is read with .*; leave it out, or add that"):
-        check_overrides(settings("recipe=accurate", override), [override])
+        check_overrides(settings("recipe=accurate", override, *unread), [override, *unread])
     check_overrides(settings("recipe=accurate", read_if, override), [read_if, override])
 
 
@@ -57,7 +60,10 @@ def test_what_is_read_may_be_given():
 GLOBAL = ["recipe=accurate", "beam=global", "beam.training.start=runs/some"]
 
 
-@pytest.mark.parametrize("override", ["second_pass.epochs=3", "oracle=static", "ties=nearest_ancestor", "strategy=any"])
+@pytest.mark.parametrize(
+    "override",
+    ["second_pass.epochs=3", "oracle=static", "ties=nearest_ancestor", "strategy=any", "optimizer.learning_rate=0.5"],
+)
 def test_settings_of_passes_that_another_run_had(override):
     with pytest.raises(SettingsError, match=rf"{override} is of the first and second pass, and with beam\.training\.start "):
         check_overrides(settings(*GLOBAL), [*GLOBAL, override])

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from parser.atomic import replacing
 from parser.text import udpipe
 from parser.text.udpipe import Options
 
@@ -85,7 +86,8 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
     model = udpipe.train(sentences, package.Sentences(), name, tagger=tagger, parser=parser)
     seconds = time.process_time() - begun
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(model)
+    with replacing(target) as temporary:
+        temporary.write_bytes(model)
     return seconds
 
 
