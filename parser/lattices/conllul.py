@@ -253,8 +253,7 @@ def text_of(lattice: Lattice) -> str:
     lines = [*lattice.comments]
     for token in lattice.tokens:
         numbers = lattice.of_token(token)
-        misc = f"\t{token.misc}" if token.misc != "_" else "\t_"
-        lines.append(f"{token.start}-{token.end}\t{token.form}{misc}")
+        lines.append(f"{token.start}-{token.end}\t{token.form}\t{token.misc}")
         for number in numbers:
             columns = lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats
             values = [str(lattice.starts[number]), str(lattice.ends[number]), *(column[number] for column in columns), "_"]

@@ -48,12 +48,6 @@ def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
     return system.root_relation if single_root and system.root_relation is not None else NO_NODE
 
 
-def outputs_of(system: TransitionSystem, moves: Moves, columns: np.ndarray, relations: np.ndarray) -> np.ndarray:
-    """int32[m]: the outputs of moves (int32[m] columns) with relations (int32[m]; NO_NODE where the move makes no arc)."""
-    starts = system.block_starts[moves.blocks[np.arange(len(columns)), columns]]
-    return (starts + np.maximum(relations, 0)).astype(np.int32)
-
-
 def right(
     system: TransitionSystem, optimal: np.ndarray, moves: Moves, gold_relations: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:

@@ -12,8 +12,8 @@ from parser.data.parses import NO_NODE
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.attardi import best_output, forced_output, move_of
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.decisions import best, log_probabilities, outputs_of, right
-from parser.transitions.system import TransitionSystem
+from parser.transitions.decisions import best, log_probabilities, right
+from parser.transitions.system import Moves, TransitionSystem
 from tests.transitions import reference_systems as reference
 
 N_RELATIONS, ROOT_RELATION = 3, 2
@@ -26,6 +26,13 @@ SYSTEMS = [
     ("swap", {}),
     ("lr_spine", {}),
 ]
+
+
+def outputs_of(system: TransitionSystem, moves: Moves, columns, relations) -> np.ndarray:
+    """int32[m]: the outputs of moves (int32[m] columns) with relations (int32[m]; NO_NODE where the move makes no arc)."""
+    starts = system.block_starts[moves.blocks[np.arange(len(columns)), columns]]
+    return (starts + np.maximum(relations, 0)).astype(np.int32)
+
 
 lengths_of_sentences = st.lists(st.integers(1, 9), min_size=1, max_size=5)
 seeds = st.integers(0, 2**31)
