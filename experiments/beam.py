@@ -178,7 +178,7 @@ def _cell(rows: list[Row]) -> str:
 def draw(rows: Rows, folder: Path) -> None:
     """Plots LAS against the size of the beam, a picture for each system."""
     for system in sorted({row.system for row in rows.values()}):
-        figure, (plot,) = panels()
+        figure, (plot,) = panels(width=7)
         treebanks = sorted({row.treebank for row in rows.values() if row.system == system})
         for merge, style in _STYLES.items():
             found = _of(rows, system, merge)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("Agg")  # writes files, needs no screen
 
@@ -88,10 +89,12 @@ def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: boo
 
 def label_beam_sizes(plot: Axes) -> None:
     """Says what is shown where LAS is drawn against the size of the beam."""
+    sizes = np.unique(np.concatenate([line.get_xdata() for line in plot.lines]))
     plot.set_xscale("log", base=2)
+    plot.set_xticks(sizes, [f"{size:g}" for size in sizes])
     plot.set_xlabel("items of the beam")
     plot.set_ylabel("LAS on test (percent)")
-    plot.legend()
+    plot.legend(loc="upper left", bbox_to_anchor=(1.02, 1))  # beside the lines, which fill the plot
 
 
 def save(figure: Figure, path: Path) -> None:

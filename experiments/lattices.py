@@ -255,7 +255,7 @@ def draw(rows: Rows, folder: Path) -> None:
     """Plots LAS against the size of the beam, a picture for each treebank; items compared by the clock."""
     for treebank in sorted({row.treebank for row in rows.values()}):
         of_treebank = [row for row in rows.values() if row.treebank == treebank and row.clock == "true"]
-        figure, (plot,) = panels()
+        figure, (plot,) = panels(width=7)
         for system, colour in _COLOURS.items():
             own = [row for row in of_treebank if row.system == system]
             for style, lookahead in zip(("-", "--", ":"), sorted({row.lookahead for row in own}, reverse=True), strict=False):
