@@ -96,7 +96,7 @@ def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
     except (HydraException, OmegaConfBaseException) as error:
         raise ValueError(f"{in_one_line(error)}; --help shows the keys, and how values are written") from error
     if not isinstance(settings, kind):
-        raise ValueError(f"--config-name={config}: this file is about something else than {kind.__name__}")
+        raise ValueError(f"--config-name={config}: this file is not for {kind.__name__}")
     return settings
 
 

@@ -42,7 +42,7 @@ LENGTH, FILE = "sentence length", "file size"
 
 _COLOURS = (BLUE, RED)
 _MARKERS = "osD^"
-_RATE = re.compile(r"([0-9,]+) words a second\n([0-9]+)")
+_RATE = re.compile(r"([0-9,]+) words per second\n([0-9]+)")
 
 # In a small process between: a child's highest memory is never below what its parent had when it was born.
 _CHILD_MEMORY = """

@@ -123,7 +123,7 @@ class Renaming:
         there = {"", *self.fingerprints, *self.fingerprints.values()}  # empty: none of ours, or words of a treebank
         for number, line in enumerate(lines, 2):
             if not there.issuperset(parts_of(line["config"])):
-                raise ValueError(f"{path}, line {number}: {line['config']} is the fingerprint of no training that is known")
+                raise ValueError(f"{path}, line {number}: {line['config']} is not the fingerprint of a known training")
             line["config"] = TAUGHT_BY.join(self.fingerprints.get(part, part) for part in parts_of(line["config"]))
             if "settings" in line:
                 line["settings"] = " ".join(self.override(setting) for setting in line["settings"].split())

@@ -116,7 +116,7 @@ class Oracle(ABC):
             strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
-            raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
+            raise ValueError(f"oracle {self.name} does not support the strategy {str(strategy)!r}; it supports: {known}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
@@ -127,7 +127,7 @@ class Oracle(ABC):
         """
         if self.needs_projective_gold and not trees.projective.all():
             sentence = int(np.flatnonzero(~trees.projective)[0])
-            able = ", ".join(self.alternatives) or f"none of {self.system} is exact then"
+            able = ", ".join(self.alternatives) or f"no oracle of {self.system} is exact for those"
             raise NonProjectiveGoldError(
                 f"oracle {self.name} needs projective gold trees, and the tree of sentence {sentence} (counted from 0) is "
                 f"not projective; projectivize the trees first, or use an oracle for any gold tree: {able}"

@@ -50,7 +50,7 @@ def register(oracle: type[Oracle]) -> None:
     """
     known = _places()
     if known.get(oracle.name, oracle) is not oracle:
-        raise ValueError(f"there is an oracle {oracle.name!r} already; give yours another name")
+        raise ValueError(f"an oracle {oracle.name!r} already exists; give yours another name")
     _ORACLES.setdefault(oracle.system, {})[oracle.name] = oracle
 
 
@@ -74,7 +74,7 @@ def names(any_gold: bool = False, system: str = "arc_standard") -> list[str]:
         ValueError: unknown system; the message lists the known ones.
     """
     if system not in _ORACLES:
-        raise ValueError(f"no oracle is for a transition system {system!r}; there are some for: {', '.join(_ORACLES)}")
+        raise ValueError(f"there is no oracle for transition system {system!r}; there are oracles for: {', '.join(_ORACLES)}")
     if not any_gold:
         return list(_ORACLES[system])
     classes = {name: oracle_class(name) for name in _ORACLES[system]}

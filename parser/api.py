@@ -193,14 +193,14 @@ class Parser:
             sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which the form alone must be there;
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
-            allow_missing_columns: parse words without the columns that the model reads all the same, but far worse.
+            allow_missing_columns: parse words without the columns that the model reads anyway, far less accurately.
 
         Raises:
-            InputError: something is no sentence, or no word.
+            InputError: something is not a sentence, or not a word.
             MissingColumnsError: the model reads a column that the words do not have.
         """
         if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
-            raise InputError(f"{_named(sentences)} are no sentences; give a list of them, each a list of its words")
+            raise InputError(f"{_named(sentences)} is not a list of sentences; give one, each sentence a list of its words")
         read = [_read(sentence, number) for number, sentence in enumerate(sentences, 1)]
         if not allow_missing_columns:
             self._check_columns(read)
@@ -235,12 +235,12 @@ class Parser:
             allow_missing_columns: as of parse().
 
         Raises:
-            InputError: it is no str, or has half of a surrogate pair in it, which is no character.
+            InputError: it is not a str, or contains half of a surrogate pair, which is not a character.
             TokenizerError: there is no tokenizer.
             MissingColumnsError: the model reads tags, which text does not have.
         """
         if not isinstance(text, str):
-            raise InputError(f"{_named(text)} is no text; give a str")
+            raise InputError(f"{_named(text)} is not text; give a str")
         if self._tokenizer is None:
             if self._folder is None:
                 raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")

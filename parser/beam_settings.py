@@ -75,7 +75,7 @@ class Beam:
         """
         if k < 1 or (k > self.size and self.merge is not Merge.SIGNATURE):
             raise BeamError(
-                f"the {k} best trees cannot come out of a beam of {self.size}; ask for 1 to {self.size}, widen the beam, or "
+                f"a beam of {self.size} cannot yield the {k} best trees; ask for 1 to {self.size}, widen the beam, or "
                 f"let its items stand for many trees (merge={Merge.SIGNATURE})"
             )
 
@@ -100,7 +100,7 @@ class Exact:
             BeamError: names the fix.
         """
         if k != 1:
-            raise BeamError(f"exact search finds the best tree alone, not {k}; search with a beam, such as {max(k, 8)}")
+            raise BeamError(f"exact search finds only the best tree, not {k}; search with a beam, such as {max(k, 8)}")
 
 
 Search = Beam | Exact
@@ -127,14 +127,14 @@ def searching(own: Search | None, size: int | str | None = None, merge: Merge | 
     scores = Scores.LOCAL if own is None else own.scores
     if size == EXACT or (size is None and isinstance(own, Exact)):
         if merge is not None:
-            raise BeamError(f"merge={merge} is of a beam, and exact search has none; leave it out, or give the size of a beam")
+            raise BeamError(f"merge={merge} needs a beam, and exact search has none; leave it out, or give the size of a beam")
         return Exact(scores)
     if isinstance(size, str):
-        raise BeamError(f"a beam of {size} is not known; give a number of items, or {EXACT}")
+        raise BeamError(f"a beam of {size} is not possible; give a number of items, or {EXACT}")
     beam = own if isinstance(own, Beam) else Beam(1, scores=scores)
     size = beam.size if size is None else size
     if merge is not None and size == 1:
-        raise BeamError(f"merge={merge} is of a beam, and without one the parser is greedy; give the size of a beam, such as 8")
+        raise BeamError(f"merge={merge} needs a beam, and without one the parser is greedy; give the size of a beam, such as 8")
     return replace(beam, size=size, merge=merge or beam.merge)
 
 
@@ -153,7 +153,7 @@ def of_fields(fields: dict[str, Any]) -> Search:
         return Beam(**fields)
     others = dict(fields)
     if (name := others.pop("search")) != EXACT:
-        raise BeamError(f"the search {name!r} is not known; known: {EXACT}, and beams")
+        raise BeamError(f"unknown search {name!r}; known: {EXACT}, and beams")
     return Exact(**others)
 
 
@@ -179,7 +179,7 @@ def check_exact(system: str, contextual: bool, slots: Iterable[str]) -> None:
     else:
         return
     raise BeamError(
-        f"exact search is there for system=arc_hybrid and model=bilstm with features of s0 and b0 alone, and this parser has "
+        f"exact search needs system=arc_hybrid and model=bilstm with features of s0 and b0 only, and this parser has "
         f"{found}; train one with {needed}, or search with a beam"
     )
 
@@ -189,5 +189,5 @@ def _set_choices(search: Search, choices: dict[str, type[StrEnum]]) -> None:
     for name, known in choices.items():
         value = getattr(search, name)
         if value not in [*known]:
-            raise BeamError(f"{name}={value} is not known to a beam; it can be: {', '.join(known)}")
+            raise BeamError(f"{name}={value} is unknown to a beam; known: {', '.join(known)}")
         object.__setattr__(search, name, known(value))

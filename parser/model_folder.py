@@ -113,13 +113,13 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
     """
     for name in [*expected, *found]:
         if name not in found:
-            raise ValueError(f"{name} is missing, so the parts are not of the same model")
+            raise ValueError(f"{name} is missing, so the parts do not belong to the same model")
         if name not in expected:
-            raise ValueError(f"{name} is a tensor of another model")
+            raise ValueError(f"{name} belongs to another model")
         here, there = found[name], TensorInfo(_FLOAT32, expected[name])
         if here != there:
             is_there = f"{name} is {here.type}{list(here.shape)} where the settings expect {there.type}{list(there.shape)}"
-            raise ValueError(f"{is_there}, so the parts are not of the same model")
+            raise ValueError(f"{is_there}, so the parts do not belong to the same model")
 
 
 def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> None:
@@ -246,12 +246,12 @@ def _part(folder: Path, name: str) -> Path:
         if not os.path.lexists(path):
             raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
         if not path.is_file():  # a pipe would be waited for
-            raise ModelError(f"{path}: this is no file; copy the whole folder again")
+            raise ModelError(f"{path}: not a regular file; copy the whole folder again")
     return path
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _check(value: object, kind: type, what: str) -> None:
@@ -262,9 +262,9 @@ def _check(value: object, kind: type, what: str) -> None:
 def _check_count(value: Any, what: str, most: int) -> None:
     _check(value, int, what)
     if not 1 <= value <= most:
-        raise ValueError(f"{what} is outside 1 to {most:,}, which is as much as there can be")
+        raise ValueError(f"{what} must be from 1 to {most:,}")
 
 
 def _check_share(value: Any, what: str) -> None:
     if type(value) not in (int, float) or not 0 <= value < 1:
-        raise ValueError(f"{what} is no share from 0 to below 1")
+        raise ValueError(f"{what} must be at least 0 and less than 1")

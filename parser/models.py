@@ -94,6 +94,8 @@ def load_for_parsing(
     model = load(folder, device)
     if int8:
         if not isinstance(model, Model) or model.shape.encoder is None:
-            raise Int8Error(f"{folder}: 8 bits are there for models with an encoder (model=bilstm) alone; leave --int8 out")
+            raise Int8Error(
+                f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out"
+            )
         model.int8 = True
     return model, searching(model.beam, size, merge)

@@ -181,7 +181,7 @@ class OptimalStep(Pipe):
             raise ModelError(f"{self.name}: these bytes hold no model ({error}); give what nlp.to_bytes() gave") from error
         for name in parts:
             if not _PART.fullmatch(name):  # it might be a path to elsewhere
-                raise ModelError(f"{self.name}: {shortened(repr(name))} is no part of a model; give what nlp.to_bytes() gave")
+                raise ModelError(f"{self.name}: {shortened(repr(name))} is not part of a model; give what nlp.to_bytes() gave")
         if parts:
             self._folder, self._parts, self._loaded = None, parts, None
         return self

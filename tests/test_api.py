@@ -118,7 +118,7 @@ def test_the_beam_merges_as_it_is_told(folder, asked):
     for options in ({"merge": "none"}, {}):
         check_tree(Parser.load(folder, beam=4, **options).parse([["a", "b", "éa"]])[0].heads)
     assert asked == [Beam(4, Merge.NONE), Beam(4)]
-    with pytest.raises(BeamError, match="merge=all is not known"):
+    with pytest.raises(BeamError, match="merge=all is unknown"):
         Parser.load(folder, beam=4, merge="all")
 
 
@@ -132,7 +132,7 @@ def test_products_of_8_bits(folder):
 
 def test_a_model_without_an_encoder_has_no_products_of_8_bits(tmp_path):
     small_model("static").save(tmp_path)
-    with pytest.raises(Int8Error, match="8 bits"):
+    with pytest.raises(Int8Error, match="8-bit"):
         Parser.load(tmp_path, int8=True)
 
 
@@ -197,7 +197,7 @@ def test_threads_share_a_parser(folder):
         ([[()]], "sentence 1, word 1"),
         ([[(None, "X")]], "sentence 1, word 1"),
         ([[("a", "b", "c", "d", "e")]], "sentence 1, word 1"),
-        (None, "None are no sentences"),
+        (None, "None is not a list of sentences"),
         ([["a"], None], "sentence 2 is None"),
         ([["a"], 7], "sentence 2 is int 7"),
         ([b"a b"], "sentence 1 is bytes"),
@@ -225,7 +225,7 @@ def test_a_column_that_the_model_reads_must_be_there():
 def test_text_needs_a_tokenizer(folder):
     with pytest.raises(TokenizerError, match="tokenizer=udpipe"):
         Parser.load(folder).parse_text("a b")
-    with pytest.raises(InputError, match="bytes b'a' is no text"):
+    with pytest.raises(InputError, match="bytes b'a' is not text"):
         Parser.load(folder).parse_text(b"a")
     with pytest.raises(TokenizerError, match="give one"):
         Parser(random_text_model()).parse_text("a b")

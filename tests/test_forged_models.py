@@ -253,7 +253,7 @@ def as_loop(path: Path) -> None:
 def test_what_is_no_file(forged, part, make):
     (forged / part).unlink()
     make(forged / part)
-    assert "this is no file" in refused(forged, part)
+    assert "not a regular file" in refused(forged, part)
 
 
 def test_a_folder_that_cannot_be(tmp_path):

@@ -103,7 +103,7 @@ def test_tensors_of_another_model_are_refused(model, tmp_path):
     vocabularies = json.loads(path.read_text())
     vocabularies["relations"].append("more")
     path.write_text(json.dumps(vocabularies))
-    with pytest.raises(ModelError, match="not of the same model"):
+    with pytest.raises(ModelError, match="do not belong to the same model"):
         Model.load(tmp_path / "model")
 
 
@@ -153,5 +153,5 @@ def test_a_model_remembers_its_beam(model, tmp_path):
 @pytest.mark.parametrize("device", ["gpu", "meta"])
 def test_a_device_that_is_not_there_is_refused(model, tmp_path, device):
     model.save(tmp_path / "model")
-    with pytest.raises(ModelError, match=f"device={device}: there is no device '{device}' here; there is cpu"):
+    with pytest.raises(ModelError, match=f"device={device}: there is no device '{device}' here; available: cpu"):
         load(tmp_path / "model", device)

@@ -27,7 +27,7 @@ def check_degree(degree: int, oracle: str) -> None:
         ValueError: names the oracle, the degree and the allowed ones.
     """
     if degree not in range(1, MAX_DEGREE + 1):
-        raise ValueError(f"oracle {oracle} knows the degrees 1 to {MAX_DEGREE}, not {degree!r}")
+        raise ValueError(f"oracle {oracle} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
 
 
 def move_names(degree: int) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class AttardiTabular(AttardiOracle):
     def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
         super().__init__(strategy, degree)
         if degree != 2:
-            raise ValueError(f"oracle {self.name} knows degree 2 alone, not {degree}; attardi_search knows all")
+            raise ValueError(f"oracle {self.name} supports only degree 2, not {degree}; attardi_search supports all")
 
     def _bind(self, trees: Trees) -> BoundOracle:
         able = parseable(trees, self.degree)
@@ -57,7 +57,7 @@ class AttardiTabular(AttardiOracle):
             sentence = int(np.flatnonzero(~able)[0])
             raise UnparseableGoldError(
                 f"oracle {self.name} needs gold trees that Attardi's system of degree {self.degree} can parse, and the tree of "
-                f"sentence {sentence} (counted from 0) is none; leave it out, or use attardi_search, exact for any gold tree"
+                f"sentence {sentence} (counted from 0) is not one; leave it out, or use attardi_search, exact for any gold tree"
             )
         return _BoundTabular(trees)
 

@@ -12,5 +12,5 @@ def check_device(name: str) -> None:
         ValueError: says so, and what there is.
     """
     if name != "cpu" and not (name.partition(":")[0] == "cuda" and torch.cuda.is_available()):
-        known = "cpu and cuda" if torch.cuda.is_available() else "cpu alone, for torch sees no GPU"
-        raise ValueError(f"there is no device {name!r} here; there is {known}")
+        known = "cpu and cuda" if torch.cuda.is_available() else "cpu only, since torch sees no GPU"
+        raise ValueError(f"there is no device {name!r} here; available: {known}")

@@ -86,7 +86,7 @@ class TokenRepresentation(nn.Module, ABC):
             Int8Error: they cannot be.
         """
         if int8:
-            raise Int8Error("8 bits are there for models with an encoder (model=bilstm) alone; parse without --int8")
+            raise Int8Error("8-bit products are supported only for models with an encoder (model=bilstm); parse without --int8")
         return None
 
     def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
@@ -151,7 +151,7 @@ class ContextualRepresentation(TokenRepresentation):
     def at_rest(self, int8: bool = False) -> SentenceEncoder:
         """See TokenRepresentation: here, what encode() does, on any device."""
         if int8:
-            raise Int8Error("8 bits are there on the CPU alone; parse without --int8, or on the CPU")
+            raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
         return _OnDevice(self)
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:

@@ -89,9 +89,9 @@ class Int8(Arithmetic):
 
     def __init__(self) -> None:
         if not hasattr(torch.ops.onednn, "qlinear_pointwise") or not hasattr(torch.ops.onednn, "qlinear_prepack"):
-            raise Int8Error(f"torch {torch.__version__} has no products of 8 bits; parse without --int8")
+            raise Int8Error(f"torch {torch.__version__} has no 8-bit products; parse without --int8")
         if not torch.cpu._is_vnni_supported():
-            raise Int8Error("this processor has no instructions for products of 8 bits (VNNI); parse without --int8")
+            raise Int8Error("this processor has no instructions for 8-bit products (VNNI); parse without --int8")
 
     def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
         """See Arithmetic."""

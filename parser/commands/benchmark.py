@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--rows", type=Path, metavar="FILE.csv", help="write the numbers there too, such as experiments/speed/hu.csv"
     )
-    parser.add_argument("--label", metavar="TEXT", help="what the rows call what was measured, such as recipe=paper")
+    parser.add_argument("--label", metavar="TEXT", help="what was measured, as the rows name it, such as recipe=paper")
     given = vars(parser.parse_args(words[1:]))
     rows, label = given.pop("rows"), given.pop("label")
     if (rows is None) != (label is None):

@@ -74,7 +74,7 @@ def number_of_threads(text: str) -> int:
     """The type of an argument ``--threads``."""
     threads = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= threads <= _MAX_THREADS:
-        raise ArgumentTypeError(f"{text} is no number of threads; give one from 1 to {_MAX_THREADS}")
+        raise ArgumentTypeError(f"{text} is not a number of threads; give one from 1 to {_MAX_THREADS}")
     return threads
 
 
@@ -85,13 +85,13 @@ def size_of_beam(text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text} is no beam; give a number of items, or {EXACT}") from None
+        raise ArgumentTypeError(f"{text} is not a beam size; give a number of items, or {EXACT}") from None
 
 
 def positive(text: str) -> int:
     """The type of an argument that is a number from 1 on."""
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
-        raise ArgumentTypeError(f"{text} is not possible; give a number from 1 on")
+        raise ArgumentTypeError(f"{text} is not possible; give a number of at least 1")
     return int(text)
 
 

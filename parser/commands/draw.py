@@ -30,9 +30,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--gold", metavar="GOLD", help="a file of gold trees of the same sentences")
     parser.add_argument("--sentence", metavar="N", help="the number of a sentence, from 1, or its sent_id")
-    parser.add_argument("--wrong", action="store_true", help="with --gold, only the sentences that are not all right")
+    parser.add_argument("--wrong", action="store_true", help="with --gold, only the sentences with errors")
     parser.add_argument("--format", choices=FORMATS, help="default: by the name of OUTPUT, else text")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of text (default: on a terminal)")
+    parser.add_argument(
+        "--color", choices=("auto", "always", "never"), default="auto", help="color text output (default: on a terminal)"
+    )
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     given = parser.parse_args(arguments)
     if given.wrong and given.gold is None:

@@ -56,9 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("gold", metavar="GOLD", help="the file of gold trees")
     parser.add_argument("system", metavar="SYSTEM", help="the file of the parser's trees, over the same text")
-    parser.add_argument("--json", action="store_true", help="print a JSON object, all digits")
+    parser.add_argument("--json", action="store_true", help="print a JSON object, with full precision")
     parser.add_argument("--by", type=_groupings, default=[], metavar="WHAT,...", help=f"some of {', '.join(GROUPINGS)}")
-    parser.add_argument("--confusion", action="store_true", help="count the relations that are taken for others")
+    parser.add_argument("--confusion", action="store_true", help="count which relations are confused")
     options = parser.parse_args(arguments)
     if options.gold == options.system == STANDARD_STREAM:
         parser.error("only one of GOLD and SYSTEM can be standard input; name the file of the other")

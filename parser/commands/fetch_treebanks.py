@@ -32,11 +32,15 @@ def main(arguments: list[str] | None = None) -> None:
     """Fetches what the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME", help=f"one of {', '.join(known())}, or UD_LANGUAGE-NAME")
-    parser.add_argument("--release", default="2.2", help="of Universal Dependencies (default: %(default)s, the paper's)")
+    parser.add_argument(
+        "--release", default="2.2", help="release of Universal Dependencies (default: %(default)s, the paper's)"
+    )
     parser.add_argument("-d", "--folder", type=Path, help="default: ud-vRELEASE")
-    parser.add_argument("--source", default=SOURCE, metavar="URL", help="another place with the same files")
-    parser.add_argument("--code", help="of a treebank that is not known by name, such as fi_tdt: its files begin with it")
-    parser.add_argument("--sums", type=Path, metavar="FILE", help="lines of SHA-256 and file, as sha256sum writes them")
+    parser.add_argument("--source", default=SOURCE, metavar="URL", help="another server with the same files")
+    parser.add_argument(
+        "--code", help="for a treebank that is not known by name: what its file names begin with, such as fi_tdt"
+    )
+    parser.add_argument("--sums", type=Path, metavar="FILE", help="SHA-256 sums of the files, as sha256sum writes them")
     given = parser.parse_args(arguments)
     folder = given.folder or Path(f"ud-v{given.release}")
     sums = read_sums(given.sums)

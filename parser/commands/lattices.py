@@ -65,9 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _build(options: argparse.Namespace) -> str:
     lexicon = Lexicon.of(read_trees(options.train), options.unknown)
     if not len(lexicon):
-        raise LatticeError(
-            f"{options.train}: there are no sentences, so a lexicon of it would know nothing; give a training part"
-        )
+        raise LatticeError(f"{options.train}: there are no sentences to make a lexicon from; give a training part")
     lexicon.save(options.output)
     return f"{len(lexicon):,} forms; of an unknown one {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
 

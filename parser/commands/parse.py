@@ -51,7 +51,11 @@ def main() -> int:
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
     arguments.add_argument(
-        "--on-error", choices=[*OnError], default=OnError.STOP, type=OnError, help="upon a sentence that is not CoNLL-U (stop)"
+        "--on-error",
+        choices=[*OnError],
+        default=OnError.STOP,
+        type=OnError,
+        help="what to do with a sentence that is not CoNLL-U (default: stop)",
     )
     arguments.add_argument(
         "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
@@ -60,22 +64,24 @@ def main() -> int:
         "--beam",
         type=size_of_beam,
         metavar="N",
-        help="search with a beam of N items, or exact (default: as the model says, or 1)",
+        help="search with a beam of N items, or exact (default: the model's own, or 1)",
     )
-    arguments.add_argument("--merge", choices=[*Merge], type=Merge, help="which items of the beam become one (configuration)")
+    arguments.add_argument(
+        "--merge", choices=[*Merge], type=Merge, help="which items of the beam are merged (default: configuration)"
+    )
     arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
     arguments.add_argument(
-        "--int8", action="store_true", help="of a model with an encoder: multiply in 8 bits, which is faster and nearly as good"
+        "--int8", action="store_true", help="with an encoder: multiply in 8 bits, which is faster and nearly as accurate"
     )
     arguments.add_argument(
-        "--warm-up", action="store_true", help="parse nothing, but compile what parsing with the model needs"
+        "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
     arguments.add_argument(
         "--tags",
         choices=[*TagUse],
         type=TagUse,
-        help="of UPOS, XPOS, FEATS, where the model predicts them: keep (default), fill those that are _ throughout a "
-        "sentence, or overwrite",
+        help="what to do with UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that are "
+        "_ throughout a sentence, or overwrite",
     )
     arguments.add_argument(
         "--text",
@@ -85,10 +91,12 @@ def main() -> int:
     arguments.add_argument(
         "--tokenizer",
         type=Path,
-        help="of --text: a file of UDPipe 1; without, the model's own (scripts/train.py tokenizer=udpipe)",
+        help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, scripts/train.py tokenizer=udpipe)",
     )
-    arguments.add_argument("--lattice", action="store_true", help="INPUT is word lattices, CoNLL-UL (also by name, .conllul)")
-    arguments.add_argument("--max-arcs", type=positive, metavar="N", help="of --lattice: refuse sentences of more arcs")
+    arguments.add_argument(
+        "--lattice", action="store_true", help="INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)"
+    )
+    arguments.add_argument("--max-arcs", type=positive, metavar="N", help="with --lattice: refuse sentences with more arcs")
     given = arguments.parse_args()
     _check(given)
     load_kernels_directly()
@@ -138,9 +146,9 @@ def _check(given: argparse.Namespace) -> None:
     }
     for option, there in unread.items():
         if there:
-            raise ValueError(f"{option} is not there for {kind}; leave it out")
+            raise ValueError(f"{option} is not supported with {kind}; leave it out")
     if kind != "CoNLL-U" and given.output != STANDARD_STREAM and Path(given.output).resolve() == Path(given.input).resolve():
-        raise ValueError(f"{given.output}: the trees would take the place of the {kind}; choose another --output")
+        raise ValueError(f"{given.output}: the trees would overwrite the {kind}; choose another --output")
 
 
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
@@ -172,7 +180,7 @@ def _warn(error: ConlluError) -> None:
 
 def _told(parsed: Parsed, name: str, seconds: float) -> int:
     """Reports what was parsed, and how fast; the exit status."""
-    rate = f"{parsed.words / seconds:,.0f} words a second"
+    rate = f"{parsed.words / seconds:,.0f} words per second"
     for warning in parsed.warnings():
         print(f"warning: {name}: {warning}", file=sys.stderr)
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)

@@ -27,23 +27,25 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="+", metavar="PATTERN", help="files, or patterns in quotes")
-    arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder of the results")
-    arguments.add_argument("--workers", type=number_of_threads, default=os.cpu_count() or 1, help="processes (all cores)")
+    arguments.add_argument("-o", "--output", type=Path, required=True, help="the folder for the results")
+    arguments.add_argument(
+        "--workers", type=number_of_threads, default=os.cpu_count() or 1, help="number of processes (default: all cores)"
+    )
     arguments.add_argument(
         "--engine",
         choices=["local", "ray"],
         default="local",
-        help="whose processes: this machine's, or those of a Ray cluster (RAY_ADDRESS), which has the same paths (local)",
+        help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) that has the same paths",
     )
     arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], help="as of scripts/parse.py")
-    arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as of scripts/parse.py")
-    arguments.add_argument("--allow-missing-columns", action="store_true", help="as of scripts/parse.py")
-    arguments.add_argument("--beam", type=size_of_beam, metavar="N", help="as of scripts/parse.py")
-    arguments.add_argument("--merge", choices=[*Merge], help="as of scripts/parse.py")
-    arguments.add_argument("--int8", action="store_true", help="as of scripts/parse.py")
-    arguments.add_argument("--text", action="store_true", help="the files are text, as of scripts/parse.py")
-    arguments.add_argument("--tokenizer", help="of --text: a file of UDPipe 1; without, the model's own")
+    arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], help="as in scripts/parse.py")
+    arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as in scripts/parse.py")
+    arguments.add_argument("--allow-missing-columns", action="store_true", help="as in scripts/parse.py")
+    arguments.add_argument("--beam", type=size_of_beam, metavar="N", help="as in scripts/parse.py")
+    arguments.add_argument("--merge", choices=[*Merge], help="as in scripts/parse.py")
+    arguments.add_argument("--int8", action="store_true", help="as in scripts/parse.py")
+    arguments.add_argument("--text", action="store_true", help="the files are text, as in scripts/parse.py")
+    arguments.add_argument("--tokenizer", help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer)")
     given = arguments.parse_args()
     _check(given)
 
@@ -87,21 +89,24 @@ def main() -> int:
                 refusals.remember(outcome)
                 bar.update()
     except KeyboardInterrupt as stop:
-        stop.add_note("interrupted; what is done is kept: the same command, started again, parses the other files")
+        stop.add_note("interrupted; finished files are kept: start the same command again to parse the others")
         raise
-    print(f"{len(left) - failed:,} files parsed, {words:,} words; {there:,} were there; {failed:,} failed", file=sys.stderr)
+    print(
+        f"{len(left) - failed:,} files parsed, {words:,} words; {there:,} were there already; {failed:,} failed",
+        file=sys.stderr,
+    )
     if changed:
         print(f"{changed:,} of them had been parsed before, but have changed since", file=sys.stderr)
     refused = refusals.of(shards)
     if before := refusals.of(set(shards) - set(left)):
-        print(f"{before:,} sentences of the files that were there are not CoNLL-U", file=sys.stderr)
+        print(f"{before:,} sentences of files parsed earlier are not CoNLL-U", file=sys.stderr)
     return int(failed > 0 or refused > 0)
 
 
 def _check(given: argparse.Namespace) -> None:
     """Refuses options that would not be read."""
     if given.tokenizer is not None and not given.text:
-        raise BulkError(f"--tokenizer {given.tokenizer} is of text; leave it out, or give --text")
+        raise BulkError(f"--tokenizer {given.tokenizer} is only for text; leave it out, or give --text")
     if given.tags == "keep" and given.text:
         raise BulkError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
 

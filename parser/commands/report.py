@@ -21,8 +21,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, metavar="RUN")
     parser.add_argument("other", type=Path, nargs="?", metavar="RUN2", help="a run to compare it with")
-    parser.add_argument("--part", choices=("dev", "test"), default="test", help="of the first run's treebank (default: test)")
-    parser.add_argument("--gold", type=Path, metavar="FILE", help="another file of gold trees")
+    parser.add_argument(
+        "--part", choices=("dev", "test"), default="test", help="part of the first run's treebank (default: test)"
+    )
+    parser.add_argument("--gold", type=Path, metavar="FILE", help="a file of gold trees instead")
     parser.add_argument("-o", "--output", default="report.html", help="default: %(default)s")
     given = parser.parse_args(arguments)
 

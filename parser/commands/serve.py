@@ -32,17 +32,19 @@ def main(arguments: list[str] | None = None) -> None:
     """Serves until it is told to stop."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
-    parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: %(default)s, this machine alone)")
-    parser.add_argument("--port", type=int, default=8001, help="default: %(default)s; 0: any that is free")
-    parser.add_argument("--name", help="what requests call the model (default: the name of its folder)")
-    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a file of UDPipe 1; without, the model's own")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)")
+    parser.add_argument("--port", type=int, default=8001, help="default: %(default)s; 0: any free port")
+    parser.add_argument("--name", help="the name of the model in requests (default: that of its folder)")
     parser.add_argument(
-        "--beam", type=size_of_beam, metavar="N", help="search with a beam of N items, or exact (default: as the model says)"
+        "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
+    )
+    parser.add_argument(
+        "--beam", type=size_of_beam, metavar="N", help="search with a beam of N items, or exact (default: the model's own)"
     )
     parser.add_argument("--allow-missing-columns", action="store_true", help="parse without the tags that the model reads")
-    parser.add_argument("--max-bytes", type=_positive, default=1_000_000, help="of a request (default: %(default)s)")
-    parser.add_argument("--max-seconds", type=_positive, default=30, help="of a request (default: %(default)s)")
-    parser.add_argument("--max-requests", type=_positive, default=200, help="at a time (default: %(default)s)")
+    parser.add_argument("--max-bytes", type=_positive, default=1_000_000, help="per request (default: %(default)s)")
+    parser.add_argument("--max-seconds", type=_positive, default=30, help="per request (default: %(default)s)")
+    parser.add_argument("--max-requests", type=_positive, default=200, help="number at a time (default: %(default)s)")
     given = parser.parse_args(arguments)
     try:
         import uvicorn
@@ -70,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
         raise ServeError(f"{given.host}, port {given.port}: {error}; give another --port or --host") from error
     with listening:
         if given.host not in _OF_THIS_MACHINE:
-            print("warning: whoever reaches this machine can use the parser", file=sys.stderr)
+            print("warning: anyone who can reach this machine can use the parser", file=sys.stderr)
         host = f"[{given.host}]" if ":" in given.host else given.host
         print(f"{service.name} at http://{host}:{listening.getsockname()[1]}/ (Ctrl-C ends it)", file=sys.stderr, flush=True)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, ws="none", lifespan="on")
@@ -94,7 +96,7 @@ def _tokenizer(given: argparse.Namespace) -> Tokenizer | None:
 def _positive(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 1")
     return number
 
 

@@ -32,15 +32,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
-    parser.add_argument("--sentence", default="1", metavar="N", help="its number, from 1 (default), or its sent_id")
-    parser.add_argument("--system", choices=transitions.names(), help="without a model (default: arc_standard)")
-    parser.add_argument("--degree", type=int, help="of --system attardi")
+    parser.add_argument("--sentence", default="1", metavar="N", help="number of the sentence, from 1 (default), or its sent_id")
+    parser.add_argument(
+        "--system", choices=transitions.names(), help="transition system, without a model (default: arc_standard)"
+    )
+    parser.add_argument("--degree", type=int, help="degree of --system attardi")
     parser.add_argument("--oracle", help="default: the first one of the system")
-    parser.add_argument("--strategy", help="of the oracle: which computations count")
+    parser.add_argument("--strategy", help="strategy of the oracle: which computations count")
     parser.add_argument("-o", "--output", default=STANDARD_STREAM, help="default: standard output")
     given = parser.parse_args(arguments)
     if given.degree is not None and given.model is None and given.system != "attardi":
-        parser.error("--degree is of --system attardi; leave it out, or give that")
+        parser.error("--degree is only for --system attardi; leave it out, or choose that system")
     if given.model is not None and (given.system or given.degree):
         parser.error("--system and --degree are those of the model; leave them out with --model")
 

@@ -197,7 +197,7 @@ def _run() -> None:
     if CurrentSweep.folder is not None:
         jobs = read_jobs(CurrentSweep.folder)
         if not jobs:
-            raise ValueError("this sweep has no jobs: glob() matches no name, or is not of a group; give KEY=A,B instead")
+            raise ValueError("this sweep has no jobs: glob() matches no name, or is not on a group; give KEY=A,B instead")
         print(f"\n{table(jobs)}\n\nrun folders: {CurrentSweep.folder}")
         if any(job.error is not None for job in jobs):
             sys.exit(1)

@@ -104,7 +104,8 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         match = _ID.fullmatch(identifier)
         if match is None:
             raise LineError(
-                row, f"{shortened(identifier)!r} is no id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node"
+                row,
+                f"{shortened(identifier)!r} is not an id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty node",
             )
         first, separator, second = match.groups()
         named = shortened(identifier)
@@ -112,7 +113,7 @@ def sort_rows(ids: Sequence[str]) -> Rows:
             raise LineError(row, f"word {named} where word {following} is expected; number the words 1, 2, 3...")
         if separator == ".":
             if _number(first) != following - 1:
-                place = f"it has its place after word {shortened(first)}"
+                place = f"its place is after word {shortened(first)}"
                 raise LineError(row, f"empty node {named} after word {following - 1}; {place}")
             rows.empty_nodes.append(row)
         elif _number(first) != following or _number(second) < following:
@@ -143,7 +144,7 @@ def parse_heads(texts: Sequence[str]) -> list[int]:
     heads = []
     for row, text in enumerate(texts):
         if not (text.isascii() and text.isdigit()):
-            raise LineError(row, f"the head {shortened(text)!r} is no number; write the id of a word, or 0 for the root")
+            raise LineError(row, f"the head {shortened(text)!r} is not a number; write the id of a word, or 0 for the root")
         head = _number(text)
         if head > n:
             raise LineError(row, f"the head {shortened(text)} is outside 0..{n}; write the id of a word, or 0 for the root")
@@ -164,7 +165,7 @@ def check_tree(heads: Sequence[int], several_roots: bool = False) -> None:
     roots = [word for word, head in enumerate(heads, 1) if head == 0]
     if len(roots) > 1 and not several_roots:
         listed = ", ".join(map(str, roots[:5])) + (", ..." if len(roots) > 5 else "")
-        raise LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all of them but one another head")
+        raise LineError(roots[1] - 1, f"several roots: the words {listed} have head 0; give all but one of them another head")
     if not roots:
         raise LineError(0, "no root: no word has head 0; give the root of the sentence head 0")
     seen_from = [0] * (len(heads) + 1)  # the word whose path to the root came here first

@@ -57,12 +57,12 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     except IsADirectoryError as error:
         raise ConlluError(f"{name}: this is a folder; name a file in it") from error
     except PermissionError as error:
-        raise ConlluError(f"{name}: this file may not be read; check its permissions") from error
+        raise ConlluError(f"{name}: permission to read this file is denied; check its permissions") from error
     except OSError as error:
         raise ConlluError(f"{name}: it cannot be opened ({error.strerror}); check the path") from error
     with opened:
         if opener in (gzip.open, bz2.open) and empty:  # which take it for the compressed form of nothing
-            raise ConlluError(f"{name}: it cannot be uncompressed (there is nothing in it); is it damaged?")
+            raise ConlluError(f"{name}: it cannot be uncompressed (it is empty); is it damaged?")
         with io.BufferedReader(_Source(opened, name)) as stream:
             yield stream
 
@@ -96,7 +96,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, stream)
         return
     if name.endswith(_OTHER_COMPRESSIONS):
-        raise ConlluError(f"{name}: of compressed files only .gz and .xz are written; choose another name")
+        raise ConlluError(f"{name}: the only compressed formats written are .gz and .xz; choose another name")
     with _cannot_be_written(name):
         target = Path(os.path.realpath(name))
         straight = target.exists() and not target.is_file()
@@ -208,5 +208,5 @@ def _cannot_be_written(name: str) -> Iterator[None]:
 
 def _not_written(name: str, error: OSError) -> ConlluError:
     return ConlluError(
-        f"{name}: it cannot be written ({error.strerror}); name a file in a folder that may be, on a disk with room"
+        f"{name}: it cannot be written ({error.strerror}); name a file in a writable folder, on a disk with free space"
     )

@@ -45,7 +45,7 @@ def download(
         OSError: it cannot be written.
     """
     if not url.startswith(("http://", "https://")):
-        raise DownloadError(f"{url}: this is no address; give one that begins with https://")
+        raise DownloadError(f"{url}: not a URL; give one that begins with https://")
     part = path.with_name(f"{path.name}.part")
     path.parent.mkdir(parents=True, exist_ok=True)
     tries = 0
@@ -65,11 +65,13 @@ def download(
             reason = str(getattr(error, "reason", error)) or type(error).__name__
         tries = 0 if part.exists() and part.stat().st_size > before else tries + 1
         if tries == _TRIES:
-            raise DownloadError(f"{url}: {reason}; what is there of it is in {part}, start again to continue")
+            raise DownloadError(f"{url}: {reason}; what was fetched is in {part}; start again to continue")
     found = sha256_of(part)
     if sha256 is not None and found != sha256.lower():
         part.unlink()
-        raise DownloadError(f"{url}: its SHA-256 is {found}, but {sha256.lower()} was expected; it was not kept, try again")
+        raise DownloadError(
+            f"{url}: its SHA-256 is {found}, but {sha256.lower()} was expected; the file was not kept, try again"
+        )
     os.replace(part, path)
 
 

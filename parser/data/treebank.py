@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _ODDITIES: dict[str, Callable[[str, str, int], bool]] = {
     "words have an empty FORM": lambda form, deprel, head: not form,
     "words have no DEPREL": lambda form, deprel, head: deprel in ("", "_"),
-    "roots have another DEPREL than root": lambda form, deprel, head: head == 0 and deprel != "root",
-    "words have the DEPREL root and are not the root": lambda form, deprel, head: head != 0 and deprel == "root",
+    "roots have a DEPREL other than root": lambda form, deprel, head: head == 0 and deprel != "root",
+    "words have the DEPREL root but are not the root": lambda form, deprel, head: head != 0 and deprel == "root",
 }
 
 
@@ -142,7 +142,7 @@ def read_treebank(path: str | Path) -> Treebank:
                     treebank.sentences.append(_gold_sentence(sentence))
                 elif sentence.empty_nodes:
                     place = sentence.place(sentence.empty_nodes[0])
-                    raise TreebankError(f"{place}: a sentence without words; a sentence has at least the word 1")
+                    raise TreebankError(f"{place}: a sentence without words; a sentence needs at least one word")
     except TreebankError:
         raise
     except ConlluError as error:
@@ -188,7 +188,7 @@ def _text_lines(stream: Iterable[bytes], path: str) -> Iterator[bytes]:
     """The lines of a file, as far as they are text in UTF-8; what is parsed may hold any bytes, gold data may not."""
     for number, line in enumerate(stream, 1):
         if b"\0" in line:
-            raise TreebankError(f"{path}, line {number}: a NUL byte, so this is no text; name a CoNLL-U file")
+            raise TreebankError(f"{path}, line {number}: a NUL byte, so this is not text; name a CoNLL-U file")
         try:
             line.decode("utf-8")
         except UnicodeDecodeError as error:

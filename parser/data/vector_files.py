@@ -166,5 +166,5 @@ def check_finite(vectors: np.ndarray, forms: list[str], path: Path) -> None:
         if not finite.all():
             form = forms[start + int(finite.argmin())]
             raise VectorFileError(
-                f"{path}: the vector of {form[:60]!r} holds NaN or infinity; take it out, or fetch the file again"
+                f"{path}: the vector of {form[:60]!r} holds NaN or infinity; remove it, or fetch the file again"
             )

@@ -116,7 +116,7 @@ class WordVectors:
         kept = [i for i, form in enumerate(forms) if form in wanted]
         more = sorted(set(wanted) - {forms[i] for i in kept}) if from_characters else []
         if not kept and not more:
-            raise ValueError(f"{path}: none of its forms is in the training part; is it of this language (vectors.restrict)?")
+            raise ValueError(f"{path}: none of its forms is in the training part; is it for this language (vectors.restrict)?")
         vectors = np.concatenate([keyed.vectors[kept], *(keyed.get_vector(form)[None] for form in more)])
         check_finite(vectors[len(kept) :], more, path)
         unknown = keyed.vectors[: len(forms)][rare].mean(axis=0)

@@ -83,7 +83,7 @@ def parse_lattice_file(
         ConlluError: a sentence is no lattice.
     """
     if not isinstance(model, Model):
-        raise BeamError(f"models of kind {model.kind} do not parse lattices; take one that was trained with model=mlp")
+        raise BeamError(f"models of kind {model.kind} do not parse lattices; use one that was trained with model=mlp")
     if isinstance(beam, Exact):
         raise BeamError(f"lattices are searched with a beam, not with beam={EXACT}; give the number of its items, such as 16")
     if on_error is OnError.KEEP:

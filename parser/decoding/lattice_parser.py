@@ -75,12 +75,10 @@ class LatticeParser:
 
     def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, clock: bool = True, threads: int = 1) -> None:
         if not behaves_as(model.system, Attardi):
-            raise BeamError(
-                f"lattices are parsed with system=arc_standard or attardi, and the model has system={model.system.name}"
-            )
+            raise BeamError(f"lattices need system=arc_standard or attardi, and the model has system={model.system.name}")
         if model.contextual:
             raise BeamError(
-                "a model with an encoder reads the words of a whole sentence, which a lattice leaves open; take model=mlp"
+                "a model with an encoder reads the words of a whole sentence, which a lattice leaves open; use model=mlp"
             )
         read = model.table.read_ahead
         ahead = lookahead or model.lookahead or max(read, 1)

@@ -62,8 +62,8 @@ def arc_standard_alone(system: TransitionSystem) -> Attardi:
     """
     if not behaves_as(system, Attardi) or system.degree != 1:
         raise BeamError(
-            f"merge={Merge.SIGNATURE} is there for system=arc_standard alone, and the model has system={system.name}; "
-            f"take merge={Merge.CONFIGURATION}"
+            f"merge={Merge.SIGNATURE} is supported only with system=arc_standard, and the model has system={system.name}; "
+            f"use merge={Merge.CONFIGURATION}"
         )
     return system
 

@@ -86,7 +86,7 @@ def check_columns(
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
         raise MissingColumnsError(
             f"{name}: {described} in all of the first {n_words:,} words, and this model reads it; tag the input first, "
-            f"parse with a model that needs no tags (recipe=text), or parse it all the same, but far worse, with {option}"
+            f"parse with a model that needs no tags (recipe=text), or parse it anyway, far less accurately, with {option}"
         )
 
 

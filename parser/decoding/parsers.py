@@ -76,7 +76,7 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
         from parser.decoding.lockstep_beam import LockstepBeamParser
 
         if beam.merge is Merge.SIGNATURE:
-            raise BeamError(f"merge={beam.merge} is not there for model={model.kind}; take merge={Merge.CONFIGURATION}")
+            raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
         weights = model.weights
         return LockstepBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
     if not isinstance(model, Model):

@@ -68,7 +68,7 @@ class Comparison:
             ValueError: no such grouping; the message lists them.
         """
         if what not in GROUPINGS:
-            raise ValueError(f"words are not grouped by {what!r}, but by {', '.join(GROUPINGS)}")
+            raise ValueError(f"words cannot be grouped by {what!r}, only by {', '.join(GROUPINGS)}")
         gold, system = GROUPINGS[what](self.gold), GROUPINGS[what](self.system)
         of_gold, of_system = Counter(gold), Counter(system)
         right = Counter(group for group, is_right in zip(gold, self.labelled.tolist(), strict=True) if is_right)

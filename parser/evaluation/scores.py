@@ -167,7 +167,7 @@ def text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
     gold_rest, rest = (repr(text[at : at + 20]) if at < len(text) else "nothing more" for text in texts)
     return (
         f"{system.place(at)}: the text is not that of the gold file: {rest} where {gold.place(at)} has {gold_rest}; "
-        "give two files of the same text (it may be split differently, its characters may not differ)"
+        "give two files of the same text (it may be split differently, but its characters must be the same)"
     )
 
 

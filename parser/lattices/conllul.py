@@ -166,17 +166,18 @@ def _token(row: int, columns: Sequence[str], start: int, end: int) -> SurfaceTok
 def _arc(row: int, columns: Sequence[str]) -> Arc:
     if not _NODE.fullmatch(columns[0]):
         raise LineError(
-            row, f"{shortened(columns[0])!r} is no id; write 0-2 for a token, or the number of the node at which an arc starts"
+            row,
+            f"{shortened(columns[0])!r} is not an id; write 0-2 for a token, or the number of the node at which an arc starts",
         )
     if not 7 <= len(columns) <= 9:
         raise LineError(
             row, f"{len(columns)} columns where an arc has 7 to 9; separate the columns by tabs and write _ in an empty one"
         )
     if not _NODE.fullmatch(columns[1]):
-        raise LineError(row, f"{shortened(columns[1])!r} is no node; write the number of the node at which the arc ends")
+        raise LineError(row, f"{shortened(columns[1])!r} is not a node; write the number of the node at which the arc ends")
     start, end = int(columns[0]), int(columns[1])
     if end <= start:
-        raise LineError(row, f"the arc leads back, from node {start} to {end}; number the nodes in the order of the text")
+        raise LineError(row, f"the arc goes backwards, from node {start} to {end}; number the nodes in the order of the text")
     if not columns[2]:
         raise LineError(row, "an empty form; write the form of the word")
     return Arc(start, end, *columns[2:7])
@@ -212,7 +213,7 @@ def _check_tokens(tokens: Sequence[tuple[int, SurfaceToken]], most: int) -> None
             raise LineError(row, f"token {name} where one from node {node} is expected; correct the nodes, or add its token")
         node = token.end
         if node > most:
-            raise LineError(row, f"node {node} of a sentence whose arcs are far fewer; number the nodes without gaps")
+            raise LineError(row, f"node {node} in a sentence with far fewer arcs; number the nodes without gaps")
 
 
 def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceToken]) -> None:
@@ -223,7 +224,7 @@ def _check_arcs(arcs: Sequence[tuple[int, Arc, str]], tokens: Sequence[SurfaceTo
         if place < 0 or arc.end > tokens[place].end:
             raise LineError(
                 row,
-                f"the arc from node {arc.start} to {arc.end} crosses a border of tokens; let each arc lie within one token",
+                f"the arc from node {arc.start} to {arc.end} crosses a token boundary; let each arc lie within one token",
             )
 
 

@@ -80,7 +80,7 @@ class Found:
 
     def __str__(self) -> str:
         tokens, sentences = max(1, self.tokens) / 100, max(1, self.sentences) / 100
-        differing = f"; {self.tokens_differing:,} tokens are written otherwise in the trees" if self.tokens_differing else ""
+        differing = f"; {self.tokens_differing:,} tokens are written differently in the trees" if self.tokens_differing else ""
         return (
             f"{self.sentences:,} sentences, {self.tokens:,} tokens; a path has the gold forms in "
             f"{self.tokens_with_forms / tokens:.1f}% of the tokens (with UPOS: {self.tokens_with_upos / tokens:.1f}%), "
@@ -243,8 +243,8 @@ def gold_paths(
             paths.append(path)
     if found.tokens_differing > _MOST_DIFFERING * found.tokens:
         raise LatticeError(
-            f"{first}, as are {found.tokens_differing:,} of {found.tokens:,} tokens others there; name files of the same text"
+            f"{first}, and {found.tokens_differing:,} of {found.tokens:,} tokens differ; name files of the same text"
         )
     if not paths:
-        raise ConlluError("no sentence has a gold path; take gold=infused, or other lattices")
+        raise ConlluError("no sentence has a gold path; choose gold=infused, or other lattices")
     return paths, found

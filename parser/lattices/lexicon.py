@@ -99,12 +99,12 @@ class Lexicon:
                 for form, known in stored["analyses"].items()
             }
             if any(len(word) != 5 for known in analyses.values() for analysis in known for word in analysis):
-                raise ValueError("a word has not five columns")
+                raise ValueError("a word does not have five columns")
             unknown = [(str(upos), str(xpos), str(feats)) for upos, xpos, feats in stored["unknown"]]
         except OSError as error:
             raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise LatticeError(f"{path}: this is no lexicon ({error}); make one with scripts/lattices.py build") from error
+            raise LatticeError(f"{path}: not a lexicon ({error}); make one with scripts/lattices.py build") from error
         return cls(analyses, unknown)
 
 
@@ -115,7 +115,7 @@ def jackknife(sentences: Sequence[RawSentence], folds: int = FOLDS) -> Iterator[
         LatticeError: there are fewer than two folds, or fewer sentences than folds.
     """
     if folds < 2:
-        raise LatticeError(f"--folds {folds}: the lexicon of a part is made of the others, so there must be two at least")
+        raise LatticeError(f"--folds {folds}: the lexicon of a part is made of the others, so there must be at least two")
     if len(sentences) < folds:
         raise LatticeError(f"{len(sentences)} sentences cannot be split into {folds} parts; give more, or fewer --folds")
     lexicons = [Lexicon.of(s for n, s in enumerate(sentences) if n % folds != fold) for fold in range(folds)]

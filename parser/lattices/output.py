@@ -26,10 +26,10 @@ def conllu(
         comments: keys and values of further comments, which go behind those that are there.
 
     Raises:
-        ValueError: the arcs are no path, or there are not as many heads or relations.
+        ValueError: the arcs are not a path, or there are not as many heads or relations.
     """
     if not lattice.is_path(arcs):
-        raise ValueError(f"{lattice.where}: arcs {[*arcs]} are no path")
+        raise ValueError(f"{lattice.where}: arcs {[*arcs]} are not a path")
     rows = list(zip(arcs, heads, deprels, strict=True))
     lines, word = [*lattice.comments, *(f"# {key} = {value}" for key, value in comments)], 0
     for token in lattice.tokens:

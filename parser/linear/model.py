@@ -118,11 +118,11 @@ class LinearModel:
         vocabularies, relations = read_vocabularies(folder)
         with told(folder / SETTINGS):
             if settings["model"] != cls.kind or settings["format"] != FORMAT:
-                raise ModelError(f"{folder / SETTINGS}: this is no linear model of format {FORMAT}; train it again")
+                raise ModelError(f"{folder / SETTINGS}: not a linear model of format {FORMAT}; train it again")
             check_system(settings)
             templates = settings["templates"]
             if not isinstance(templates, list) or not all(isinstance(text, str) for text in templates):
-                raise TypeError("the templates are no list of texts")
+                raise TypeError("the templates are not a list of strings")
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
             model.beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None

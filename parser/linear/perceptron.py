@@ -61,7 +61,7 @@ class Perceptron:
 
     def __init__(self, system: TransitionSystem, templates: Templates) -> None:
         if system.n_outputs > MOST_OUTPUTS:
-            raise ValueError(f"{system.n_outputs:,} outputs; the linear model takes {MOST_OUTPUTS:,} at most")
+            raise ValueError(f"{system.n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
         self._system = system
         self._templates = templates
         self.steps = 0

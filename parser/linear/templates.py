@@ -163,7 +163,9 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
     for part in text.split("+"):
         node, _, read = part.partition(":")
         if node not in _NODES or read not in _READ:
-            raise ValueError(f"{text!r} is no template: nodes are {', '.join(_NODES)}, and {', '.join(_READ)} are read there")
+            raise ValueError(
+                f"{text!r} is not a template: nodes are {', '.join(_NODES)}, and {', '.join(_READ)} are read there"
+            )
         atoms.append((node, read))
     if len(atoms) > _MOST_ATOMS:
         raise ValueError(f"{text!r} has more than {_MOST_ATOMS} parts")

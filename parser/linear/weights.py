@@ -49,7 +49,7 @@ class HashedWeights:
 
     def __init__(self, keys: np.ndarray, starts: np.ndarray, outputs: np.ndarray, values: np.ndarray, n_outputs: int) -> None:
         if n_outputs > MOST_OUTPUTS:
-            raise ValueError(f"{n_outputs:,} outputs; the linear model takes {MOST_OUTPUTS:,} at most")
+            raise ValueError(f"{n_outputs:,} outputs; the linear model takes at most {MOST_OUTPUTS:,}")
         if len(starts) != len(keys) + 1 or len(outputs) != len(values):
             raise ValueError("keys and starts, or outputs and values, are not of the same length")
         if len(keys) and (keys[0] == 0 or not (keys[1:] > keys[:-1]).all()):

@@ -154,7 +154,7 @@ def _groups(parsed: Sequence[Parsed]) -> list[str]:
 
 
 def _confusion(parsed: Sequence[Parsed]) -> list[str]:
-    parts = ["<h2>Relations taken for others</h2>"]
+    parts = ["<h2>Confused relations</h2>"]
     for one in parsed:
         found = one.comparison.confusion()
         wrong = [(gold, system, n) for (gold, system), n in found.most_common() if gold != system]

@@ -73,7 +73,7 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
 
     async def not_there(http: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        line = "there are /, /models and /process" if error.status_code == 404 else str(error.detail)
+        line = "only /, /models and /process exist" if error.status_code == 404 else str(error.detail)
         return PlainTextResponse(f"{line}\n", error.status_code, error.headers)
 
     app.add_api_route("/models", models, methods=["GET", "POST"])

@@ -1,7 +1,7 @@
 """The simple formats of UDPipe, from and to CoNLL-U.
 
-``horizontal`` is a sentence a line, its words separated by spaces; ``vertical`` is a word a line, sentences separated by blank
-lines. Spaces within words are written as no-break spaces.
+``horizontal`` has one sentence per line, its words separated by spaces; ``vertical`` has one word per line and blank lines
+between sentences. Spaces within words are written as no-break spaces.
 """
 
 from __future__ import annotations

@@ -48,15 +48,17 @@ def page_request(service: Service, fields: Mapping[str, str]) -> Request:
 
 def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] = ()) -> str:
     """The page with the form, as it was filled in, and parts of HTML below it."""
-    how = "some text" if service.tokenizer is not None else "a sentence a line, its words and punctuation separated by spaces"
+    how = (
+        "some text" if service.tokenizer is not None else "one sentence per line, its words and punctuation separated by spaces"
+    )
     note = f"Type {how}, or paste CoNLL-U."
     checkbox = ""
     if service.needs_tags:
         note += " This parser reads tags, so give it CoNLL-U with the tags that it learned from."
         checked = " checked" if "allow_missing_columns" in fields else ""
         checkbox = (
-            f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags all the same, '
-            "but far worse</label>"
+            f' <label><input type="checkbox" name="allow_missing_columns"{checked}> parse without tags anyway, '
+            "far less accurately</label>"
         )
     form = (
         f'<form method="post" accept-charset="utf-8"><p class="note"><label for="data">{text(note)}</label></p>\n'
@@ -84,7 +86,7 @@ def result_parts(service: Service, conllu: str) -> list[str]:
     """The trees of a parsed document, with the candidates of the words and the steps of the computations."""
     sentences = [sentence for sentence in read_raw_sentences(BytesIO(conllu.encode()), "data") if len(sentence)]
     if not sentences:
-        return ['<p class="note">There are no words in this.</p>']
+        return ['<p class="note">There are no words here.</p>']
     parts = []
     for sentence in sentences[:SENTENCES]:
         parts += _sentence(service, sentence, f"Sentence {sentence.number}")
@@ -102,7 +104,7 @@ def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
     if not isinstance(model, Model):
         return [*parts, '<p class="note">A linear model has no probabilities to show.</p>']
     if len(forms) > WORDS:
-        return [*parts, f'<p class="note">Steps are shown of sentences of up to {WORDS} words.</p>']
+        return [*parts, f'<p class="note">Steps are shown for sentences of up to {WORDS} words.</p>']
     oracle = oracles.create(transitions.system_class(model.system.name).oracles[0], None, **model.system.options)
     trace = model_trace(model, Columns(sentence), len(forms), oracle)
     if trace.heads != heads:

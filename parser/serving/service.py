@@ -116,7 +116,7 @@ class Service:
             ConlluError: the document is not CoNLL-U, or lacks a column that the model reads.
         """
         if request.model is not None and not f"{self.name}-".startswith(f"{request.model}-"):
-            raise RequestError(f"model={request.model[:60]} is not here; there is {self.name}")
+            raise RequestError(f"model={request.model[:60]} is not served here; the model is {self.name}")
         if request.tagger and not self._tags:
             raise RequestError(f"{self.name} predicts no tags; leave out tagger, and if the model reads tags, give CoNLL-U")
         content = self._conllu(request).encode()
@@ -125,7 +125,9 @@ class Service:
         sentences = list(read_raw_sentences(BytesIO(content), "data"))
         for sentence in sentences:
             if len(sentence) > LONGEST:
-                raise RequestError(f"{sentence.place()}: {len(sentence):,} words, where {LONGEST:,} are allowed; split it")
+                raise RequestError(
+                    f"{sentence.place()}: {len(sentence):,} words, but at most {LONGEST:,} are allowed; split it"
+                )
         return sentences
 
     def _conllu(self, request: Request) -> str:

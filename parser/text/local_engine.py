@@ -41,7 +41,7 @@ def parse_shards(
                 try:
                     outcome = alone.submit(shard).result()
                 except BrokenProcessPool:
-                    outcome = Outcome(shard, error=f"{shard.source}: the process died, twice; has it the memory?")
+                    outcome = Outcome(shard, error=f"{shard.source}: the process died twice; is there enough memory?")
             yield outcome
 
 

@@ -39,7 +39,7 @@ class _Worker:
         with tries.open("ab") as file:
             file.write(b".")
         if tries.stat().st_size > _TRIES:
-            outcome = Outcome(shard, error=f"{shard.source}: {_TRIES} workers were lost at it; have they the memory?")
+            outcome = Outcome(shard, error=f"{shard.source}: {_TRIES} workers were lost on it; is there enough memory?")
         else:
             outcome = self._parse(shard)
         tries.unlink()
@@ -65,7 +65,7 @@ def parse_shards(
         import ray
         from ray.data import ActorPoolStrategy, DataContext
     except ImportError as error:
-        raise BulkError("Ray is not installed; pip install 'optimal-step[ray]', or take --engine=local") from error
+        raise BulkError("Ray is not installed; pip install 'optimal-step[ray]', or use --engine=local") from error
     if not shards:
         return
     ours = not ray.is_initialized()
@@ -93,7 +93,7 @@ def parse_shards(
             left.discard(shard)
             yield Outcome(**found | {"shard": shard, "warnings": tuple(found["warnings"])})
     except ray.exceptions.RayError as error:
-        raise BulkError(f"Ray's cluster failed ({error}); what is done is done: start the same command again") from error
+        raise BulkError(f"Ray's cluster failed ({error}); finished files are kept: start the same command again") from error
     finally:
         if ours:
             ray.shutdown()

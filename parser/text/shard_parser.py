@@ -71,6 +71,6 @@ class ShardParser:
         except (ValueError, OSError) as error:
             return Outcome(shard, error=str(error))
         except MemoryError:
-            return Outcome(shard, error=f"{shard.source}: there is not the memory for it; take fewer workers, or cut the file")
+            return Outcome(shard, error=f"{shard.source}: not enough memory for it; use fewer workers, or split the file")
         warnings = (*found, *(f"{shard.source}: {text}" for text in parsed.warnings()))
         return Outcome(shard, parsed.words, parsed.refused, warnings=warnings)

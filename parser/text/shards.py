@@ -104,12 +104,12 @@ def shards_of(patterns: Sequence[str], output: Path, text: bool = False) -> list
             every = Path(pattern) / "**" / ("*.txt" if text else "*.conllu")
             raise BulkError(f"{pattern}: this is a folder; name the files in it, such as '{every}'")
         if not found:
-            raise BulkError(f"{pattern}: this matches no file; put it into quotes, with ** for folders of any depth")
+            raise BulkError(f"{pattern}: this matches no file; put it in quotes, with ** for folders of any depth")
         for source in found:
             inside = Path(*Path(source).parts[wild:])
             target = output / inside.with_name(_name_of_trees(inside.name, text))
             if target.resolve() == Path(source).resolve():
-                raise BulkError(f"{source}: its trees would take its place; choose another -o")
+                raise BulkError(f"{source}: its trees would overwrite it; choose another -o")
             other = shards.setdefault(str(target), Shard(source, str(target)))
             if other.source != source:
                 raise BulkError(f"{other.source} and {source} would both go to {target}; parse them into two folders")
@@ -148,7 +148,7 @@ def claim(output: Path, model: Path, options: Options, tokenizer: Path | None = 
     if note.exists():
         if _read(note) != made_with:
             raise BulkError(
-                f"{output}: the files there are of another model, another tokenizer or other options; choose another -o, or "
+                f"{output}: the files there come from another model, another tokenizer or other options; choose another -o, or "
                 "remove it"
             )
         return

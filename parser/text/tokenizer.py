@@ -170,7 +170,9 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
             starts = []
             for part in token.form.split(" "):
                 if (start := text.find(part, end)) < 0:
-                    raise TokenizerError(f"{token.form!r} is not in the text behind character {end:,}; give the text it is of")
+                    raise TokenizerError(
+                        f"{token.form!r} is not in the text after character {end:,}; give the text it comes from"
+                    )
                 starts.append(start)
                 end = start + len(part)
             found[-1].append((starts[0], end))

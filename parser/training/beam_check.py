@@ -22,7 +22,7 @@ def check_beam(settings: Settings) -> None:
         return
     for key, value in (("size", beam.size), ("merge", beam.merge)):
         if value is None:
-            raise SettingsError(f"beam.{key}=null is of beam={EXACT} alone; leave it out, or choose the group, beam={EXACT}")
+            raise SettingsError(f"beam.{key}=null is only for beam={EXACT}; leave it out, or choose the group, beam={EXACT}")
     if beam.name == "none" and beam.size != 1:
         raise SettingsError(f"beam.size={beam.size}, but beam=none is greedy parsing; choose beam=local or beam=global")
     if settings.second_pass.policy == Policy.BEAM and beam.name == "none":
@@ -31,9 +31,11 @@ def check_beam(settings: Settings) -> None:
             f"beam={Scores.LOCAL} or beam={Scores.GLOBAL}, or another policy"
         )
     if beam.merge == Merge.SIGNATURE and settings.model == "linear":
-        raise SettingsError(f"beam.merge={beam.merge} is not there for model=linear; choose beam.merge={Merge.CONFIGURATION}")
+        raise SettingsError(
+            f"beam.merge={beam.merge} is not supported with model=linear; choose beam.merge={Merge.CONFIGURATION}"
+        )
     if beam.merge == Merge.SIGNATURE and settings.system != "arc_standard":
-        raise SettingsError(f"beam.merge={beam.merge} is of system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
+        raise SettingsError(f"beam.merge={beam.merge} is only for system=arc_standard; choose beam.merge={Merge.CONFIGURATION}")
     if beam.name == Scores.GLOBAL:
         _check_global_training(settings)
     elif beam.training is not None:
@@ -44,7 +46,7 @@ def _check_global_training(settings: Settings) -> None:
     training = settings.beam.training
     if training is None:
         raise SettingsError(
-            f"beam.name={Scores.GLOBAL}: scores are global after global training alone, and there is no beam.training; choose "
+            f"beam.name={Scores.GLOBAL}: scores are global only after global training, and there is no beam.training; choose "
             f"the group, beam={Scores.GLOBAL}, or beam.name={Scores.LOCAL}"
         )
     for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
@@ -56,14 +58,14 @@ def _check_global_training(settings: Settings) -> None:
             f"stops; choose beam.training.update={UpdateStep.MAX_VIOLATION}"
         )
     if training.gold_size is None:
-        raise SettingsError(f"beam.training.gold_size=null is of beam={EXACT} alone; give a number of items")
+        raise SettingsError(f"beam.training.gold_size=null is only for beam={EXACT}; give a number of items")
     if settings.model == "linear":
         _check_structured_perceptron(settings, training)
         return
     if settings.system != "arc_standard":
         raise SettingsError(
-            f"beam={Scores.GLOBAL} is there for system=arc_standard, and for model=linear, not for system={settings.system} "
-            f"model={settings.model}; choose system=arc_standard, or beam={Scores.LOCAL}"
+            f"beam={Scores.GLOBAL} is supported with system=arc_standard, and with model=linear, not with "
+            f"system={settings.system} model={settings.model}; choose system=arc_standard, or beam={Scores.LOCAL}"
         )
     _check_vocabulary_of_third_pass(settings)
 
@@ -78,17 +80,17 @@ def _check_structured_perceptron(settings: Settings, training: BeamTrainingSetti
         )
     if settings.oracle != system.oracles[0]:
         raise SettingsError(
-            f"beam={Scores.GLOBAL} of model=linear takes the system's first oracle alone, which says what is gold everywhere "
+            f"beam={Scores.GLOBAL} of model=linear uses only the system's first oracle, which says what is gold everywhere "
             f"in a beam, not oracle={settings.oracle}; choose oracle={system.oracles[0]}"
         )
     if training.objective != Objective.PERCEPTRON:
         raise SettingsError(
-            f"beam.training.objective={training.objective} is not there for model=linear; choose "
+            f"beam.training.objective={training.objective} is not supported with model=linear; choose "
             f"beam.training.objective={Objective.PERCEPTRON}"
         )
     for key, value in (("start", training.start), ("continue_without_gold", training.continue_without_gold or None)):
         if value is not None:
-            raise SettingsError(f"beam.training.{key}={value} is not there for model=linear; leave it out")
+            raise SettingsError(f"beam.training.{key}={value} is not supported with model=linear; leave it out")
 
 
 def _check_exact_search(settings: Settings) -> None:

@@ -79,7 +79,7 @@ class EpochLog(Observer):
         """Logs the line."""
         dev = "" if epoch.dev is None else f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}{tag_scores(epoch.dev)}"
         log.info(
-            "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words a second",
+            "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
             epoch.pass_name.replace("_", " "),
             epoch.epoch + 1,
             epoch.epochs,
@@ -106,7 +106,7 @@ def final_table(metrics: dict[str, Any]) -> str:
     }
     lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
     if not metrics["dev"] and not metrics["test"]:
-        return "nothing was measured, for there is no dev part and no test part: give treebank.dev=FILE or treebank.test=FILE"
+        return "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE or treebank.test=FILE"
     stages = {"after the first pass": metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]

@@ -107,7 +107,9 @@ def _check_lengths(train: Treebank) -> None:
         place, n = train[s].where, len(train[s])
         if n > MAX_TOKENS_TO_PROJECTIVIZE:
             most = f"{MAX_TOKENS_TO_PROJECTIVIZE:,}"
-            raise TreebankError(f"{place}: {n:,} words and not projective; of at most {most} words it can be made so: {fix}")
+            raise TreebankError(
+                f"{place}: {n:,} words and not projective; only trees of at most {most} words can be made so: {fix}"
+            )
         log.warning("%s: to make %d words projective may take minutes (time grows with n^3); to save them, %s", place, n, fix)
 
 
@@ -176,7 +178,7 @@ def _projective_subset(train: Treebank) -> list[Sentence]:
     if not (sentences := train.projective_subset):
         raise SettingsError(
             f"{train.path}: no tree is projective, and this run learns from projective trees alone; choose column=2, 4, 5 or 6 "
-            "(other systems than arc_standard: first_pass.trees=projectivized; model=linear: online.sentences=all)"
+            "(systems other than arc_standard: first_pass.trees=projectivized; model=linear: online.sentences=all)"
         )
     return sentences
 

@@ -83,7 +83,7 @@ class _BiLSTM(ModelKind):
             raise SettingsError(f"encoder.slots.{TOKEN} is empty: no slot would read what the encoder makes of the words")
         if settings.classifier.slot_dropout:
             raise SettingsError(
-                "classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its like"
+                "classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its counterpart"
             )
         embedded = [*settings.embeddings, settings.vectors.attribute]
         for attribute, addresses in settings.features.items():
@@ -148,9 +148,9 @@ class _Linear(ModelKind):
             if value not in list(known):
                 raise SettingsError(f"online.{key}={value} is unknown; known: {', '.join(known)}")
         if online.explore_after and online.mode != Mode.EXPLORE:
-            raise SettingsError(f"online.explore_after={online.explore_after} is of online.mode=explore; leave it out")
+            raise SettingsError(f"online.explore_after={online.explore_after} is only for online.mode=explore; leave it out")
         if online.follow != 1 and online.mode != Mode.EXPLORE:
-            raise SettingsError(f"online.follow={online.follow} is of online.mode=explore; leave it out")
+            raise SettingsError(f"online.follow={online.follow} is only for online.mode=explore; leave it out")
 
     def templates(self, settings: Settings) -> Mapping[str, list[str]]:
         return {}

@@ -244,7 +244,7 @@ def _last_state(folder: Path, origin: Origin) -> tuple[Progress, Saved]:
     if (difference := Origin(**progress.origin).difference(origin)) is not None:
         raise CheckpointError(
             f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "
-            "resume with what it was made from, or start over with resume=false"
+            "resume with the original ones, or start over with resume=false"
         )
     log.info("resuming from %s, pass %d, epoch %d", path, progress.pass_number + 1, progress.epochs_done)
     return progress, tensors

@@ -92,7 +92,9 @@ def check(settings: Settings) -> None:
     _check_lattices(settings)
     _check_distillation(settings)
     if len(given_models(settings)) > 1:
-        raise SettingsError("first_pass.model and beam.training.start are both given; the latter is for both passes: drop one")
+        raise SettingsError(
+            "first_pass.model and beam.training.start are both given; the latter replaces both passes: drop one"
+        )
     if settings.first_pass.model is not None and settings.second_pass.trees is None:
         raise SettingsError("first_pass.model is given, but there is no second pass (column=3, 4 or 5)")
     if vocabulary_is_of_subset(settings) and settings.second_pass.trees not in (None, TrainingTrees.PROJECTIVE_SUBSET):
@@ -132,12 +134,16 @@ def _check_system(settings: Settings) -> None:
     system = transitions.system_class(settings.system)
     if settings.system != "arc_standard" and settings.column is not None:
         raise SettingsError(
-            f"column={settings.column} is of system=arc_standard; leave column= out with system={settings.system}"
+            f"column={settings.column} is only for system=arc_standard; leave column= out with system={settings.system}"
         )
     if settings.system == "arc_standard" and settings.column is None:
-        raise SettingsError(f"column=null is for other systems than arc_standard; give one of {', '.join(settings.table7)}")
+        raise SettingsError(
+            f"column=null is only for systems other than arc_standard; give one of {', '.join(settings.table7)}"
+        )
     if settings.degree is not None and settings.system != "attardi":
-        raise SettingsError(f"degree={settings.degree} is of system=attardi; leave degree= out with system={settings.system}")
+        raise SettingsError(
+            f"degree={settings.degree} is only for system=attardi; leave degree= out with system={settings.system}"
+        )
     if settings.oracle not in system.oracles:
         raise SettingsError(
             f"oracle={settings.oracle} is unknown to system={settings.system}; known: {', '.join(system.oracles)}"
@@ -150,7 +156,7 @@ def _check_trees(settings: Settings) -> None:
     if settings.second_pass.trees == TrainingTrees.ORIGINAL and oracles.oracle_class(settings.oracle).needs_projective_gold:
         able = [name for name in system.oracles if not oracles.oracle_class(name).needs_projective_gold]
         raise SettingsError(
-            f"oracle={settings.oracle} needs projective trees, and second_pass.trees=original has others; choose "
+            f"oracle={settings.oracle} needs projective trees, and second_pass.trees=original has non-projective ones; choose "
             f"{' or '.join(f'oracle={name}' for name in able) or 'another system'}, or second_pass.trees=projectivized"
         )
     gold = oracles.oracle_class(system.gold_oracle)
@@ -169,14 +175,14 @@ def _check_lattices(settings: Settings) -> None:
         raise SettingsError(f"{given[0]} is given, but lattice.train is not: give the lattices of the training part, too")
     if settings.model != "mlp" or settings.system not in ("arc_standard", "attardi"):
         raise SettingsError(
-            f"lattice.train is of model=mlp and system=arc_standard or attardi, not of model={settings.model} and "
+            f"lattice.train is only for model=mlp and system=arc_standard or attardi, not for model={settings.model} and "
             f"system={settings.system}"
         )
     if len(training_files(settings)) != 1:
-        raise SettingsError("lattice.train is of one file of trees: give one treebank.train")
+        raise SettingsError("lattice.train belongs to one file of trees: give one treebank.train")
     if held_out(settings):
         raise SettingsError(
-            f"treebank.held_out={settings.treebank.held_out} is not there for lattices; give treebank.dev, and lattice.dev"
+            f"treebank.held_out={settings.treebank.held_out} is not supported with lattices; give treebank.dev, and lattice.dev"
         )
     for part in ("dev", "test"):
         if getattr(settings.lattice, part) is not None and getattr(settings.treebank, part) is None:
@@ -209,7 +215,7 @@ def _check_distillation(settings: Settings) -> None:
     }
     for what, there in unable.items():
         if there:
-            raise SettingsError(f"{named} is not there for {what}; leave it out")
+            raise SettingsError(f"{named} is not supported with {what}; leave it out")
 
 
 def _check_addresses(settings: Settings) -> None:
@@ -221,7 +227,9 @@ def _check_addresses(settings: Settings) -> None:
         for attribute, addresses in table.items():
             for address in addresses:
                 if not isinstance(address, str):
-                    raise SettingsError(f"{key}.{attribute}: {address} is no address; give a list of them, such as [s0,s1,b0]")
+                    raise SettingsError(
+                        f"{key}.{attribute}: {address} is not an address; give a list of them, such as [s0,s1,b0]"
+                    )
 
 
 def _check_anchors(settings: Settings) -> None:
@@ -247,4 +255,4 @@ def _check_embeddings(settings: Settings) -> None:
         raise SettingsError(f"embeddings.{both} and vectors.attribute={both} are both given; drop one")
     for attribute, addresses in settings.features.items():
         if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
-            raise SettingsError(f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}")
+            raise SettingsError(f"features.{attribute}: its values are sets; embed them with embeddings.{attribute}")

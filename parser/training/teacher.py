@@ -85,9 +85,13 @@ def load_teacher(settings: Settings, student: Model) -> Model | None:
         ("relations", teacher.relations.symbols, student.relations.symbols),
     ):
         if its != ours:
-            told = f"{its} where this run has {ours}" if isinstance(its, str) else "other ones than this run"
+            told = (
+                f"its system is {its}, this run's is {ours}"
+                if isinstance(its, str)
+                else f"its {what} are not those of this run"
+            )
             raise SettingsError(
-                f"{named} does not fit: of {what}, it has {told}; name a teacher that was trained with the same "
+                f"{named} does not fit: {told}; name a teacher that was trained with the same "
                 f"{'system=' if what == 'system' else 'treebank='}"
             )
     further = [name for name in teacher.vocabularies.attributes if name not in student.vocabularies.attributes]

@@ -92,12 +92,12 @@ def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
             raise SettingsError(f"{override}: model={settings.model} does not read {own}; leave it out, or choose {readers}")
         if "beam.training.start" in given_models(settings) and _names_read_by(key, _OF_FIRST_PASSES) is not None:
             raise SettingsError(
-                f"{override} is of the first and second pass, and with beam.training.start this run has neither; leave one of "
+                f"{override} is for the first and second pass, and with beam.training.start this run has neither; leave one of "
                 "the two out"
             )
         is_read, reader = _READ_IF.get(key, (None, ""))
         if is_read is not None and not is_read(settings):
-            raise SettingsError(f"{override} is read with {reader} alone; leave it out, or add that")
+            raise SettingsError(f"{override} is read only with {reader}; leave it out, or add that")
         without = settings.model != "linear" and settings.second_pass.trees is None
         if without and key != "second_pass.trees" and _names_read_by(key, _OF_SECOND_PASS) is not None:
             log.warning("%s is not read: this run has no second pass (column=3 to 6 have one)", override)
@@ -107,7 +107,7 @@ def told_absent(override: str) -> str:
     """What to say of an override, KEY=VALUE, of a group of settings that is empty in this run."""
     key = override.partition("=")[0].lstrip("+~")
     if (group := _names_read_by(key, _FILLED_BY)) is None:
-        return f"{override}: what it lies in is null in this run; leave it out"
+        return f"{override}: the group that it belongs to is null in this run; leave it out"
     return f"{override}: there is no {group} in this run; leave it out, or choose {_FILLED_BY[group]}"
 
 

@@ -30,7 +30,7 @@ def register(system: type[TransitionSystem]) -> None:
         ValueError: the name is taken.
     """
     if _SYSTEMS.get(system.name, system) is not system:
-        raise ValueError(f"there is a transition system {system.name!r} already; give yours another name")
+        raise ValueError(f"a transition system {system.name!r} already exists; give yours another name")
     _SYSTEMS[system.name] = system
 
 

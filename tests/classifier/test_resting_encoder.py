@@ -154,12 +154,12 @@ def test_with_8_bits_it_parses_as_in_lockstep_however_the_sentences_are_cut(sent
 
 def test_8_bits_are_refused_where_they_cannot_be_had(sentences, tmp_path, monkeypatch):
     small_model("static").save(tmp_path / "static")
-    with pytest.raises(Int8Error, match=r"models with an encoder \(model=bilstm\) alone; leave --int8 out"):
+    with pytest.raises(Int8Error, match=r"models with an encoder \(model=bilstm\); leave --int8 out"):
         load_for_parsing(tmp_path / "static", int8=True)
     with pytest.raises(Int8Error, match="alone; parse without --int8"):
         small_model("static").classifier.weights(int8=True)
     monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
-    with pytest.raises(Int8Error, match=r"this processor has no instructions for products of 8 bits \(VNNI\)"):
+    with pytest.raises(Int8Error, match=r"this processor has no instructions for 8-bit products \(VNNI\)"):
         random_model(sentences).classifier.weights(int8=True)
 
 

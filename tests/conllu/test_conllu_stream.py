@@ -111,9 +111,9 @@ def test_bytes_that_are_not_utf8():
     [
         (line(1, "a")[:-3] + b"\n", "file, line 4, sentence 2: 9 columns where CoNLL-U has 10; separate"),
         (line(1, "a") + line(3, "b"), "file, line 5, sentence 2: word 3 where word 2 is expected; number"),
-        (b"# sent_id = s\n" + line("x", "a"), r"file, line 5, sentence 2 \(sent_id s\): 'x' is no id; write"),
+        (b"# sent_id = s\n" + line("x", "a"), r"file, line 5, sentence 2 \(sent_id s\): 'x' is not an id; write"),
         (b"prose\n", "file, line 4, sentence 2: 1 column where CoNLL-U has 10"),
-        (b"\t" * 9 + b"\n", "file, line 4, sentence 2: '' is no id"),
+        (b"\t" * 9 + b"\n", "file, line 4, sentence 2: '' is not an id"),
     ],
 )
 def test_errors_name_line_and_mend(content, message):
@@ -130,7 +130,7 @@ def test_heads_are_checked_on_demand():
     with pytest.raises(ConlluError, match="file, line 4, sentence 1: several roots"):
         sentence.heads()
     (sentence,) = read(content.replace(b"\t0\t", b"\t_\t"))
-    with pytest.raises(ConlluError, match="file, line 3, sentence 1: the head '_' is no number"):
+    with pytest.raises(ConlluError, match="file, line 3, sentence 1: the head '_' is not a number"):
         sentence.heads()
 
 

@@ -122,7 +122,7 @@ BAD_SENTENCES = {
     "one bare word": (WORDS + "word\n", 5, "1 column where CoNLL-U has 10"),
     "a comment that does not begin its line": (" #\n" + WORDS, 3, "1 column where CoNLL-U has 10"),
     "eleven columns, the last one empty": (WORDS.replace("\t_\n", "\t_\t\n"), 3, "11 columns where CoNLL-U has 10"),
-    "a carriage return before the id": ("\r" + WORDS, 3, r"'\r1' is no id"),
+    "a carriage return before the id": ("\r" + WORDS, 3, r"'\r1' is not an id"),
     # Python converts no number of more than 4,300 digits.
     "long head": (with_heads(0, "1" * 5000), 4, f"the head {'1' * 60}... (5,000 characters) is outside 0..2"),
     "long id": ("9" * 5000 + WORDS[1:], 3, f"word {'9' * 60}... (5,000 characters) where word 1"),
@@ -137,16 +137,20 @@ BAD_SENTENCES = {
         f"empty node {'9' * 60}... (5,002 characters) after word 2",
     ),
     "a megabyte that is no id": (WORDS.replace("2\tb", "x" * 2**20 + "\tb"), 4, f"'{'x' * 60}... (1,048,576 characters)' is"),
-    "a megabyte that is no head": (with_heads(0, "x" * 2**20), 4, f"the head '{'x' * 60}... (1,048,576 characters)' is no"),
+    "a megabyte that is no head": (
+        with_heads(0, "x" * 2**20),
+        4,
+        f"the head '{'x' * 60}... (1,048,576 characters)' is not a number",
+    ),
     "ids with a gap": (WORDS.replace("2\tb", "3\tb"), 4, "word 3 where word 2 is expected; number the words 1, 2, 3"),
     "ids twice": (WORDS + SECOND_WORD, 5, "word 2 where word 3 is expected"),
     "ids from 0": (with_heads(0, 1).replace("1\ta\ta", "0\ta\ta", 1), 3, "word 0 where word 1 is expected"),
     "no id": (
         WORDS.replace("2\tb", "b\tb"),
         4,
-        "'b' is no id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty",
+        "'b' is not an id; write 1 for a word, 1-2 for a multiword token, 1.1 for an empty",
     ),
-    "id of another script": (WORDS.replace("2\tb", "٢\tb"), 4, "is no id"),
+    "id of another script": (WORDS.replace("2\tb", "٢\tb"), 4, "is not an id"),
     "late multiword token": (WORDS + "1-2\tab" + "\t_" * 8 + "\n", 5, "multiword token 1-2 before word 3; put its line before"),
     "reversed multiword token": ("1-0\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-0 before word 1"),
     "multiword token beyond the end": ("1-3\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-3 ends after the last word"),
@@ -155,17 +159,17 @@ BAD_SENTENCES = {
         5,
         "multiword token 2-3 overlaps the one before it",
     ),
-    "misplaced empty node": ("1.1\tab" + "\t_" * 8 + "\n" + WORDS, 3, "empty node 1.1 after word 0; it has its place after"),
+    "misplaced empty node": ("1.1\tab" + "\t_" * 8 + "\n" + WORDS, 3, "empty node 1.1 after word 0; its place is after"),
     "empty nodes only": ("0.1\tab" + "\t_" * 8 + "\n", 3, "a sentence without words"),
     "head beyond": (with_heads(0, 3), 4, "the head 3 is outside 0..2"),
-    "negative head": (with_heads(0, -1), 4, "the head '-1' is no number"),
-    "no head": (with_heads(0, "_"), 4, "the head '_' is no number; write the id of a word, or 0 for the root"),
-    "decimal head": (with_heads(0, "1.0"), 4, "the head '1.0' is no number"),
-    "head that int() would take": (with_heads(0, "1_0"), 4, "the head '1_0' is no number"),
+    "negative head": (with_heads(0, -1), 4, "the head '-1' is not a number"),
+    "no head": (with_heads(0, "_"), 4, "the head '_' is not a number; write the id of a word, or 0 for the root"),
+    "decimal head": (with_heads(0, "1.0"), 4, "the head '1.0' is not a number"),
+    "head that int() would take": (with_heads(0, "1_0"), 4, "the head '1_0' is not a number"),
     "own head": (with_heads(0, 2), 4, "a cycle: the heads lead from 2 -> 2; attach"),
     "cycle": (with_heads(0, 4, 2, 3, 2), 4, "a cycle: the heads lead from 2 -> 4 -> 3 -> 2"),
     "no root": (with_heads(2, 1), 3, "no root: no word has head 0; give the root of the sentence head 0"),
-    "two roots": (with_heads(2, 0, 0), 5, "several roots: the words 2, 3 have head 0; give all of them but one another head"),
+    "two roots": (with_heads(2, 0, 0), 5, "several roots: the words 2, 3 have head 0; give all but one of them another head"),
 }
 
 
@@ -219,8 +223,8 @@ def test_what_is_odd_is_counted(tmp_path):
     assert treebank.oddities() == (
         "1 words have an empty FORM (the first in line 4, sentence 2); "
         "2 words have no DEPREL (the first in line 4, sentence 2); "
-        "1 roots have another DEPREL than root (the first in line 4, sentence 2); "
-        "1 words have the DEPREL root and are not the root (the first in line 7, sentence 3)"
+        "1 roots have a DEPREL other than root (the first in line 4, sentence 2); "
+        "1 words have the DEPREL root but are not the root (the first in line 7, sentence 3)"
     )
 
 
@@ -228,9 +232,9 @@ BAD_FILES = {
     "empty": (b"", "there is no sentence in this file"),
     "blank lines": (b"\n\r\n \n", "there is no sentence in this file"),
     "comments only": (b"# text = a\n\n# text = b\n", "there is no sentence in this file"),
-    "binary": (bytes(range(32)) * 10, "a NUL byte, so this is no text"),
+    "binary": (bytes(range(32)) * 10, "a NUL byte, so this is not text"),
     "Latin-1": (WORDS.encode() + b"\n" + "1\tß\n".encode("latin-1"), ", line 4: this is not UTF-8"),
-    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3, sentence 1: '' is no id"),
+    "tabs only": (WORDS.encode() + b"\t\t\t\t\t\t\t\t\t\n", ", line 3, sentence 1: '' is not an id"),
 }
 
 

@@ -182,7 +182,7 @@ def test_lattices_are_not_searched_exactly(model):
 
 def test_the_command_line_takes_a_number_or_exact():
     assert [size_of_beam("8"), size_of_beam(EXACT)] == [8, EXACT]
-    with pytest.raises(ArgumentTypeError, match="wide is no beam; give a number of items, or exact"):
+    with pytest.raises(ArgumentTypeError, match="wide is not a beam size; give a number of items, or exact"):
         size_of_beam("wide")
 
 
@@ -213,7 +213,7 @@ def test_what_is_said_goes_over_what_a_model_remembers(own, size, merge, expecte
     [
         (None, EXACT, Merge.NONE, "exact search has none"),
         (Exact(), None, Merge.NONE, "give the size of a beam"),
-        (None, "all", None, "a beam of all is not known; give a number of items, or exact"),
+        (None, "all", None, "a beam of all is not possible; give a number of items, or exact"),
     ],
 )
 def test_searches_that_cannot_be(own, size, merge, message):

@@ -166,7 +166,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(BeamError, match="lookahead=1, but the model reads b1; give at least 2"):
         LatticeParser(model, Beam(1), 1)
     other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi")
-    with pytest.raises(BeamError, match=r"arc_standard alone.*take merge=configuration"):
+    with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
         LatticeParser(other, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
         LatticeParser(model, Beam(2)).k_best_of_lattices([], model.vocabularies, 3)

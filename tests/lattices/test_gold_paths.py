@@ -108,9 +108,9 @@ def test_tokens_that_are_written_otherwise_are_counted_and_many_refused():
     assert gold_path(number, other).differing == [("12", "21")]
     paths, found = gold_paths([number] * 5, [*[same] * 4, other])
     assert len(paths) == 5
-    assert str(found).endswith("; 1 tokens are written otherwise in the trees")
+    assert str(found).endswith("; 1 tokens are written differently in the trees")
     assert "written" not in str(gold_paths([number], [same])[1])
-    with pytest.raises(LatticeError, match=r"^here: the token '12' is '21' in .* as are 1 of 8 tokens others"):
+    with pytest.raises(LatticeError, match=r"^here: the token '12' is '21' in .* and 1 of 8 tokens differ"):
         gold_paths([number] * 4, [other, *[same] * 3])
 
 
@@ -143,7 +143,7 @@ def test_the_gold_path_of_a_lattice_that_holds_it_is_found(seed):
 
 
 def test_what_is_no_path_is_not_written():
-    with pytest.raises(ValueError, match=r"here: arcs \[0\] are no path"):
+    with pytest.raises(ValueError, match=r"here: arcs \[0\] are not a path"):
         conllu(lattice(), [0], [0], ["root"])
 
 

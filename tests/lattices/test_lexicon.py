@@ -79,7 +79,7 @@ def test_a_jackknife_knows_other_sentences_alone():
     with pytest.raises(LatticeError, match="3 sentences cannot be split into 10 parts"):
         list(jackknife(train))
     for folds in (0, 1):
-        with pytest.raises(LatticeError, match=f"--folds {folds}: .* there must be two at least"):
+        with pytest.raises(LatticeError, match=f"--folds {folds}: .* there must be at least two"):
             list(jackknife(train, folds))
 
 
@@ -91,7 +91,7 @@ def test_a_lexicon_is_written_and_read(tmp_path):
         Lexicon.load(tmp_path / "nothing.json")
     for text in ("", "[]", "{}", '{"format": 9}', '{"format": 1, "unknown": [], "analyses": {"a": [[["x"]]]}}'):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(LatticeError, match=r"bad\.json: this is no lexicon .*; make one with scripts/lattices\.py build"):
+        with pytest.raises(LatticeError, match=r"bad\.json: not a lexicon .*; make one with scripts/lattices\.py build"):
             Lexicon.load(tmp_path / "bad.json")
 
 
@@ -113,7 +113,7 @@ def test_the_command(tmp_path, capsys):
     main(["jackknife", train, "--folds", "3", "-o", lattices])
     assert len(read_lattices(lattices)) == 3
     (tmp_path / "empty.conllu").touch()
-    with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences, so a lexicon of it would know nothing"):
+    with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences to make a lexicon from"):
         main(["build", str(tmp_path / "empty.conllu"), "-o", lexicon])
 
 

@@ -94,7 +94,7 @@ WEIGHTS_EDITS = {
     "starts that go back": edit("starts", lambda starts: np.concatenate([starts[:1], starts[1:][::-1]])),
     "starts beyond the end": edit("starts", lambda starts: starts * 2),
     "starts far below": edit("starts", first(-(2**40))),
-    "a weight that is no number": edit("values", first(float("nan"))),
+    "a weight that is not a number": edit("values", first(float("nan"))),
     "an infinite weight": edit("values", first(float("inf"))),
     "a table": edit("values", lambda values: values[:, None].copy()),
     "no weights": lambda tensors: tensors.pop("values"),

@@ -55,5 +55,5 @@ def test_a_linear_model_remembers_its_beam(tmp_path):
     assert beam == model.beam
     expected = beam_parser_of(model, model.beam).parse(sentences)
     np.testing.assert_array_equal(beam_parser_of(loaded, beam).parse(sentences).heads, expected.heads)
-    with pytest.raises(BeamError, match="take merge=configuration"):
+    with pytest.raises(BeamError, match="use merge=configuration"):
         beam_parser_of(model, Beam(4, Merge.SIGNATURE))

@@ -46,7 +46,7 @@ def test_a_page_about_one_run_and_about_two(runs, tmp_path):
     main([str(one), str(two), "-o", str(tmp_path / "two.html")])
     for name in ("one", "two"):
         made = (tmp_path / f"{name}.html").read_text()
-        for heading in ("Scores", "LAS by relation", "LAS by projectivity", "Relations taken for others", "most errors"):
+        for heading in ("Scores", "LAS by relation", "LAS by projectivity", "Confused relations", "most errors"):
             assert heading in made, heading
         assert "http" not in made.replace("http://www.w3.org/2000/svg", "")
         assert "95% interval" in made

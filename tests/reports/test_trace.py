@@ -105,7 +105,7 @@ def test_the_command(tmp_path, capsys, model):
         command.main([str(path), "--sentence", "3"])
     with pytest.raises(SystemExit):
         command.main([str(path), "--system", "swap", "--degree", "3"])
-    assert "--degree is of --system attardi" in capsys.readouterr().err
+    assert "--degree is only for --system attardi" in capsys.readouterr().err
     crossed = str(write_conllu(tmp_path / "c.conllu", [sentence([0]), sentence([3, 4, 0, 3])]))
     with pytest.raises(ValueError, match=r"sentence 2.* is not projective, .* give --oracle arc_hybrid_tabular"):
         command.main([crossed, "--sentence", "2", "--system", "arc_hybrid"])

@@ -11,14 +11,14 @@ from parser.commands import parse
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["in.conllul", "--tags=fill"], "--tags fill is not there for lattices; leave it out"),
-        (["in.txt", "--lattice", "--text"], "--text is not there for lattices; leave it out"),
-        (["in.conllul", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not there for lattices; leave it out"),
-        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not there for CoNLL-U; leave it out"),
-        (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not there for CoNLL-U; leave it out"),
-        (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not there for text; leave it out"),
-        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: the trees would take the place of the text; choose "),
-        (["in.conllul", "-o", "in.conllul"], "the trees would take the place of the lattices; choose another --output"),
+        (["in.conllul", "--tags=fill"], "--tags fill is not supported with lattices; leave it out"),
+        (["in.txt", "--lattice", "--text"], "--text is not supported with lattices; leave it out"),
+        (["in.conllul", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with lattices; leave it out"),
+        (["in.conllu", "--tokenizer=t.udpipe"], "--tokenizer t.udpipe is not supported with CoNLL-U; leave it out"),
+        (["in.conllu", "--max-arcs=3"], "--max-arcs 3 is not supported with CoNLL-U; leave it out"),
+        (["in.txt", "--text", "--max-arcs=3"], "--max-arcs 3 is not supported with text; leave it out"),
+        (["in.txt", "--text", "-o", "./in.txt"], r"\./in.txt: the trees would overwrite the text; choose "),
+        (["in.conllul", "-o", "in.conllul"], "the trees would overwrite the lattices; choose another --output"),
     ],
 )
 def test_they_are_refused_before_anything_is_read(monkeypatch, tmp_path, arguments, message):
@@ -38,6 +38,6 @@ def test_numbers_are_positive(monkeypatch, capsys, option):
 
 def test_a_greedy_parser_merges_nothing():
     for own, size in ((None, None), (None, 1), (Beam(8), 1)):
-        with pytest.raises(BeamError, match="merge=none is of a beam, and without one the parser is greedy; give the size"):
+        with pytest.raises(BeamError, match="merge=none needs a beam, and without one the parser is greedy; give the size"):
             searching(own, size, Merge.NONE)
     assert searching(Beam(8), None, Merge.NONE) == Beam(8, Merge.NONE)

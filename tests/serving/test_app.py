@@ -86,8 +86,8 @@ def test_get_and_post_forms_and_files(client, service):
             "the multipart form cannot be read: Missing boundary",
         ),
         (lambda c: c.post("/process", data={"data": "a" * 100_001}), 413, "the request has more than 100,000 bytes; send"),
-        (lambda c: c.get("/etc/passwd"), 404, "there are /, /models and /process"),
-        (lambda c: c.get("/docs"), 404, "there are /, /models and /process"),
+        (lambda c: c.get("/etc/passwd"), 404, "only /, /models and /process exist"),
+        (lambda c: c.get("/docs"), 404, "only /, /models and /process exist"),
         (lambda c: c.put("/process"), 405, "Method Not Allowed"),
     ],
 )
@@ -135,7 +135,7 @@ def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
     assert answer.status_code == 400
     assert 'role="alert">data, line 2, sentence 1: 2 columns' in answer.text
     assert "&lt;3\t\n</textarea>" in answer.text
-    assert client.post("/", data={"data": " \n"}).text.count("There are no words in this.") == 1
+    assert client.post("/", data={"data": " \n"}).text.count("There are no words here.") == 1
 
 
 def test_the_page_shows_what_the_parser_found(service):

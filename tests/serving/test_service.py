@@ -87,13 +87,13 @@ def test_simple_formats(service):
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"data": "", "model": "other"}, "model=other is not here; there is toy-small"),
+        ({"data": "", "model": "other"}, "model=other is not served here; the model is toy-small"),
         ({"data": "", "tagger": ""}, "toy-small predicts no tags; leave out tagger"),
         ({"data": "", "tokenizer": ""}, "toy-small has no tokenizer; give words"),
         ({"data": WORD.format(1, "a", "_") + "1" * 3000, "model": "toy"}, "data, line 2, sentence 1: 1 column "),
         (
             {"data": "a " * 2001, "input": "horizontal"},
-            "sent_id 1.: 2,001 words, where 2,000 are allowed; split it",
+            "sent_id 1.: 2,001 words, but at most 2,000 are allowed; split it",
         ),
     ],
 )

@@ -75,7 +75,7 @@ def test_files_keep_their_places_below_the_wildcards(folders):
     ]
     with pytest.raises(BulkError, match="matches no file"):
         shards_of([f"{folders}/nowhere/*"], folders / "out")
-    with pytest.raises(BulkError, match="take its place"):
+    with pytest.raises(BulkError, match="overwrite it"):
         shards_of([f"{folders}/in/*.conllu"], folders / "in")
     (folders / "other").mkdir()
     (folders / "other" / "a.conllu").write_text("")
@@ -141,7 +141,7 @@ def test_the_command_writes_what_parse_file_writes_and_goes_on_after_a_failure(f
     assert run_command(monkeypatch, *command) == 0
     assert (folders / "out" / "bad.conllu").exists()
     assert (folders / "out" / "a.conllu").stat().st_mtime_ns == kept
-    assert "1 files parsed, 2 words; 3 were there" in capsys.readouterr().err
+    assert "1 files parsed, 2 words; 3 were there already" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("forked")
@@ -154,7 +154,7 @@ def test_a_file_that_has_changed_is_parsed_again(folders, monkeypatch, capsys):
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
     capsys.readouterr()
     assert run_command(monkeypatch, *command) == 0
-    said = "1 files parsed, 2 words; 1 were there; 0 failed\n1 of them had been parsed before, but have changed since\n"
+    said = "1 files parsed, 2 words; 1 were there already; 0 failed\n1 of them had been parsed before, but have changed since\n"
     assert capsys.readouterr().err.endswith(said)
     assert target.read_text().count("\n\n") == 1
 
@@ -193,7 +193,7 @@ def test_sentences_that_are_refused_are_in_the_exit_status(folders, monkeypatch,
     capsys.readouterr()
     assert run_command(monkeypatch, *command) == 1  # as it would have been without an interruption
     assert capsys.readouterr().err.endswith(
-        "1 were there; 0 failed\n1 sentences of the files that were there are not CoNLL-U\n"
+        "1 were there already; 0 failed\n1 sentences of files parsed earlier are not CoNLL-U\n"
     )
     source.write_text(WORDS)
     os.utime(source, ns=(0, target.stat().st_mtime_ns + 1))
@@ -271,7 +271,7 @@ def test_linear_models_parse_files(tmp_path):
     ("options", "message"),
     [
         (["--text", "--tokenizer", "nothing.udpipe"], "no tokenizer"),
-        (["--tokenizer", "nothing.udpipe"], "is of text"),
+        (["--tokenizer", "nothing.udpipe"], "is only for text"),
         (["--text", "--tags", "keep"], "text has none"),
         (["--int8"], "leave --int8 out"),
         (["--tags", "fill"], "predicts no tags"),
@@ -301,7 +301,7 @@ def test_want_of_memory_is_an_outcome(folders, monkeypatch):
 
     monkeypatch.setattr(file_parsing, "parse_file", parse_file_without_memory)
     found = parser(Shard(f"{folders}/in/a.conllu", f"{folders}/out/a.conllu"))
-    assert "not the memory" in str(found.error)
+    assert "not enough memory" in str(found.error)
     assert not (folders / "out" / "a.conllu").exists()
 
 

@@ -98,7 +98,7 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     corpus(path, "column=1")  # leaves such sentences out
     assert "may take minutes" not in caplog.text
     monkeypatch.setattr("parser.training.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
-    with pytest.raises(TreebankError, match="line 6, sentence 2: 4 words and not projective; of at most 3 words"):
+    with pytest.raises(TreebankError, match="line 6, sentence 2: 4 words and not projective; only trees of at most 3 words"):
         corpus(path)
 
 
@@ -110,5 +110,5 @@ def test_training_tells_what_is_odd_in_its_sentences(tmp_path, caplog):
     assert told == (
         f"{tmp_path}/train.conllu: 1 words have an empty FORM (the first in line 4, sentence 2); "
         "1 words have no DEPREL (the first in line 4, sentence 2); "
-        "1 roots have another DEPREL than root (the first in line 4, sentence 2); correct them if they are mistakes"
+        "1 roots have a DEPREL other than root (the first in line 4, sentence 2); correct them if they are mistakes"
     )

@@ -155,7 +155,7 @@ def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["system=swap", "column=null"], "of system, it has arc_standard where this run has swap; name a teacher"),
+        (["system=swap", "column=null"], "its system is arc_standard, this run's is swap; name a teacher"),
         (["features.upos=[]"], "it reads upos, which this run does not; add them to features"),
     ],
 )
@@ -184,8 +184,8 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     [
         (["recipe=accurate", "model=bilstm"], "teaches model=mlp, not model=bilstm"),
         (["column=2"], "teaches in the second pass, and there is none"),
-        (["system=lr_spine"], "is not there for system=lr_spine"),
-        (["beam=local", "second_pass.policy=beam"], "is not there for second_pass.policy=beam"),
+        (["system=lr_spine"], "is not supported with system=lr_spine"),
+        (["beam=local", "second_pass.policy=beam"], "is not supported with second_pass.policy=beam"),
         (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
         (["distillation.weight=0"], "distillation.weight=0"),
     ],

@@ -215,8 +215,8 @@ def test_without_a_third_pass_the_search_is_over_probabilities(treebank, tmp_pat
         (["beam.training.update=early"], "training.update=early is not read with beam=exact"),
         (["beam.training.gold_size=4"], "training.gold_size=4 is not read with beam=exact"),
         (["beam.training.objective=perceptron"], "objective=perceptron is unknown to beam=exact; known: crf"),
-        (["beam=local", "beam.size=null"], "beam.size=null is of beam=exact alone"),
-        (["beam=none", "beam.merge=null"], "beam.merge=null is of beam=exact alone"),
+        (["beam=local", "beam.size=null"], "beam.size=null is only for beam=exact"),
+        (["beam=none", "beam.merge=null"], "beam.merge=null is only for beam=exact"),
     ],
 )
 def test_exact_training_that_cannot_be(treebank, overrides, message):

@@ -123,7 +123,7 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, whol
     ("overrides", "message"),
     [
         (["beam=global", "beam.name=local"], r"beam\.training is not read with beam=local; leave it out, or choose"),
-        (["beam=local", "beam.name=global"], "scores are global after global training alone.*choose the group, beam=global"),
+        (["beam=local", "beam.name=global"], "scores are global only after global training.*choose the group, beam=global"),
         (["beam=global", "beam.training.objective=hinge"], "objective=hinge is unknown; known: perceptron, crf, risk"),
         (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation, last, every_step"),
         (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
@@ -131,13 +131,19 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, whol
         (["beam=global", "beam.training.continue_without_gold=true", "beam.training.update=early"], "where update=early stops"),
         (
             ["beam=global", "system=swap"],
-            "not for system=swap model=mlp; choose system=arc_standard, or beam=local",
+            "not with system=swap model=mlp; choose system=arc_standard, or beam=local",
         ),
-        (["beam=global", "model=linear"], "objective=crf is not there for model=linear; choose beam.training.objective=percep"),
+        (
+            ["beam=global", "model=linear"],
+            "objective=crf is not supported with model=linear; choose beam.training.objective=percep",
+        ),
         ([*LINEAR, "system=swap", "column=null"], "those of system=swap differ in length"),
-        ([*LINEAR, "oracle=nederhof_linear"], "the system's first oracle alone.*choose oracle=context_rows"),
-        ([*LINEAR, "beam.training.start=runs/x"], r"beam\.training\.start=runs/x is not there for model=linear"),
-        ([*LINEAR, "beam.training.continue_without_gold=true"], r"continue_without_gold=True is not there for model=linear"),
+        ([*LINEAR, "oracle=nederhof_linear"], "only the system's first oracle.*choose oracle=context_rows"),
+        ([*LINEAR, "beam.training.start=runs/x"], r"beam\.training\.start=runs/x is not supported with model=linear"),
+        (
+            [*LINEAR, "beam.training.continue_without_gold=true"],
+            r"continue_without_gold=True is not supported with model=linear",
+        ),
         (["beam=global", "column=1", "vocabulary_from=first_pass"], "choose vocabulary_from=all"),
     ],
 )

@@ -221,7 +221,7 @@ def test_several_parses_of_each_sentence_are_written(parts, tmp_path, monkeypatc
     ("changes", "message"),
     [
         (["lattice.dev=d"], "lattice.dev is given, but lattice.train is not"),
-        (["lattice.train=t", "model=bilstm", "recipe=accurate"], "lattice.train is of model=mlp"),
+        (["lattice.train=t", "model=bilstm", "recipe=accurate"], "lattice.train is only for model=mlp"),
         (["lattice.train=t", "lattice.test=t", "treebank.test=null"], "lattice.test is given, but treebank.test"),
         (["lattice.train=t", "column=1"], "first_pass.trees=projective_subset leaves some out"),
         (["lattice.train=t", "treebank.train=[a,b]"], "give one treebank.train"),

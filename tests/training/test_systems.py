@@ -83,9 +83,9 @@ def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies
 
 def test_what_belongs_to_another_system_is_refused(treebank):
     for wrong, message in [
-        (["system=arc_hybrid", "column=3"], "column=3 is of system=arc_standard"),
+        (["system=arc_hybrid", "column=3"], "column=3 is only for system=arc_standard"),
         (["system=arc_hybrid", "oracle=context_rows"], "known: arc_hybrid_local"),
-        (["system=arc_hybrid", "degree=2"], "degree=2 is of system=attardi"),
+        (["system=arc_hybrid", "degree=2"], "degree=2 is only for system=attardi"),
         (["oracle=arc_hybrid_local"], "known: context_rows"),
         (["first_pass.trees=original"], "need projective trees"),
         (["features.upos=[s0,c1.l1]"], "upos is read at c1.l1, which system=arc_standard does not have"),

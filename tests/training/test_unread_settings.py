@@ -47,7 +47,7 @@ def test_settings_that_the_model_does_not_read(model, override):
 )
 def test_settings_that_another_one_makes_read(read_if, override):
     unread = ["vectors.file=vectors.vec"] if read_if == "vectors.file=null" else []
-    with pytest.raises(SettingsError, match=f"{override} is read with .*; leave it out, or add that"):
+    with pytest.raises(SettingsError, match=f"{override} is read only with .*; leave it out, or add that"):
         check_overrides(settings("recipe=accurate", override, *unread), [override, *unread])
     check_overrides(settings("recipe=accurate", read_if, override), [read_if, override])
 
@@ -65,12 +65,12 @@ GLOBAL = ["recipe=accurate", "beam=global", "beam.training.start=runs/some"]
     ["second_pass.epochs=3", "oracle=static", "ties=nearest_ancestor", "strategy=any", "optimizer.learning_rate=0.5"],
 )
 def test_settings_of_passes_that_another_run_had(override):
-    with pytest.raises(SettingsError, match=rf"{override} is of the first and second pass, and with beam\.training\.start "):
+    with pytest.raises(SettingsError, match=rf"{override} is for the first and second pass, and with beam\.training\.start "):
         check_overrides(settings(*GLOBAL), [*GLOBAL, override])
 
 
 def test_a_teacher_has_no_pass_to_teach_in():
-    with pytest.raises(SettingsError, match=r"distillation\.teacher=.* is not there for beam\.training\.start"):
+    with pytest.raises(SettingsError, match=r"distillation\.teacher=.* is not supported with beam\.training\.start"):
         check(settings(*GLOBAL, "distillation.teacher=runs/taught"))
 
 
@@ -91,5 +91,5 @@ def test_ties_are_of_some_oracles_alone():
 
 def test_lattices_hold_no_sentences_out():
     given = ["lattice.train=a.conllul", "treebank.held_out=0.1", "treebank.dev=null"]
-    with pytest.raises(SettingsError, match=r"treebank\.held_out=0\.1 is not there for lattices; give treebank\.dev"):
+    with pytest.raises(SettingsError, match=r"treebank\.held_out=0\.1 is not supported with lattices; give treebank\.dev"):
         check(settings(*given))

@@ -253,8 +253,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
     parser.add_argument("--follow", type=float, default=0.9, help="probability of an optimal step (default: %(default)s)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
-    parser.add_argument("--repeats", type=int, default=3, help="of which the median is taken (default: %(default)s)")
-    parser.add_argument("--random-trees", type=int, default=1000, metavar="N", help="how many, without files")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="measurements, of which the median is taken (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--random-trees", type=int, default=1000, metavar="N", help="number of random trees, if there are no files"
+    )
     parser.add_argument("--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(

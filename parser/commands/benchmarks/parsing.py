@@ -73,17 +73,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="CoNLL-U with tags")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="to compare one with (default: all, %(default)s)")
-    parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
-    parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train one on")
-    parser.add_argument("--udpipe-iterations", type=int, default=2, help="of its training (default %(default)s; 10 are usual)")
     parser.add_argument(
-        "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="a model to decode with, too"
+        "--threads", type=int, default=os.cpu_count(), help="number to compare with one thread (default: all, %(default)s)"
     )
-    parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="sizes of beams to measure, too")
-    parser.add_argument("--int8", action="store_true", help="of models with an encoder: multiply in 8 bits, as parse.py --int8")
-    parser.add_argument("--times", type=int, default=5, help="how often each is measured (default %(default)s)")
-    parser.add_argument("--repeat", type=int, default=1, help="parse the text so many times over, too")
+    parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
+    parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train such a model on")
+    parser.add_argument(
+        "--udpipe-iterations", type=int, default=2, help="iterations of its training (default %(default)s; 10 are usual)"
+    )
+    parser.add_argument(
+        "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="also decode with this model"
+    )
+    parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="also measure beams of these sizes")
+    parser.add_argument("--int8", action="store_true", help="with an encoder: multiply in 8 bits, as parse.py --int8")
+    parser.add_argument("--times", type=int, default=5, help="how many times each is measured (default %(default)s)")
+    parser.add_argument("--repeat", type=int, default=1, help="also parse the text repeated this many times")
 
 
 def run(

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("model", type=Path, metavar="MODEL_DIR")
     parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with the tags that the model reads")
-    parser.add_argument("--clients", type=number_of_threads, default=50, help="at a time (default: %(default)s)")
+    parser.add_argument("--clients", type=number_of_threads, default=50, help="number at a time (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=120.0, help="default: %(default)s")
 
 

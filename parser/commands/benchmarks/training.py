@@ -55,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
     parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
-    parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has so many words")
+    parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has this many words")
     parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
-    parser.add_argument("--starts", type=int, default=3, help="processes that are started (default 3; 0 for none)")
+    parser.add_argument("--starts", type=int, default=3, help="how many times start-up is measured (default 3; 0 for none)")
 
 
 def run(
