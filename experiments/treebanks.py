@@ -74,7 +74,9 @@ def files(name: str, folder: str) -> dict[str, Path]:
     where = paths(name, folder)
     found = {part: path for part, path in where.items() if path.is_file()}
     if not found:
-        raise ValueError(f"no part of treebank {name!r}: {where['train']} and its other parts do not exist; set paths.treebanks=DIR")
+        raise ValueError(
+            f"no part of treebank {name!r}: {where['train']} and its other parts do not exist; set paths.treebanks=DIR"
+        )
     return found
 
 
