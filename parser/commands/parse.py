@@ -29,11 +29,12 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from parser.beam_settings import Merge, Search, searching
-from parser.commands.command_line import number_of_threads, positive, run, size_of_beam
+from parser.beam_settings import Search, searching
+from parser.commands.command_line import number_of_threads, positive, run
+from parser.commands.parsing_options import add_file_options, add_search_options
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.file_parsing import OnError, Parsed, parse_file, warm_up
+from parser.decoding.file_parsing import Parsed, parse_file, warm_up
 from parser.decoding.tag_writing import TagUse
 from parser.lattices.conllul import is_named_lattices
 from parser.model import Model
@@ -48,55 +49,17 @@ def main() -> int:
     arguments.add_argument("model", type=Path, metavar="MODEL_DIR", help="a run's folder, or a model's")
     arguments.add_argument("input", nargs="?", default=STANDARD_STREAM, metavar="INPUT")
     arguments.add_argument("-o", "--output", default=STANDARD_STREAM)
-    arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
     arguments.add_argument("--threads", type=number_of_threads, default=1, help="sentences parsed side by side (default 1)")
-    arguments.add_argument(
-        "--on-error",
-        choices=[*OnError],
-        default=OnError.STOP,
-        type=OnError,
-        help="what to do with a sentence that is not CoNLL-U (default: stop)",
-    )
-    arguments.add_argument(
-        "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
-    )
-    arguments.add_argument(
-        "--beam",
-        type=size_of_beam,
-        metavar="N",
-        help="search with a beam of N items, or exact (default: the model's own, or 1)",
-    )
-    arguments.add_argument(
-        "--merge", choices=[*Merge], type=Merge, help="which items of the beam are merged (default: configuration)"
-    )
+    add_file_options(arguments)
+    add_search_options(arguments)
     arguments.add_argument("--k-best", type=positive, metavar="K", help="write the K best trees of each sentence")
-    arguments.add_argument(
-        "--int8", action="store_true", help="with an encoder: multiply in 8 bits, which is faster and nearly as accurate"
-    )
-    arguments.add_argument(
-        "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
-    )
-    arguments.add_argument(
-        "--tags",
-        choices=[*TagUse],
-        type=TagUse,
-        help="what to do with UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that are "
-        "_ throughout a sentence, or overwrite",
-    )
-    arguments.add_argument(
-        "--text",
-        action="store_true",
-        help="INPUT is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
-    )
-    arguments.add_argument(
-        "--tokenizer",
-        type=Path,
-        help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, scripts/train.py tokenizer=udpipe)",
-    )
     arguments.add_argument(
         "--lattice", action="store_true", help="INPUT holds word lattices, CoNLL-UL (implied by the name .conllul)"
     )
     arguments.add_argument("--max-arcs", type=positive, metavar="N", help="with --lattice: refuse sentences with more arcs")
+    arguments.add_argument(
+        "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
+    )
     given = arguments.parse_args()
     _check(given)
     load_kernels_directly()

@@ -17,8 +17,9 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from parser.beam_settings import Merge
-from parser.commands.command_line import number_of_threads, run, size_of_beam
+from parser.commands.command_line import number_of_threads, run
+from parser.commands.parsing_options import add_file_options, add_search_options
+from parser.decoding.tag_writing import TagUse
 from parser.text.shards import BulkError, Options, Refusals, claim, has_changed, shards_of, undone
 
 
@@ -37,15 +38,8 @@ def main() -> int:
         default="local",
         help="where the processes run: on this machine (default), or in a Ray cluster (RAY_ADDRESS) that has the same paths",
     )
-    arguments.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
-    arguments.add_argument("--tags", choices=["keep", "fill", "overwrite"], help="as in scripts/parse.py")
-    arguments.add_argument("--on-error", choices=["stop", "skip", "keep"], default="stop", help="as in scripts/parse.py")
-    arguments.add_argument("--allow-missing-columns", action="store_true", help="as in scripts/parse.py")
-    arguments.add_argument("--beam", type=size_of_beam, metavar="N", help="as in scripts/parse.py")
-    arguments.add_argument("--merge", choices=[*Merge], help="as in scripts/parse.py")
-    arguments.add_argument("--int8", action="store_true", help="as in scripts/parse.py")
-    arguments.add_argument("--text", action="store_true", help="the files are text, as in scripts/parse.py")
-    arguments.add_argument("--tokenizer", help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer)")
+    add_file_options(arguments)
+    add_search_options(arguments)
     given = arguments.parse_args()
     _check(given)
 
@@ -60,11 +54,11 @@ def main() -> int:
     folder = find_model(given.model)
     options = Options(
         single_root=not given.several_roots,
-        tags=given.tags or "keep",
+        tags=given.tags or TagUse.KEEP,
         on_error=given.on_error,
         allow_missing_columns=given.allow_missing_columns,
         text=given.text,
-        tokenizer=given.tokenizer,
+        tokenizer=None if given.tokenizer is None else str(given.tokenizer),
         beam=given.beam,
         merge=given.merge,
         int8=given.int8,
@@ -107,7 +101,7 @@ def _check(given: argparse.Namespace) -> None:
     """Refuses options that would not be read."""
     if given.tokenizer is not None and not given.text:
         raise BulkError(f"--tokenizer {given.tokenizer} is only for text; leave it out, or give --text")
-    if given.tags == "keep" and given.text:
+    if given.tags is TagUse.KEEP and given.text:
         raise BulkError("--tags keep: text has none to keep, and all that the model predicts are written; leave it out")
 
 

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from parser.commands.command_line import run, size_of_beam
+from parser.commands.command_line import positive, run
+from parser.commands.parsing_options import add_search_options
 from parser.model import Model
 from parser.models import load_for_parsing
 from parser.start_up import load_kernels_directly
@@ -38,13 +39,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--tokenizer", type=Path, metavar="FILE", help="a model file of UDPipe 1 (default: the model's own tokenizer)"
     )
-    parser.add_argument(
-        "--beam", type=size_of_beam, metavar="N", help="search with a beam of N items, or exact (default: the model's own)"
-    )
+    add_search_options(parser)
     parser.add_argument("--allow-missing-columns", action="store_true", help="parse without the tags that the model reads")
-    parser.add_argument("--max-bytes", type=_positive, default=1_000_000, help="per request (default: %(default)s)")
-    parser.add_argument("--max-seconds", type=_positive, default=30, help="per request (default: %(default)s)")
-    parser.add_argument("--max-requests", type=_positive, default=200, help="number at a time (default: %(default)s)")
+    parser.add_argument("--max-bytes", type=positive, default=1_000_000, help="per request (default: %(default)s)")
+    parser.add_argument("--max-seconds", type=positive, default=30, help="per request (default: %(default)s)")
+    parser.add_argument("--max-requests", type=positive, default=200, help="number at a time (default: %(default)s)")
     given = parser.parse_args(arguments)
     try:
         import uvicorn
@@ -57,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.service import Service
 
     load_kernels_directly()
-    model, beam = load_for_parsing(given.model, given.beam)
+    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
     if isinstance(model, Model) and model.contextual:
         import torch
 
@@ -91,13 +90,6 @@ def _tokenizer(given: argparse.Namespace) -> Tokenizer | None:
     if given.tokenizer is None and not any(place.is_file() for place in places):
         return None
     return model_tokenizer(given.model, given.tokenizer)
-
-
-def _positive(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of at least 1")
-    return number
 
 
 def command() -> NoReturn:

@@ -43,10 +43,10 @@ class Options:
     """How the files are parsed; see parse_file().
 
     Attributes:
-        single_root, tags, on_error, allow_missing_columns: as of parse_file().
+        single_root, tags, on_error, allow_missing_columns: see parse_file().
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
-        beam, merge, int8: as of load_for_parsing().
+        beam, merge, int8: see load_for_parsing().
     """
 
     single_root: bool = True

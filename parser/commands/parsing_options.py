@@ -1,0 +1,60 @@
+"""Options that several commands which parse have in common."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from parser.beam_settings import Merge
+from parser.commands.command_line import size_of_beam
+from parser.decoding.file_parsing import OnError
+from parser.decoding.tag_writing import TagUse
+
+
+def add_search_options(parser: ArgumentParser) -> None:
+    """How trees are searched: ``beam``, ``merge`` and ``int8``, as load_for_parsing() takes them."""
+    parser.add_argument(
+        "--beam",
+        type=size_of_beam,
+        metavar="N",
+        help="search with a beam of N items, or exact (default: the model's own, or 1)",
+    )
+    parser.add_argument(
+        "--merge", choices=[*Merge], type=Merge, help="which items of the beam are merged (default: configuration)"
+    )
+    parser.add_argument(
+        "--int8", action="store_true", help="with an encoder: multiply in 8 bits, which is faster and nearly as accurate"
+    )
+
+
+def add_file_options(parser: ArgumentParser) -> None:
+    """What files hold, and what becomes of it; ``tags`` is None where the option is not given."""
+    parser.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
+    parser.add_argument(
+        "--on-error",
+        choices=[*OnError],
+        default=OnError.STOP,
+        type=OnError,
+        help="what to do with a sentence that is not CoNLL-U (default: stop)",
+    )
+    parser.add_argument(
+        "--allow-missing-columns", action="store_true", help="parse input without the tags that the model reads"
+    )
+    parser.add_argument(
+        "--tags",
+        choices=[*TagUse],
+        type=TagUse,
+        help="what to do with UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that are "
+        "_ throughout a sentence, or overwrite",
+    )
+    parser.add_argument(
+        "--text",
+        action="store_true",
+        help="the input is text, not CoNLL-U: it is split into sentences and words first, and all predicted tags are written",
+    )
+    parser.add_argument(
+        "--tokenizer",
+        type=Path,
+        metavar="FILE",
+        help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, scripts/train.py tokenizer=udpipe)",
+    )
