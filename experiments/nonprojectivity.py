@@ -152,7 +152,7 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
         try:
             sentences = [sentences[number] for number in draw(projective, int(share), SENTENCES)]
         except ValueError as error:
-            raise ValueError(f"{train}: {error}; give feasible shares=") from error
+            raise ValueError(f"{train}: {error}; give shares= for which there are enough trees") from error
     folder = _folder(wanted, treebank, share)
     folder.mkdir(parents=True, exist_ok=True)
     for name, part in (("train", sentences), ("dev", dev), ("test", test)):

@@ -80,7 +80,7 @@ def test_migration_maps_every_row_and_back(trainings, tmp_path):
 
 def test_a_row_of_unknown_settings_is_refused(tmp_path):
     (tmp_path / "rows.csv").write_text("treebank,config\nhu,12345678\n")
-    with pytest.raises(ValueError, match=r"rows.csv, line 2: 12345678 is the fingerprint of no training"):
+    with pytest.raises(ValueError, match=r"rows.csv, line 2: 12345678 is not the fingerprint of a known training"):
         Renaming({}, {}).text(tmp_path / "rows.csv")
 
 
