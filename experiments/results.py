@@ -7,7 +7,9 @@ trainings end. A cell whose row is there, made with today's settings, is not tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import fcntl
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -20,6 +22,9 @@ from experiments.treebanks import paths
 Key = tuple[str, ...]
 
 FILE = "results.csv"
+
+
+_LOCK = ".lock"
 
 
 class Made(Keyed, Protocol):
@@ -87,9 +92,11 @@ class Results(Generic[RowT]):
         return missing
 
     def add(self, rows: Iterable[RowT]) -> None:
-        """Takes new rows of one's own, and writes all of them."""
-        self.own |= {row.key: row for row in rows}
-        write_rows(self.own_folder / FILE, self.kind, self.own)
+        """Takes new rows of one's own, and writes them beside those that other processes have written since."""
+        new = {row.key: row for row in rows}
+        with _held(self.own_folder):
+            self.own |= read_rows(self.own_folder / FILE, self.kind) | new
+            write_rows(self.own_folder / FILE, self.kind, self.own)
 
     def run(self, jobs: list[Job[list[RowT]]], workers: int) -> None:
         """Runs jobs that make rows, and takes them as they end."""
@@ -106,8 +113,9 @@ class Results(Generic[RowT]):
         """Copies one's own rows of the asked keys, made with today's settings, over the published ones; returns their keys."""
         assert self.published_folder is not None
         new = {key: self.own[key] for key, config in asked.items() if _made(self.own.get(key), config)}
-        self.published |= new
-        write_rows(self.published_folder / FILE, self.kind, self.published)
+        with _held(self.own_folder):
+            self.published |= read_rows(self.published_folder / FILE, self.kind) | new
+            write_rows(self.published_folder / FILE, self.kind, self.published)
         print(f"{_cells(len(new))} published under {self.published_folder}")
         return list(new)
 
@@ -183,3 +191,12 @@ def check_numbers(wanted: Trainings) -> None:
     check_at_least("workers", wanted.workers, 1)
     if not wanted.languages:
         raise ValueError("languages=[] names no treebank; give names of configs/treebank")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Lets one process at a time read the rows of a folder and write them again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

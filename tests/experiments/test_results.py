@@ -27,14 +27,17 @@ class Row:
         return (self.name,)
 
 
+def settings_in(tmp_path, fresh: bool = False) -> Trainings:
+    return Trainings(published=str(tmp_path / "published"), results=str(tmp_path / "own"), fresh=fresh, publish=False)
+
+
 def results(tmp_path, fresh: bool = False) -> Results[Row]:
     """Published are a and b; one's own are b, of other settings, and c."""
     published = [Row("a", "1", "now"), Row("b", "2", "now")]
     own = [Row("b", "3", "other"), Row("c", "4", "now")]
     for folder, rows in (("published", published), ("own", own)):
         write_rows(tmp_path / folder / "results.csv", Row, {row.key: row for row in rows})
-    settings = Trainings(published=str(tmp_path / "published"), results=str(tmp_path / "own"), fresh=fresh, publish=False)
-    return Results.of(Row, settings)
+    return Results.of(Row, settings_in(tmp_path, fresh))
 
 
 ASKED = {("a",): "now", ("b",): "now", ("c",): "now", ("d",): "now"}
@@ -59,6 +62,18 @@ def test_publishing_takes_rows_that_were_asked_for_and_are_of_todays_settings(tm
     rows = read_rows(tmp_path / "published" / "results.csv", Row)
     assert {row.name: row.score for row in rows.values()} == {"a": "1", "b": "2", "c": "4"}
     assert (tmp_path / "published" / "page.md").read_text() == "['1', '2', '4']\n"
+
+
+def test_processes_beside_each_other_keep_each_others_rows(tmp_path):
+    one, other = results(tmp_path), Results.of(Row, settings_in(tmp_path))
+    one.add([Row("d", "5", "now")])
+    other.add([Row("e", "6", "now"), Row("c", "7", "now")])
+    one.add([Row("f", "8", "now")])
+    rows = read_rows(tmp_path / "own" / "results.csv", Row)
+    assert {row.name: row.score for row in rows.values()} == {"b": "3", "c": "7", "d": "5", "e": "6", "f": "8"}
+    one.publish({("d",): "now"})
+    other.publish({("e",): "now"})
+    assert {row.name for row in read_rows(tmp_path / "published" / "results.csv", Row).values()} == {*"abde"}
 
 
 def test_without_publishing_what_is_published_stays(tmp_path):
