@@ -109,7 +109,7 @@ def page_of(rows: Rows, wanted: Accurate) -> str:
 
 
 def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: int) -> Training:
-    """The training with these settings; of the dev part alone if ``train_on`` says so."""
+    """The training with these settings; of only the dev part if ``train_on`` says so."""
     training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(settings))
     return training if wanted.train_on == "train" else training.on_dev()
 

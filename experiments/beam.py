@@ -55,7 +55,7 @@ class BeamExperiment(Trainings):
 class Row:
     """A line of results.csv: percentages on the test part, all words, full relations.
 
-    ``log_probability`` is that of the trees found, in nats a word; of a globally trained parser, their score.
+    ``log_probability`` is that of the trees found, in nats per word; of a globally trained parser, their score.
     """
 
     system: str

@@ -160,7 +160,7 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
 
 
 def blocks(path: Path) -> list[str]:
-    """The text of each sentence of a CoNLL-U file, with the blank line behind it."""
+    """The text of each sentence of a CoNLL-U file, with the blank line after it."""
     text = path.read_text(encoding="utf-8").strip("\n")
     return [f"{block}\n\n" for block in text.split("\n\n")]
 

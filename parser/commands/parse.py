@@ -2,7 +2,7 @@
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
 rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
-recipe=text reads forms alone; --tags=fill or overwrite writes the tags that it predicts.
+recipe=text reads only forms; --tags=fill or overwrite writes the tags that it predicts.
 
 A file named .conllul, or any with --lattice, is one of word lattices (CoNLL-UL): the parser finds the words along with the
 tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam is of use there: a model that was
@@ -11,7 +11,7 @@ trained on lattices brings one (lattice.beam), and --beam 16 widens it.
 With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
 
 A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
-just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
+likewise, left out of the output or passed through as it is, and the exit status is 1 at the end.
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.

@@ -125,5 +125,5 @@ class Lattice:
         return self.starts[list(arcs)].tolist() == nodes[:-1] and nodes[-1] == self.last_node
 
     def with_arcs(self, arcs: Iterable[Arc]) -> Lattice:
-        """The same tokens with further arcs, which come behind the others from the same node."""
+        """The same tokens with further arcs, which come after the others from the same node."""
         return Lattice.of([*self.arc, *arcs], self.tokens, self.comments, self.where, self.sent_id)

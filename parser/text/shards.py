@@ -46,7 +46,7 @@ class Options:
         single_root, tags, on_error, allow_missing_columns: as of parse_file().
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
-        beam, merge, int8: as of load_for_parsing().
+        beam, merge, int8: see load_for_parsing().
     """
 
     single_root: bool = True

@@ -22,7 +22,7 @@ Shape = tuple[int, int, int]
 
 
 def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Batches as of SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
+    """Batches as in SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.

@@ -126,7 +126,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
         by_size = {}
         for size, (subset, before, at) in at_size.items():
-            # All but one answer from the configuration alone.
+            # All but one answer from only the configuration.
             by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
         mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
         whole_or_few = (few, fewer) if slow else (some, whole)

@@ -115,7 +115,7 @@ def run(
         over: models whose decoding is compared, each with the name that its ratio gets.
         beam: sizes of beams.
         times: how often each job is measured.
-        repeat: how many times over the text is parsed beside once; 1 for once alone.
+        repeat: how many times over the text is also parsed; 1: only once.
         int8: whether the models, all of which have an encoder then, multiply in 8 bits.
 
     Raises:
