@@ -2,10 +2,11 @@
 
     python experiments/accurate.py paths.treebanks=../shared/ud-v2.2
 
-The rows of experiments/accurate/results.csv are published, and count (see results.py); yours go to runs/accurate/results.csv as
-trainings end. table.md beside it is the comparison. UDPipe needs the extra ``compare``; without it, say ``systems=[accurate]``.
+The rows of experiments/accurate/results.csv are published, and are reused (see results.py); yours go to
+runs/accurate/results.csv as trainings end. table.md beside it is the comparison. UDPipe needs the extra ``compare``; without
+it, say ``systems=[accurate]``.
 
-With ``--config-name=unseen`` it is about treebanks that nothing was chosen on, trained on their dev part, tested on test.
+With ``--config-name=unseen`` it covers treebanks on which nothing was chosen, trained on their dev part, tested on test.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Transition systems and ways to train compared on test parts: rows, tables and claims of systems.py and online.py.
 
-A claim is a sum of LAS of some variants less that of others, positive if it holds. It is estimated from pairs, trainings on the
-same treebank with the same seed; the interval is Student's, 95%, over the pairs of a treebank, and over those of all treebanks
-together. A claim is open if its interval holds 0, or if there is only one pair.
+A claim is the sum of the LAS of some variants minus that of others, positive if it holds. It is estimated from pairs, trainings
+on the same treebank with the same seed; the interval is Student's, 95%, over the pairs of a treebank, and over those of all
+treebanks together. A claim is open if its interval holds 0, or if there is only one pair.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What tells rows that were made with today's settings from stale ones.
+"""Distinguishes rows that were made with today's settings from stale ones.
 
 A fingerprint covers all settings of a training but those that do not affect its outcome: the seed, which is in the row itself,
 and where files lie. A key that is added to the settings later would make every committed row stale, though the rows were made

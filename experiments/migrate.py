@@ -4,7 +4,7 @@
 
 Run it once, when code, configs/ and the studies in configs/experiments/ have the new names, and commit only its changes.
 All trainings that the experiments know (columns by recipes, systems, variants) are composed. Each one's fingerprint under the
-old names is computed from its settings with the renaming undone; a row with that fingerprint was made with the very same
+old names is computed from its settings with the renaming undone; a row with that fingerprint was made with exactly these
 settings, so it gets the fingerprint under the new names. If a row has neither fingerprint of any training, nothing is written.
 """
 

@@ -1,7 +1,7 @@
 """The rows of an experiment: those published with this project, and your own beside them.
 
 Published rows lie in the experiment's folder under experiments/ and are committed; your own are written under runs/, as
-trainings end. A cell whose row is there, made with today's settings, is not trained again, whichever of the two it is. With
+trainings end. A cell that has a row of either kind, made with today's settings, is not trained again. With
 ``fresh`` all are trained, and ``publish`` copies your own rows over the published ones, at the end.
 """
 

@@ -2,9 +2,9 @@
 
     python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper paths.treebanks=../shared/ud-v2.2
 
-The rows of experiments/table7/results.csv are published with this project, and count: the command says how many cells they
-are, and trains the others. With fresh=true it trains all of them. Rows go to runs/table7/results.csv as trainings end, and the
-command, started again, trains what is still missing. At the end it writes RECIPE.md beside the rows: the paper's cells, the
+The rows of experiments/table7/results.csv are published with this project, and count as done: the command says how many cells
+they are, and trains the others. With fresh=true it trains all of them. Rows go to runs/table7/results.csv as trainings end, and
+the command, started again, trains what is still missing. At the end it writes RECIPE.md beside the rows: the paper's cells, the
 published rows and yours side by side, and the paper's claims tested (see claims.py). With publish=true the rows that were asked
 for are published.
 

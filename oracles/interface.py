@@ -116,7 +116,7 @@ class Oracle(ABC):
             strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
-            raise ValueError(f"oracle {self.name} does not support the strategy {str(strategy)!r}; it supports: {known}")
+            raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:

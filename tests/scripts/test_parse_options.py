@@ -33,7 +33,7 @@ def test_numbers_are_positive(monkeypatch, capsys, option):
     monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
     with pytest.raises(SystemExit):
         parse.main()
-    assert "give a number from 1 on" in capsys.readouterr().err
+    assert "give a number of at least 1" in capsys.readouterr().err
 
 
 def test_a_greedy_parser_merges_nothing():

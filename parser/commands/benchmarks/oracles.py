@@ -3,8 +3,8 @@
 CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations
 that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for
 configurations with k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones
-without a file), as they are and projectivized. Also whether all oracles give equal scores, and the time to projectivize a
-tree.
+without a file), as they are and projectivized. Also reports whether all oracles give equal scores, and the time to projectivize
+a tree.
 """
 
 from __future__ import annotations
