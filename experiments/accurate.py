@@ -2,10 +2,11 @@
 
     python experiments/accurate.py paths.treebanks=../shared/ud-v2.2
 
-The rows of experiments/accurate/results.csv are published, and count (see results.py); yours go to runs/accurate/results.csv as
-trainings end. table.md beside it is the comparison. UDPipe needs the extra ``compare``; without it, say ``systems=[accurate]``.
+The rows of experiments/accurate/results.csv are published, and are reused (see results.py); yours go to
+runs/accurate/results.csv as trainings end. table.md beside it is the comparison. UDPipe needs the extra ``compare``; without
+it, say ``systems=[accurate]``.
 
-With ``--config-name=unseen`` it is about treebanks that nothing was chosen on, trained on their dev part, tested on test.
+With ``--config-name=unseen`` it covers treebanks on which nothing was chosen, trained on their dev part, tested on test.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def page_of(rows: Rows, wanted: Accurate) -> str:
 
 
 def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: int) -> Training:
-    """The training with these settings; of the dev part alone if ``train_on`` says so."""
+    """The training with these settings; of only the dev part if ``train_on`` says so."""
     training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(settings))
     return training if wanted.train_on == "train" else training.on_dev()
 

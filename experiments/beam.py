@@ -2,12 +2,12 @@
 
     python experiments/beam.py systems=[accurate] paths.treebanks=../shared/ud-v2.2
 
-A system whose settings have beam=global is trained once, with the beam that they say, and decoded with all of them. One with
-beam=exact is decoded with all of them and exactly.
+A system whose settings have beam=global is trained once, with the beam that they name, and decoded with all of them. One with
+beam=exact is decoded with all of them, and exactly.
 
-The rows of experiments/beam/results.csv are published, and count (see results.py); yours go to runs/beam/results.csv as
+The rows of experiments/beam/results.csv are published, and are reused (see results.py); yours go to runs/beam/results.csv as
 trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees, or how high it scores
-them if it is globally trained: of two searches with the same score one is as good as the other. Speed is measured by
+them if it is globally trained: two searches with the same score are equally good. Speed is measured by
 ``scripts/benchmark.py parsing --beam``.
 """
 
@@ -55,7 +55,7 @@ class BeamExperiment(Trainings):
 class Row:
     """A line of results.csv: percentages on the test part, all words, full relations.
 
-    ``log_probability`` is that of the trees found, in nats a word; of a globally trained parser, their score.
+    ``log_probability`` is that of the trees found, in nats per word; of a globally trained parser, their score.
     """
 
     system: str

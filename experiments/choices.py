@@ -1,4 +1,4 @@
-"""Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of recipe=accurate brings.
+"""Questions settled by measurement: what Nederhof (2019) leaves open, and what each part of recipe=accurate contributes.
 
     python experiments/choices.py seeds=5 recipe=paper_tuned paths.treebanks=../shared/ud-v2.2
     python experiments/choices.py "studies=[target,exploration]" "languages=[hu]" seeds=1 ...
@@ -6,7 +6,7 @@
     python experiments/choices.py --config-name=paper_literal paths.treebanks=../shared/ud-v2.2
 
 The studies and their variants are in configs/experiments/choices.yaml, ablation.yaml and paper_literal.yaml. The rows of the
-folders of these names under experiments/ are published, and count (see results.py); yours go to results.csv under runs/ as
+folders of these names under experiments/ are published, and are reused (see results.py); yours go to results.csv under runs/ as
 trainings end. RECIPE.md beside it has a table for each study.
 """
 

@@ -2,7 +2,7 @@
 
 Section 8.3 says that accuracy is generally higher if training can benefit from all trees: column 2 over 1, 4 over 3, 5 over
 3; and that using the original trees is slightly better in a few cases: 5 over 4, which an open difference does not
-contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question and no claim of the paper.
+contradict. Whether a second pass helps, 3 over 1 and 4 over 2, is our question, not a claim of the paper.
 
 Each line says that one column is better than another. The difference of their LAS is estimated per treebank and over all,
 with intervals from a paired bootstrap: sentences of the test part and seeds are drawn with replacement, the same ones for both

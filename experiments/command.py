@@ -53,7 +53,7 @@ class Trainings:
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
-    """Calls ``main`` with the settings that the command line asks for, and exits with status 1 and one line upon bad input.
+    """Calls ``main`` with the settings that the command line asks for, and exits with status 1 and one line on bad input.
 
     Args:
         main: what to do.
@@ -118,7 +118,7 @@ def check_override(argument: str) -> str:
 
 
 def quoted(override: str) -> str:
-    """A list of settings as hydra's grammar wants it: KEY=[A=1,B=[x,y]] becomes KEY=['A=1','B=[x,y]']."""
+    """A list of settings as hydra's grammar needs it: KEY=[A=1,B=[x,y]] becomes KEY=['A=1','B=[x,y]']."""
     key, _, value = override.partition("=")
     inside = value[1:-1]
     if not (value.startswith("[") and value.endswith("]") and "=" in inside) or set(inside) & set("'\"{"):

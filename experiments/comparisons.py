@@ -1,8 +1,8 @@
 """Transition systems and ways to train compared on test parts: rows, tables and claims of systems.py and online.py.
 
-A claim is a sum of LAS of some variants less that of others, positive if it holds. It is estimated from pairs, trainings on the
-same treebank with the same seed; the interval is Student's, 95%, over the pairs of a treebank, and over those of all treebanks
-together. A claim is open if its interval holds 0, or if there is one pair alone.
+A claim is the sum of the LAS of some variants minus that of others, positive if it holds. It is estimated from pairs, trainings
+on the same treebank with the same seed; the interval is Student's, 95%, over the pairs of a treebank, and over those of all
+treebanks together. A claim is open if its interval holds 0, or if there is only one pair.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Comparison(Trainings):
 class Row:
     """A line of results.csv: percentages on the test part, all words, full relations; CPU seconds of the whole training.
 
-    ``fit_seconds``: wall-clock time of fitting and exploration alone; empty for UDPipe. ``dev_las`` is empty where the dev part
+    ``fit_seconds``: wall-clock time of fitting and exploration only; empty for UDPipe. ``dev_las`` is empty where the dev part
     was trained on. ``predicted`` to ``gold_trees`` count non-projective edges and trees of the test part; see
     NonprojectiveEdges.
     """
@@ -141,12 +141,12 @@ def jobs_by_key(wanted: Comparison) -> dict[Key, tuple[str, Job[list[Row]]]]:
 
 
 def part_trained_on(wanted: Comparison, language: str) -> str:
-    """``train``, or ``dev`` where that alone is trained on."""
+    """``train``, or ``dev`` where only that is trained on."""
     return "dev" if language in wanted.dev_alone else "train"
 
 
 def training_of(wanted: Comparison, settings: Sequence[str], language: str, seed: int) -> Training:
-    """The training of a variant; on the dev part alone where the treebank has no other."""
+    """The training of a variant; on the dev part only, where the treebank has no other."""
     training = Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, tuple(settings))
     return training.on_dev() if language in wanted.dev_alone else training
 

@@ -1,6 +1,6 @@
-"""How many words of each sentence a parser has right, as CSV: what the intervals of the claims are computed from.
+"""How many words of each sentence a parser gets right, as CSV; the intervals of the claims are computed from these.
 
-A line for each training and measure, with a number for each sentence of the test part, in its order, apart by spaces:
+One line per training and measure, with a number for each sentence of the test part, in its order, separated by spaces:
 
     treebank,column,seed,config,measure,counts
     hu,,,,words,21 18 9 ...

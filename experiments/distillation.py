@@ -5,8 +5,8 @@
 
 Variants are those of configs/experiments/distillation.yaml. One that has settings ``distillation.*`` is taught by the variant
 ``teacher``, trained on the same treebank with the same seed, before it. The rows of experiments/distillation/results.csv are
-published, and count (see results.py); yours go to runs/distillation/results.csv as trainings end. table.md beside it is the
-page: test, the claims, and dev, to choose on.
+published, and are reused (see results.py); yours go to runs/distillation/results.csv as trainings end. table.md beside it is
+the page: test, the claims, and dev, to choose on.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 
 The geometric mean, by sentence length, of the number of projective trees that have the most gold edges, exactly counted
 (oracles.count_projectivizations). The paper shows grc, ja and de, and does not say whether projective trees count. Here they
-do not, as a projective tree has just itself: the mean is over the non-projective trees of all parts that are there. Lengths
-are put together in bins of ``bin_width``. Writes results.csv and figure8.svg; low and high are the ends
+do not, as a projective tree has only itself: the mean is over the non-projective trees of all parts that are there. Lengths
+are grouped in bins of ``bin_width``. Writes results.csv and figure8.svg; low and high are the ends
 of the 95% interval of the mean logarithm, 1.96 standard errors away.
 
 The paper finds that the number grows roughly exponentially with the length (Section 8.1). table.md tests it: the growth in

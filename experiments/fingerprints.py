@@ -1,6 +1,6 @@
-"""What tells rows that were made with today's settings from stale ones.
+"""Distinguishes rows that were made with today's settings from stale ones.
 
-A fingerprint covers all settings of a training but those that leave its outcome alone: the seed, which is in the row itself,
+A fingerprint covers all settings of a training but those that do not affect its outcome: the seed, which is in the row itself,
 and where files lie. A key that is added to the settings later would make every committed row stale, though the rows were made
 as the key's neutral value says. So a key of NEUTRAL is left out at that value, and only there: with another default the
 fingerprint changes, as it must. A key that is renamed is mapped once, by migrate.py.
@@ -83,7 +83,7 @@ def look_up(settings: Mapping[str, Any], key: str) -> Any:
 
 
 def remove(settings: dict[str, Any], key: str) -> Any:
-    """Takes a key with dots out of the settings, if it is there; its value, as of ``look_up``."""
+    """Takes a key with dots out of the settings, if it is there; its value, as in ``look_up``."""
     value = look_up(settings, key)
     if value is not _MISSING:
         folder, _, name = key.rpartition(".")

@@ -1,11 +1,11 @@
-"""How parsing a file grows: words per second by sentence length and by file size, and the memory that it takes.
+"""How parsing a file scales: words per second by sentence length and by file size, and the memory that it takes.
 
     python experiments/growth.py model=RUN_FOLDER/model treebank=hu paths.treebanks=../shared/ud-v2.2
 
 By sentence length: the words of the test part cut again into sentences of one length, within one process, in memory. By file
-size: the test part over and over through a pipe, ``scripts/parse.py MODEL - -o /dev/null``, a process of its own each time; its
-own number for the speed, which includes that compiled code is loaded, and the system's for the highest memory. Nothing else
-should run on the machine meanwhile. Writes results.csv, growth.svg and table.md.
+size: the test part repeated through a pipe, ``scripts/parse.py MODEL - -o /dev/null``, a new process each time; the
+speed is what it reports, including the loading of compiled code, and the highest memory is what the system reports. Nothing
+else should run on the machine meanwhile. Writes results.csv, growth.svg and table.md.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
     python experiments/lattices.py "languages=[tr]" paths.treebanks=../shared/ud-v2.2 lattices=../shared/lattices
 
 Systems: (a) ``gold path``, the right path is given; (b) ``lattices``, trained to choose; (c) ``gold paths alone``, trained on
-the right paths and parsing lattices all the same; (d) ``UDPipe``, its tokenizer and tagger, and our parser behind them.
-Treebanks of which there are no lattices get some from a lexicon of their training part, jackknifed ones for training.
+the right paths but parsing lattices; (d) ``UDPipe``, its tokenizer and tagger, and our parser after them.
+Treebanks without lattices get some from a lexicon of their training part, jackknifed ones for training.
 
-The rows of experiments/lattices/results.csv are published, and count (see results.py); yours go to runs/lattices/results.csv as
-trainings end, with the table and a picture of LAS against the size of the beam. De la Clergerie (2013) reports TedEval on
-closed data, which is another metric: its figures are not comparable with these.
+The rows of experiments/lattices/results.csv are published, and are reused (see results.py); yours go to
+runs/lattices/results.csv as trainings end, with the table and a picture of LAS against the size of the beam. De la Clergerie
+(2013) reports TedEval on closed data, which is another metric: its figures are not comparable with these.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment)
 
 
 def only_path(lattice: Lattice, arcs: Sequence[int]) -> Lattice:
-    """The lattice with the arcs of a path alone."""
+    """The lattice with only the arcs of a path."""
     every = lattice.arc
     return Lattice.of([every[number] for number in arcs], lattice.tokens, lattice.comments, lattice.where, lattice.sent_id)
 

@@ -2,9 +2,9 @@
 
     python experiments/migrate.py second_pass.walk_every=second_pass.explore_every      (OLD=NEW ...)
 
-Run it once, when code, configs/ and the studies in configs/experiments/ have the new names, and commit what it changes, alone.
+Run it once, when code, configs/ and the studies in configs/experiments/ have the new names, and commit only its changes.
 All trainings that the experiments know (columns by recipes, systems, variants) are composed. Each one's fingerprint under the
-old names is computed from its settings with the renaming undone; a row with that fingerprint was made with the very same
+old names is computed from its settings with the renaming undone; a row with that fingerprint was made with exactly these
 settings, so it gets the fingerprint under the new names. If a row has neither fingerprint of any training, nothing is written.
 """
 
@@ -115,7 +115,7 @@ class Renaming:
         """The file's text under the new names.
 
         Raises:
-            ValueError: a line was made with settings that are none of the trainings'.
+            ValueError: a line was made with settings that belong to no training.
         """
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)

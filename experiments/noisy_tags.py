@@ -3,8 +3,8 @@
     python experiments/noisy_tags.py paths.treebanks=../shared/ud-v2.2
 
 A tagger of UDPipe 1 (extra ``compare``), trained on the training part, tags dev and test (UPOS, XPOS, FEATS); taggers trained
-on other folds tag the training part, so that its tags are as noisy as those to come. The rows of experiments/noisy_tags are
-published, and count (see results.py); yours go to runs/noisy_tags/results.csv as trainings end. The table is beside them.
+on other folds tag the training part, so that its tags are as noisy as those of new text. The rows of experiments/noisy_tags are
+published, and are reused (see results.py); yours go to runs/noisy_tags/results.csv as trainings end. The table is beside them.
 """
 
 from __future__ import annotations

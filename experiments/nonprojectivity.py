@@ -4,8 +4,8 @@
     python experiments/nonprojectivity.py recipe=accurate shares=[100] seeds=3 paths.treebanks=../shared/ud-v2.2
 
 Training parts with 50 and 100% non-projective trees are drawn from each treebank, as many sentences in each; ``all`` is the
-treebank as it is. Where a share is 0 the columns are the same by their definition, so it is not trained. A treebank whose train
-part is not there is trained on its dev part, and the first sentences of its test part choose the epoch; the rest is test.
+treebank as it is. A share of 0 makes the columns the same by definition, so it is not trained. A treebank without a training
+part is trained on its dev part, and the first sentences of its test part choose the epoch; the rest is test.
 The differences of LAS have intervals from a paired bootstrap over sentences and seeds (claims.py). Writes the parts and run
 folders under runs/, and RECIPE.csv, RECIPE.md and RECIPE.svg.
 """
@@ -160,7 +160,7 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
 
 
 def blocks(path: Path) -> list[str]:
-    """The text of each sentence of a CoNLL-U file, with the blank line behind it."""
+    """The text of each sentence of a CoNLL-U file, with the blank line after it."""
     text = path.read_text(encoding="utf-8").strip("\n")
     return [f"{block}\n\n" for block in text.split("\n\n")]
 

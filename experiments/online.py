@@ -3,8 +3,8 @@
     python experiments/online.py paths.treebanks=../shared/ud-v2.2
     python experiments/online.py "languages=[hu,got]" seeds=1 ...
 
-The rows of experiments/online/results.csv are published, and count (see results.py); yours go to runs/online/results.csv as
-trainings end. table.md beside it is the page: scores, the papers' claims with intervals, and what exploring costs.
+The rows of experiments/online/results.csv are published, and are reused (see results.py); yours go to runs/online/results.csv
+as trainings end. table.md beside it is the page: scores, the papers' claims with intervals, and what exploring costs.
 """
 
 from __future__ import annotations

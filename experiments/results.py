@@ -1,8 +1,8 @@
-"""The rows of an experiment: those published with this project, and one's own beside them.
+"""The rows of an experiment: those published with this project, and your own beside them.
 
-Published rows lie in the experiment's folder under experiments/ and are committed; one's own are written under runs/, as
-trainings end. A cell whose row is there, made with today's settings, is not trained again, whichever of the two it is. With
-``fresh`` all are trained, and ``publish`` copies one's own rows over the published ones, at the end.
+Published rows lie in the experiment's folder under experiments/ and are committed; your own are written under runs/, as
+trainings end. A cell that has a row of either kind, made with today's settings, is not trained again. With
+``fresh`` all are trained, and ``publish`` copies your own rows over the published ones, at the end.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Results(Generic[RowT]):
     Attributes:
         kind: the dataclass of a row.
         published_folder: where the published ones are; None: there are none.
-        own_folder: where one's own go.
+        own_folder: where your own go.
         fresh: whether no row counts as there.
         published: rows that are committed.
-        own: rows of one's own.
+        own: rows of your own.
     """
 
     kind: type[RowT]
@@ -92,7 +92,7 @@ class Results(Generic[RowT]):
         return missing
 
     def add(self, rows: Iterable[RowT]) -> None:
-        """Takes new rows of one's own, and writes them beside those that other processes have written since."""
+        """Takes new rows of your own, and writes them beside those that other processes have written since."""
         new = {row.key: row for row in rows}
         with _held(self.own_folder):
             self.own |= read_rows(self.own_folder / FILE, self.kind) | new
@@ -104,13 +104,13 @@ class Results(Generic[RowT]):
             self.add(made)
 
     def shown(self, asked: Collection[Key]) -> dict[Key, RowT]:
-        """The rows of a table: the published ones, or one's own where these were asked for or have the same settings."""
+        """The rows of a table: the published ones, or your own where these were asked for or have the same settings."""
         theirs = self.published
         mine = {k: row for k, row in self.own.items() if k in asked or k not in theirs or row.config == theirs[k].config}
         return theirs | mine
 
     def publish(self, asked: Mapping[Key, str]) -> list[Key]:
-        """Copies one's own rows of the asked keys, made with today's settings, over the published ones; returns their keys."""
+        """Copies your own rows of the asked keys, made with today's settings, over the published ones; returns their keys."""
         assert self.published_folder is not None
         new = {key: self.own[key] for key, config in asked.items() if _made(self.own.get(key), config)}
         with _held(self.own_folder):
@@ -127,12 +127,12 @@ class Results(Generic[RowT]):
         publish: bool,
         draw: Callable[[dict[Key, RowT], Path], None] | None = None,
     ) -> None:
-        """Writes and prints the page of one's own folder; publishes, if wanted, and writes the published page.
+        """Writes and prints the page of your own folder; publishes, if wanted, and writes the published page.
 
         Args:
             name: the file's.
             page: Markdown from rows.
-            asked: as of ``missing``.
+            asked: see ``missing``.
             publish: whether the rows that were asked for are to be published.
             draw: draws the pictures of rows into a folder, if there are any.
         """

@@ -1,4 +1,4 @@
-"""Results as CSV: a dataclass of strings is a line, and its ``key`` says what there is one line for."""
+"""Results as CSV: a dataclass of strings is a line, and there is one line for each value of its ``key``."""
 
 from __future__ import annotations
 

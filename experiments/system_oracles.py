@@ -5,7 +5,7 @@
 Random computations over the training parts take an optimal move with probability ``follow``, else any move. Along them, CPU
 microseconds for the scores of all moves of a configuration: the mean within batches (all sentences, a step at a time); and with
 a call for each configuration, the overhead of the call included, the mean, the 99.9th percentile, and the median by k + m
-(elements of the stack without the root, and tokens in the buffer). Where an oracle takes projective gold trees alone, the trees
+(elements of the stack without the root, and tokens in the buffer). Where an oracle takes only projective gold trees, the trees
 are projectivized.
 
 Beside it, Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment of

@@ -1,11 +1,11 @@
-"""Table 6 of Nederhof (2019): how many edges projectivization keeps, the optimal one against lifting.
+"""Table 6 of Nederhof (2019): how many edges projectivization keeps, optimal against lifting.
 
     python experiments/table6.py paths.treebanks=../shared/ud-v2.2
 
 Optimal: oracles.projectivization.optimal (Section 3 of the paper). Lifting: the smallest non-projective arc first, as in
 pseudo-projective parsing (Nivre and Nilsson 2005; lifting.py); the paper used MaltParser 1.9.0 for that. Percentage of the
-edges of all trees, projective ones included. The training part where it is there, dev and test elsewhere; the paper does not
-name the part, by its context it is the training part. Writes table.md and results.csv.
+edges of all trees, projective ones included. The training part where it is available, dev and test elsewhere; the paper does
+not name the part, but from the context it is the training part. Writes table.md and results.csv.
 
 Times are of all trees of a treebank in one call, the test whether a tree is projective included, the median of ``repeats``.
 """

@@ -2,9 +2,9 @@
 
     python experiments/table7.py languages=[hu,el,cu,got] seeds=5 recipe=paper paths.treebanks=../shared/ud-v2.2
 
-The rows of experiments/table7/results.csv are published with this project, and count: the command says how many cells they
-are, and trains the others. With fresh=true it trains all of them. Rows go to runs/table7/results.csv as trainings end, and the
-command, started again, trains what is still missing. At the end it writes RECIPE.md beside the rows: the paper's cells, the
+The rows of experiments/table7/results.csv are published with this project, and count as done: the command says how many cells
+they are, and trains the others. With fresh=true it trains all of them. Rows go to runs/table7/results.csv as trainings end, and
+the command, started again, trains what is still missing. At the end it writes RECIPE.md beside the rows: the paper's cells, the
 published rows and yours side by side, and the paper's claims tested (see claims.py). With publish=true the rows that were asked
 for are published.
 
@@ -118,7 +118,7 @@ def families(wanted: Table7, missing: list[Training], results: Results[Row]) -> 
 
 
 def compare(wanted: Table7, results: Results[Row], languages: list[str]) -> str:
-    """Writes and returns the page of the published rows and one's own, those of the asked seeds and of today's settings."""
+    """Writes and returns the page of the published rows and your own, those of the asked seeds and of today's settings."""
     configs = {str(column): cell_of(wanted, "sample", column, 1).fingerprint() for column in COLUMNS}
     seeds = {str(seed) for seed in range(1, wanted.seeds + 1)}
     recipe = wanted.recipe
@@ -137,7 +137,7 @@ def compare(wanted: Table7, results: Results[Row], languages: list[str]) -> str:
 
 
 def publish(wanted: Table7, results: Results[Row], asked: dict[Key, str], languages: list[str]) -> str:
-    """Publishes one's own rows of the asked cells, with their counts; writes and returns the page of all published rows."""
+    """Publishes your own rows of the asked cells, with their counts; writes and returns the page of all published rows."""
     folder, recipe = results.published_folder, wanted.recipe
     assert folder is not None
     published = {(treebank, int(column), int(seed)) for treebank, _, column, seed in results.publish(asked)}

@@ -12,7 +12,7 @@ from experiments.claims import CLAIMS, SECOND_PASS, Claim, as_table
 from experiments.tables import markdown, mean_and_deviation
 from experiments.trainings import Row
 
-# The treebanks of the paper's table; hu, el, cu and got first, whose training parts were at hand.
+# The treebanks of the paper's table; hu, el, cu and got first, whose training parts were available.
 ALL = ["hu", "el", "cu", "got", "da", "eu", "de"]
 COLUMNS = range(1, 7)  # the sixth is ours
 
@@ -75,13 +75,13 @@ def own_page(
     treebanks: list[str],
     printed: Printed,
 ) -> str:
-    """Markdown: the paper's cells, the published rows and one's own side by side, and the claims tested on both.
+    """Markdown: the paper's cells, the published rows and your own side by side, and the claims tested on both.
 
     Args:
         published: the published rows.
-        own: one's own.
+        own: your own.
         published_claims: tested on the published rows.
-        own_claims: tested on one's own.
+        own_claims: tested on your own.
         recipe: whose page it is.
         treebanks: in the order of the table.
         printed: the paper's own table.

@@ -1,10 +1,10 @@
-"""What a parser of text needs: characters, tags as a second task, predicted tags as input, a tokenizer. Beside UDPipe 1.
+"""What a parser of text needs: characters, tags as a second task, predicted tags as input, a tokenizer. Compared with UDPipe 1.
 
     python experiments/text.py paths.treebanks=../shared/ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=../shared/ud-v2.2
 
 Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra
-``text``). The rows of experiments/text/results.csv are published, and count (see results.py); yours go to
+``text``). The rows of experiments/text/results.csv are published, and are reused (see results.py); yours go to
 runs/text/results.csv as trainings end. The table is beside them.
 """
 

@@ -84,7 +84,7 @@ class Training:
         return training_settings(overrides)
 
     def on_dev(self) -> Training:
-        """The same on the dev part alone, without a part that chooses the epoch."""
+        """The same on the dev part only, without a part that chooses the epoch."""
         dev = self.settings().treebank.dev
         return replace(self, overrides=(*self.overrides, f"treebank.train={dev}", "treebank.dev=null"))
 

@@ -60,7 +60,7 @@ def paths(name: str, folder: str) -> dict[str, Path]:
 
 
 def has_parts(name: str, folder: str, parts: Iterable[str]) -> bool:
-    """Whether these parts are there; arguments and errors as of ``paths``."""
+    """Whether these parts are there; arguments and errors are those of ``paths``."""
     where = paths(name, folder)
     return all(where[part].is_file() for part in parts)
 
@@ -74,9 +74,7 @@ def files(name: str, folder: str) -> dict[str, Path]:
     where = paths(name, folder)
     found = {part: path for part, path in where.items() if path.is_file()}
     if not found:
-        raise ValueError(
-            f"no part of treebank {name!r}: {where['train']} and its other parts do not exist; set paths.treebanks=DIR"
-        )
+        raise ValueError(f"no part of treebank {name!r}: {where['train']} and the others do not exist; set paths.treebanks=DIR")
     return found
 
 

@@ -11,7 +11,7 @@ Arc-hybrid is arc-decomposable: a set of edges that are part of one projective t
 be made alone. So for a projective gold tree a move loses exactly those edges that it puts out of reach one by one:
 
     shift   h(b), if it is on the stack below the top, and the gold children of b on the stack
-    left    h(top), if it is the element below the top or in the buffer behind b, and the gold children of the top in the buffer
+    left    h(top), if it is the element below the top or in the buffer after b, and the gold children of the top in the buffer
     right   h(top), if it is in the buffer, and the gold children of the top in the buffer
 
 and what can be made at all is: h(x) for each x > 0 on the stack whose head is the element below it or in the buffer, and h(x)
@@ -83,7 +83,7 @@ def _score_batch(all_heads, offsets, children, sentences, stacks, stack_sizes, b
 
         reachable = children.edges_from[start + front] if front <= n else 0
         shift_loss = 0
-        awaited = 0  # gold children in the buffer of the element at hand, in the end of the top
+        awaited = 0  # gold children in the buffer of the current element, in the end of the top
         for place in range(top_place + 1):
             node = stacks[row, place]
             awaited = 0

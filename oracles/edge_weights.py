@@ -9,7 +9,7 @@ attachable to their nearest gold ancestor that can be had. An edge from h to d t
     max(0, LEVELS - ancestors between d and h)  if h is an ancestor of d farther up the gold tree
     0                                           otherwise
 
-The artificial root is an ancestor of every word. The weights depend on the sentence alone, so they go through the same dynamic
+The artificial root is an ancestor of every word. The weights depend only on the sentence, so they go through the same dynamic
 programs. The rewards of a sentence's other edges sum to less than GOLD_WEIGHT, so gold edges come first: a score is GOLD_WEIGHT
 times what it is without ``ties``, plus rewards, and the optimal steps are some of those without ``ties``. Not in the literature
 that we know; a choice among optimal projective trees by the same idea is ``nearest_ancestor`` in projectivization/optimal.py.

@@ -59,7 +59,7 @@ class NonProjectiveGoldError(ValueError):
 
 
 class BoundOracle(ABC):
-    """An oracle with everything computed that depends on the gold trees alone.
+    """An oracle with everything computed that depends only on the gold trees.
 
     Attributes:
         gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
@@ -116,11 +116,11 @@ class Oracle(ABC):
             strategy = self.strategies[0]
         if strategy not in self.strategies:
             known = ", ".join(self.strategies)
-            raise ValueError(f"oracle {self.name} does not support the strategy {str(strategy)!r}; it supports: {known}")
+            raise ValueError(f"oracle {self.name} does not know the strategy {str(strategy)!r}; it knows: {known}")
         self.strategy = Strategy(strategy)
 
     def bind(self, trees: Trees) -> BoundOracle:
-        """Does, once, the work that depends on the gold trees alone.
+        """Does, once, the work that depends only on the gold trees.
 
         Raises:
             NonProjectiveGoldError: a tree is not projective and this oracle needs it to be.

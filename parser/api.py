@@ -48,7 +48,7 @@ Word = str | Sequence[str | None] | Mapping[str, Any]
 
 
 class InputError(ValueError):
-    """What was given to a Parser is no sentence or no text; the message names the word, or the character, counted from 1."""
+    """What was given to a Parser is not a sentence or not text; the message names the word or character, counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ParsedSentence:
         deprels: their relations.
         probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the step
             that made the arc, calibrated on the dev part of the model's training; without a dev part, not calibrated. NaN for
-            a linear model, whose scores are no probabilities.
+            a linear model, whose scores are not probabilities.
         probability: 0 to 1, that of all steps together, as the model sees it; NaN for a linear model.
         tags: by column that the model predicts (upos, xpos, feats), the values of the words.
         tokens: of text, the tokens, of which some have several words; see Token. A form is as it was written, but that any
@@ -84,9 +84,9 @@ class ParsedSentence:
         return len(self.forms)
 
     def conllu(self) -> str:
-        """The sentence in CoNLL-U, with the blank line behind it; nothing of a sentence without words.
+        """The sentence in CoNLL-U, with the blank line after it; nothing of a sentence without words.
 
-        Columns of tags that were not given are those that the model predicts, as of ``parse.py --tags=fill``. Of text there
+        Columns of tags that were not given are those that the model predicts, as with ``parse.py --tags=fill``. Of text there
         are multiword tokens, SpaceAfter=No, and the comment text.
 
         Raises:
@@ -159,7 +159,7 @@ class Parser:
             tokenizer: a file of UDPipe 1's for parse_text(); without, the one in the model's folder, if there is one.
             beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
             merge: which items of the beam become one, ``none``, ``configuration`` or ``signature``; None: as it remembers.
-            int8: multiply in 8 bits, which is faster and nearly as good, with an encoder and on the CPU alone.
+            int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
 
         Raises:
             ModelError: the folder holds no model that this version can load.
@@ -190,7 +190,7 @@ class Parser:
         """Parses sentences.
 
         Args:
-            sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which the form alone must be there;
+            sentences: each a sequence of words: forms; tuples (form, upos, xpos, feats), of which only the form is required;
                 or a ``conllu.TokenList``, whose multiword tokens and empty nodes are left out.
             single_root: make valid UD trees, with exactly one root.
             allow_missing_columns: parse words without the columns that the model reads anyway, far less accurately.
@@ -231,8 +231,8 @@ class Parser:
 
         Args:
             text: any text; a blank line ends a sentence. A byte order mark before it is left out.
-            single_root: as of parse().
-            allow_missing_columns: as of parse().
+            single_root: see parse().
+            allow_missing_columns: see parse().
 
         Raises:
             InputError: it is not a str, or contains half of a surrogate pair, which is not a character.

@@ -23,7 +23,7 @@ _LEFTOVER = re.compile(rf"\.(.+)\.[0-9a-f]{{{2 * _TOKEN_BYTES}}}\.(tmp|old)")
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside ``path`` to write a file to; renames it at the end, removes it upon an error."""
+    """Yields a temporary path beside ``path`` to write a file to; renames it at the end, removes it on an error."""
     temporary = _beside(path, "tmp")
     try:
         with naming(path):

@@ -51,7 +51,7 @@ class Beam:
     """A beam: how many items it keeps after each step, which of them it merges, and what moves cost.
 
     Raises:
-        BeamError: the size is no number from 1 to MAX_SIZE, or merge or scores are unknown.
+        BeamError: the size is not a number from 1 to MAX_SIZE, or merge or scores are unknown.
     """
 
     size: int
@@ -112,7 +112,7 @@ def is_greedy(search: Search | None) -> bool:
 
 
 def searching(own: Search | None, size: int | str | None = None, merge: Merge | None = None) -> Search | None:
-    """How to search: as a model remembers, but for what is said otherwise.
+    """How to search: as a model remembers, except for what is given here.
 
     Args:
         own: what the model remembers; None: to parse greedily.
@@ -158,12 +158,12 @@ def of_fields(fields: dict[str, Any]) -> Search:
 
 
 def check_exact(system: str, contextual: bool, slots: Iterable[str]) -> None:
-    """Refuses models whose moves are not scored by s0 and b0 alone, which is what exact search is made of.
+    """Refuses models whose moves are not scored by s0 and b0 only, which exact search needs.
 
     Args:
         system: the name of the transition system.
         contextual: whether an encoder reads the sentence.
-        slots: the feature slots, ADDRESS:ATTRIBUTE. What is read at b1 and behind follows from b0.
+        slots: the feature slots, ADDRESS:ATTRIBUTE. What is read at b1 and after follows from b0.
 
     Raises:
         BeamError: names what is different, and the fix.

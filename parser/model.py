@@ -61,12 +61,12 @@ class Model:
         slots: the feature slots.
         shape: how the classifier is built.
         system: the transition system over these relations.
-        beam: how parse.py searches if it is told no other; None: it parses greedily.
-        lattice_beam: how parse.py searches lattices if it is told no other; None: as other input.
+        beam: how parse.py searches by default; None: it parses greedily.
+        lattice_beam: how parse.py searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
-            output for choices then, behind those of the moves (decoding/lattice_search.py). None: it knows of no choices.
-        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); with an encoder alone. Nothing that is
+            output for choices then, after those of the moves (decoding/lattice_search.py). None: it knows of no choices.
+        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); only with an encoder. Nothing that is
             saved.
     """
 
@@ -164,7 +164,7 @@ class Model:
         """The weights as they are now, for parsing; without torch if none has been needed yet.
 
         Raises:
-            Int8Error: products of 8 bits are asked for, and cannot be had.
+            Int8Error: 8-bit products are requested, and not available.
         """
         if self._classifier is None and self.shape.encoder is None and not self.int8:
             return self._layout().weights(self._tensors)

@@ -82,11 +82,11 @@ def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
     """The names, types and shapes of the tensors in a file of the folder, without the tensors.
 
     Raises:
-        ModelError: the file is missing, or is no safetensors file.
+        ModelError: the file is missing, or is not a safetensors file.
     """
     path = _part(folder, name)
     with told(path), safe_open(path, framework="np") as tensors:
-        slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is no mapping
+        slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is not a mapping
         return {name: TensorInfo(found.get_dtype(), tuple(found.get_shape())) for name, found in slices.items()}
 
 

@@ -23,7 +23,7 @@ class AnyModel(Protocol):
         vocabularies: of the attributes that it reads.
         relations: those that it knows.
         system: the transition system over these relations.
-        beam: how the parser searches unless it is told otherwise; None: greedily.
+        beam: how the parser searches unless told otherwise; None: greedily.
         contextual: whether the last digits of scores may depend on the sentences that are parsed together.
     """
 
@@ -74,7 +74,7 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
 def load_for_parsing(
     folder: Path, size: int | str | None = None, merge: Merge | None = None, device: str = "cpu", int8: bool = False
 ) -> tuple[AnyModel, Search | None]:
-    """A model, and how to search: as it remembers, but for what is said otherwise.
+    """A model, and how to search: as it remembers, except for what is given here.
 
     Args:
         folder: see load().

@@ -131,7 +131,7 @@ class OptimalStep(Pipe):
         What is there already is replaced; without a model it is removed.
 
         Raises:
-            ModelError: the folder of the model is not there.
+            ModelError: the folder of the model does not exist.
         """
         target = Path(path)
         if not self._has_model:
@@ -159,7 +159,7 @@ class OptimalStep(Pipe):
         """The files of the model, so that what from_bytes() makes of them needs no folder; nothing of a tokenizer.
 
         Raises:
-            ModelError: the folder of the model is not there.
+            ModelError: the folder of the model does not exist.
         """
         parts: dict[str, np.ndarray] = {}
         if self._has_model:

@@ -1,6 +1,6 @@
-"""What mkdocs.yml calls while the site is built: tables and pictures of pages that are made from the code and the settings.
+"""Called by mkdocs.yml while the site is built: makes the tables and pictures of pages from the code and the settings.
 
-A page asks for one by a line of its own: {{ configuration }}, {{ oracles }}, {{ systems }}, or {{ tree FILE }}, a tree drawn.
+A page requests one by a line of its own: {{ configuration }}, {{ oracles }}, {{ systems }}, or {{ tree FILE }}, a tree drawn.
 """
 
 from __future__ import annotations

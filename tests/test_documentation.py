@@ -271,7 +271,7 @@ def test_every_key_is_explained():
     assert len(named) == len(set(named))
     assert {*documentation.schema_keys(), *documentation.GROUPS} == set(named)
     assert not [line for line in rows if line.endswith("|  |")]
-    assert "| `seed` | `1` | of weights, word vectors and the order of the examples |" in rows
+    assert "| `seed` | `1` | for weights, word vectors and the order of the examples |" in rows
 
 
 def test_tables_are_those_of_the_code():

@@ -2,7 +2,7 @@
 
 A sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see vector_chart.py),
 for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1} and the maxima of these over all depths up
-to this one), and under ``ties`` the weights of its edges. With the maxima a new row looks at the elements of the stack alone
+to this one), and under ``ties`` the weights of its edges. With the maxima a new row looks only at the elements of the stack
 that are worth an edge from s_d, not at all of them: between two of these LS is constant, and below them it is larger.
 
 The kernels are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of int32, where

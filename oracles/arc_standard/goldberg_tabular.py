@@ -15,7 +15,7 @@ Complexity: O(k r (k + r)) for k stack elements and r elements of the right stac
 inner loops over h run over contiguous 16-bit entries. O(n) per sentence to bind.
 
 Names here and in print: a row ``lost[j]`` at stack index p is T[i,j] with i = k + 1 - p. The nodes stand in the order of
-the sentence, stack a_0..a_k first and the right stack behind it, so that the heads of a fragment are contiguous.
+the sentence, stack a_0..a_k first and the right stack after it, so that the heads of a fragment are contiguous.
 
 Departures from the print:
 

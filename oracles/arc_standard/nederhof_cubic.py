@@ -6,7 +6,7 @@ below the top, s = the top or a buffer node. A node that is still a bare p has n
 from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference
 implementation, a grammar written as in the paper, is oracles.tabular.
 
-Three ways to the same numbers, tried in this order (under ``ties`` the last one alone, see edge_weights.py):
+Three ways to the same numbers, tried in this order (under ``ties`` only the last one, see edge_weights.py):
 
 1. Projective gold tree, ``drop_non_critical``: of the buffer, only the nodes found by critical_nodes.py enter the chart.
    Properties (1) to (3) of Section 5 show that non-critical nodes can be left out; the set that is kept here is a subset of

@@ -10,10 +10,10 @@ a buffer b..n. Two facts about projective gold trees make it cheap:
 
 So a computation goes down the stack and up the chain at once. Its state is what tops the stack, and which chain node can
 still take children. With a_i directly below the top, let chain(i) be the last chain node that has a stack child above a_i;
-the nodes before it have no stack child that is left, the nodes behind it are untouched, so three cases remain:
+the nodes before it have no stack child that is left, the nodes after it are untouched, so three cases remain:
 
     FRESH   chain(i) can still take a_i.. as left children, and a_i.. the whole rest of the buffer as right children
-    SPENT   chain(i) became a child of a stack element, giving up its own gold edge (cost 1); what is behind it is fresh
+    SPENT   chain(i) became a child of a stack element, giving up its own gold edge (cost 1); what is after it is fresh
     GONE    so did the root of its component in the buffer (no cost now, but if the gold head of that root is on the
             stack, it has one right child less)
 

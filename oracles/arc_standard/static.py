@@ -1,6 +1,6 @@
 """The static oracle: the one step that a gold computation takes, for the first pass of training.
 
-Two gold computations matter (Nederhof 2019, Section 2). Both follow from the gold tree alone:
+Two gold computations matter (Nederhof 2019, Section 2). Both follow from the gold tree only:
 
 * eager, under left_before_right, strict_left_before_right and any: attach as soon as possible. reduce_right if a_k is the
   gold head of a_{k-1}; else reduce_left if a_{k-1} is the gold head of a_k and no gold child of a_k is left in the

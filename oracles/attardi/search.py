@@ -38,7 +38,7 @@ Complexity: exponential at worst, in the number of edges that must be lost; expe
 of a configuration cost along computations. Past ``max_states`` the sentence is refused.
 
 Memory: the memo takes about 1 KB a token along one computation per sentence, at most ``max_bytes`` for all sentences,
-reserved when bound and taken as it is written. A search takes 60 bytes a state and 8 per 64 tokens, and gives them back.
+reserved when bound and taken as it is written. A search takes 60 bytes per state and 8 per 64 tokens, and gives them back.
 """
 
 from __future__ import annotations

@@ -228,7 +228,7 @@ def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguid
         The loss, -1 if that was not enough; the spaces, which may have grown; and how often a state was expanded.
     """
     space, other_space = spaces
-    most = unguided + 2 * len(tree[0])  # there and back without a loss is no long search
+    most = unguided + 2 * len(tree[0])  # there and back without a loss is not a long search
     loss = np.int64(-1)
     expanded = 0
     start = space[0][:width].copy()

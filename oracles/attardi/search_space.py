@@ -59,7 +59,7 @@ def grow(words, states, slots, count, width):
 
 @njit(cache=True, nogil=True)
 def push(states, buckets, u, value, in_front):
-    """Puts a state into a bucket, in front of all that are there or behind them."""
+    """Puts a state into a bucket, in front of all that are there or after them."""
     first, last = buckets[value]
     if first < 0:
         states[u, NEXT] = -1

@@ -4,7 +4,7 @@ The canonical computation attaches as soon as possible, the nearest first, and s
 children goes to its gold head as soon as it can (la_1, ra_1, la_2, ra_2, ... in this order), and if there is no such node
 the next token is pushed. If the system can parse a tree at all, this parses it.
 
-A tree that the system cannot parse is not refused, for the first pass wants a computation of every sentence: it is replaced,
+A tree that the system cannot parse is not refused, for the first pass needs a computation of every sentence: it is replaced,
 when it is bound, by one that the system can parse and that has as many gold edges as possible, the one made by attardi_search
 from the start, its best column first in the same order (attachments, the nearest first, then shift). The canonical
 computation of that tree is this very computation: each attachment is optimal as soon as it can be made.

@@ -13,7 +13,7 @@ and the nodes that the reduction dropped although their gold head is gone.
 Corrections of the print, which is wrong in 19 of 2,301 configurations of small sentences:
 
 * E9. A buffer node may come on top of any node that precedes it, not only of the one next to it, and fragments are split
-  behind the first node or anywhere in the buffer.
+  after the first node or anywhere in the buffer.
 * E10. Dropped nodes whose gold head has been removed already are lost and have to be counted.
 * E11. Nothing is dropped that has its gold head on the stack.
 

@@ -1,6 +1,6 @@
 """Room for what oracles remember of sentences: an arena that these enter in the order in which they are asked for.
 
-The arena is a ring: a sentence is put behind the one that came before it, and where there is no room, those who came first are
+The arena is a ring: a sentence is put after the one that came before it, and where there is no room, those who came first are
 forgotten. So all that is remembered is the latest, and nothing is ever moved.
 """
 

@@ -52,7 +52,7 @@ class LRSpineChart(LRSpineOracle):
     """The oracle to train LR-spine parsing with, on any trees.
 
     Args:
-        strategy: any alone.
+        strategy: only any.
         max_bytes: how much memory the charts of all bound sentences may take.
     """
 

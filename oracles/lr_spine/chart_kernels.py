@@ -3,7 +3,7 @@
 The nodes of a configuration are those of its spines, in order, at positions 0..size-1, and the tokens of the buffer, which
 keep their numbers. The rows of the chart are computed from the last position to the first. In a row the columns of the stack
 come first; then those of the buffer, all of which get at once what a split point on the stack contributes, and then, token
-after token, what a split point at this token contributes to those behind it. These loops run over blocks of columns without
+after token, what a split point at this token contributes to those after it. These loops run over blocks of columns without
 a remainder, over rows of the sentence's chart (oracles.charts.vector_chart).
 """
 
@@ -145,7 +145,7 @@ def _add_element(nodes, parents, below, size, left_spine, n_left, right_spine, n
     child can as well become that of the node above them in the spine.
 
     Args:
-        nodes, parents, below: see _value; written behind ``size``.
+        nodes, parents, below: see _value; written after ``size``.
         size: the number of positions before.
         left_spine, right_spine: int32[>= n_left], int32[>= n_right], the root first.
         awaited: bool[n + 1], nodes that have a gold child among the roots of the stack.

@@ -106,7 +106,7 @@ class BoundLRSpine(BoundOracle):
 
 
 def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
-    """Refuses what is no configuration of a sentence of n tokens. Returns b, n + 1 if the buffer is empty.
+    """Refuses what is not a configuration of a sentence of n tokens. Returns b, n + 1 if the buffer is empty.
 
     Raises:
         ValueError: names the element of the stack that is wrong, and what it should be.

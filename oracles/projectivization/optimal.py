@@ -141,7 +141,7 @@ def _projectivize_all(all_heads, offsets, sentences, nearest_ancestor):
 def _edge_weights(heads, nearest_ancestor, weights):
     """weights[h, d] of the edge from h to d: lexicographic components as digits of one number to the base n + 1.
 
-    The digits, the heaviest first: gold edges (+), new children of the root (-), heads that are no ancestors (-), and
+    The digits, the heaviest first: gold edges (+), new children of the root (-), heads that are not ancestors (-), and
     two digits for the sum of distances beyond the gold head (-). No sum over a tree overflows into the next digit.
     """
     n = len(heads) - 1

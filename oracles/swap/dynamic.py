@@ -2,7 +2,7 @@
 
 The print is about arc-hybrid with swap: whether to swap is decided as by a static oracle, and where it is not swapped, the
 other moves cost what they cost in arc-hybrid, also off the gold path. Here arc-standard takes its place, with its own exact
-costs instead of the sums that are exact for arc-hybrid alone.
+costs instead of the sums that are exact only for arc-hybrid.
 
 Swap, static: where swap is applicable and the top comes before the element below it in the projective order of the gold
 tree, swap is the only optimal move; elsewhere it never is.

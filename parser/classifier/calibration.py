@@ -1,4 +1,4 @@
-"""Probabilities that say how often a parser is right: those of its steps are too sure of themselves.
+"""Probabilities that say how often a parser is right: those of its steps are overconfident.
 
 How often an arc is right, head and relation, is taken to be a function of the probability of the step that made it, one
 that never falls: isotonic regression (Zadrozny & Elkan 2002) over groups of arcs of equal size, on a part that training did

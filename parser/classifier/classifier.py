@@ -155,7 +155,7 @@ class Classifier(nn.Module):
         """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters.
 
         Args:
-            int8: whether the encoder's vectors are stored and multiplied in 8 bits; of a contextual representation alone.
+            int8: whether the encoder's vectors are stored and multiplied in 8 bits; only for a contextual representation.
 
         Raises:
             Int8Error: they cannot be here.
@@ -163,7 +163,7 @@ class Classifier(nn.Module):
         return self._weights(self.tokens.fixed_vectors(), self.tokens.at_rest(int8), int8)
 
     def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
-        """The weights, for the sentences alone whose vectors are given.
+        """The weights, only for the sentences whose vectors are given.
 
         Args:
             vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().

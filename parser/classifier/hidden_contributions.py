@@ -3,7 +3,7 @@
 The hidden layer of a configuration is then a sum of contributions, one for each slot, whatever the length of the vectors (Chen
 and Manning 2014). A one-hot slot has its contributions in the weights; for a slot that reads vectors they are the
 vectors times its part of the weights. Contributions of all values of a large vocabulary would not fit into memory, so those of
-attributes are computed for the values that occur in the sentences at hand, once per call, by one matrix product. Those of
+attributes are computed for the values that occur in the given sentences, once per call, by one matrix product. Those of
 values are the same, to the last bit, whatever other values they are computed together with.
 """
 

@@ -1,6 +1,6 @@
 """Matrix products in single precision, by the fastest library that torch brings along.
 
-torch.mm hands products on a CPU to MKL, which uses AVX-512 on Intel's processors alone. oneDNN, which torch has on board for
+torch.mm hands products on a CPU to MKL, which uses AVX-512 only on Intel's processors. oneDNN, which torch includes for
 its compiler, uses it on any that has it, and takes half the time there (AMD EPYC, one thread, 100 x 600 by 600 x 256). Its
 operator is not part of torch's public interface, so where it is missing, or on another device, torch.mm does the work.
 """

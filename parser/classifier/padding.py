@@ -25,7 +25,7 @@ class Grid:
 
     @classmethod
     def of(cls, lengths: np.ndarray, device: torch.device) -> Grid:
-        """That of sequences of these lengths (int[sequences], each at least 1), one behind the other."""
+        """That of sequences of these lengths (int[sequences], each at least 1), one after the other."""
         lengths = lengths.astype(np.int64)
         rows, columns = np.arange(lengths.max())[:, None], np.arange(len(lengths))
         inside = rows < lengths

@@ -44,7 +44,7 @@ class TokenRepresentation(nn.Module, ABC):
     """The vectors that slots read.
 
     Args:
-        attributes: what slots can read of a token, as FeatureTable wants it.
+        attributes: what slots can read of a token, as FeatureTable needs it.
         embeddings: the vectors that are the same in every sentence, those of relations too where they are embedded.
 
     Attributes:
@@ -143,7 +143,7 @@ class ContextualRepresentation(TokenRepresentation):
         """The vectors of the tokens, and the scores of their tags where they are predicted.
 
         Args:
-            values: int32[tokens, rows], the tokens of all sentences, one sentence behind the other; as ``Sentences.values``.
+            values: int32[tokens, rows], the tokens of all sentences, one sentence after the other; as ``Sentences.values``.
             lengths: int[sentences], tokens of each, the root counted; the more alike, the less is spent on padding.
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
@@ -155,7 +155,7 @@ class ContextualRepresentation(TokenRepresentation):
         return _OnDevice(self)
 
     def tag_scores(self, values: Tensor, lengths: np.ndarray) -> dict[str, Tensor]:
-        """The scores of tags alone, as of encode() without dropout."""
+        """Only the scores of tags, as in encode() without dropout."""
         return self.encode(values, lengths).tag_scores
 
     def fixed_vectors(self) -> dict[str, Tensor]:

@@ -1,6 +1,6 @@
 """A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, in a fraction of the time.
 
-What goes into the first layer depends on the word type alone (type_rows.py), so its embeddings, its characters and their
+What goes into the first layer depends only on the word type (type_rows.py), so its embeddings, its characters and their
 product with the layer's weights are worked out once for each type, for all sentences to come. The layers themselves are those
 of resting_lstm.py, in one of the arithmetics of resting_matrices.py. BiLSTM.encode is the reference implementation.
 
@@ -100,7 +100,7 @@ class _RestingCharacters:
         self._inputs = SinglePrecision().matrix(self._layer.inputs, self._layer.bias)(_array(encoder.vectors))
 
     def __call__(self, characters: np.ndarray) -> np.ndarray:
-        """float32[forms, size] from int32[forms, longest]; ABSENT is behind the last character."""
+        """float32[forms, size] from int32[forms, longest]; ABSENT is after the last character."""
         offsets = np.concatenate([[0], np.cumsum((characters != ABSENT).sum(axis=1))])
         read = self._layer(self._inputs, characters[characters != ABSENT], offsets)
         hidden = self._layer.hidden

@@ -83,7 +83,7 @@ class TypeRows:
         return types, rows
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
-        """Starts over, with room for the types of so many tokens at least."""
+        """Starts over, with room for the types of at least this many tokens."""
         # New arrays: other threads may still be reading and filling the old ones.
         self._n_types = 0
         self._under_way = []

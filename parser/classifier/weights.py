@@ -23,7 +23,7 @@ _VECTORS = "tokens.embeddings.vectors."
 
 
 class Int8Error(ValueError):
-    """Integers of 8 bits are asked for where they cannot be had; the message says why."""
+    """Integers of 8 bits are requested where they are not available; the message says why."""
 
 
 @dataclass(frozen=True)

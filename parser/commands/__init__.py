@@ -1,1 +1,1 @@
-"""The commands: `optimal-step NAME`, or scripts/NAME.py of a checkout; a module each, with a function ``command``."""
+"""The commands: `optimal-step NAME`, or scripts/NAME.py in a checkout; one module each, with a function ``command``."""

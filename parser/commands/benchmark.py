@@ -1,8 +1,8 @@
 """Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training,serving} [OPTIONS].
 
 It prints JSON, and a table to stderr. Each benchmark is a module of benchmarks/ with a function ``run``; its name and
---help explain it. With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions, in place
-of those that were measured there under the same --label before.
+--help explain it. With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions, replacing
+those measured before under the same --label.
 """
 
 from __future__ import annotations

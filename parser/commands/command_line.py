@@ -1,4 +1,4 @@
-"""What every command does around its work: bad input is one line on standard error, a closed pipe is no error."""
+"""What every command does around its work: bad input gives one line on standard error, and a closed pipe is not an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def run(main: Callable[[], object]) -> NoReturn:
-    """Runs a command and exits: with the status that it returns, if any, or with 1 and one line of text upon bad input.
+    """Runs a command and exits: with the status that it returns, if any, or with 1 and one line of text on bad input.
 
     This project raises ValueError, with what is wrong and the fix, for all bad input; a traceback would bury it. What the
     system refuses is one line, too. SIGTERM ends a command as Ctrl-C does, in order: temporary files are removed, and the

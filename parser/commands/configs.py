@@ -1,4 +1,4 @@
-"""Settings composed by hydra from the files of configs/, for code that is no command of its own."""
+"""Settings composed by hydra from the files of configs/, for code that is not a command itself."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> Dic
 
 
 def training_settings(overrides: Sequence[str]) -> Settings:
-    """The settings of scripts/train.py with these overrides; errors as of ``composed``."""
+    """The settings of scripts/train.py with these overrides; raises what ``composed`` raises."""
     register()
     return composed("train", overrides)  # type: ignore[return-value]

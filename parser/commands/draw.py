@@ -1,7 +1,7 @@
 """Draws dependency trees: python scripts/draw.py FILE [--gold GOLD] [--sentence N] [--format text|svg|html] [-o OUTPUT].
 
 FILE is CoNLL-U, plain, .gz or .xz, or - for standard input. With --gold, its trees are drawn against those of another file of
-the same sentences: what is wrong is red, and what would be right stands beside it. Without --sentence, all sentences are drawn;
+the same sentences: what is wrong is red, with what would be right beside it. Without --sentence, all sentences are drawn;
 as SVG, the first.
 """
 

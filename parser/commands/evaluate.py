@@ -1,11 +1,11 @@
 """Compares a file of trees with the gold ones: python scripts/evaluate.py GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
 
-The metrics are those of the CoNLL 2018 shared task, and besides them LAS with subtypes and the scores without punctuation; see
+The metrics are those of the CoNLL 2018 shared task, LAS with subtypes, and the scores without punctuation; see
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard
 input.
 
 With --by, LAS (subtypes count) also by relation, sentence length, distance of the head, depth in the tree, projectivity of the
-arc; precision is over the groups that the system's own tree puts words in. With --confusion, the most frequent wrong relations.
+arc; for precision, words are grouped by the system's own tree. With --confusion, the most frequent wrong relations.
 """
 
 from __future__ import annotations

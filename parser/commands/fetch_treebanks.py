@@ -1,9 +1,9 @@
 """Fetches treebanks of Universal Dependencies: python scripts/fetch_treebanks.py hu el [--release 2.2] [-d ud-v2.2].
 
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT). The files come from the
-treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. A download
-that is cut is continued, files that are there are kept; --sums writes their SHA-256, and compares them where they are known.
-Licences are shown: those of treebanks are their own.
+treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. An
+interrupted download is continued, and existing files are kept; --sums writes their SHA-256, and compares those already listed.
+Licences are shown: every treebank has its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Makes word lattices, and looks at them: python scripts/lattices.py build|apply|jackknife|paths ...
+"""Makes and inspects word lattices: python scripts/lattices.py build|apply|jackknife|paths ...
 
     build TRAIN -o LEXICON            the analyses of the tokens of a treebank, as a lexicon
     apply LEXICON FILE [-o OUTPUT]    the lattices (CoNLL-UL) of the tokens of a file (CoNLL-U); its words are not read
-    jackknife TRAIN [-o OUTPUT]       the lattices of a treebank, each tenth with a lexicon of the other nine, to train on
+    jackknife TRAIN [-o OUTPUT]       the lattices of a treebank to train on, each tenth with a lexicon of the other nine
     paths LATTICES TREES [-o OUTPUT]  the gold paths as a treebank (CoNLL-U), and how many there are
 
 FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz and .xz by name) or - for

@@ -2,23 +2,23 @@
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
 rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
-recipe=text reads forms alone; --tags=fill or overwrite writes the tags that it predicts.
+recipe=text reads only forms; --tags=fill or overwrite writes the tags that it predicts.
 
-A file named .conllul, or any with --lattice, is one of word lattices (CoNLL-UL): the parser finds the words along with the
-tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam is of use there: a model that was
-trained on lattices brings one (lattice.beam), and --beam 16 widens it.
+A file named .conllul, or any with --lattice, holds word lattices (CoNLL-UL): the parser finds the words along with the
+tree, and writes CoNLL-U, in which a token of several words has a line of its own. A beam helps here: a model that was
+trained on lattices has one (lattice.beam), and --beam 16 widens it.
 
 With --text, INPUT is text in UTF-8, one or more paragraphs with blank lines between them.
 
-A sentence that is not CoNLL-U ends the work, with its line and what is wrong with it. With --on-error=skip or keep it is named
-just so, left out of the output or passed through as it is, and the exit status is 1 at the end.
+A sentence that is not CoNLL-U ends the run, with its line and what is wrong with it. With --on-error=skip or keep it is also
+named, but left out of the output or passed through as it is, and the exit status is 1 at the end.
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
---beam exact finds the best of all trees, where the classifier reads no more than s0 and b0 (scripts/train.py beam=exact).
+--beam exact finds the best of all trees, if the classifier reads only s0 and b0 (scripts/train.py beam=exact).
 
-What is compiled is compiled once, when it is first needed, and kept; that takes about a minute. With --warm-up nothing but this
-is done, for any later input: as when a machine is set up.
+Kernels are compiled once, when they are first needed, and kept; that takes about a minute. With --warm-up only this is done,
+for any later input, for example when a machine is set up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
 
-Each file goes to the same place below out/, with the bytes that scripts/parse.py writes; .bz2, which is not written, is left
-out of its name. Files that are there already are done, unless their input is newer: the same command, started again, parses the
+Each file goes to the same place below out/, with the bytes that scripts/parse.py writes; .bz2, which is not written, is
+dropped from its name. Existing files count as done, unless their input is newer: the same command, started again, parses the
 others, also after Ctrl-C or SIGTERM, which end it at once. A file that fails is named, the others are parsed, and the exit
 status is 1, as it is where --on-error=skip or keep found a sentence that is not CoNLL-U, now or when the file was parsed.
 """

@@ -1,11 +1,11 @@
 """Makes the trees of a CoNLL-U file projective: python scripts/projectivize.py INPUT [-o OUTPUT] [--count].
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each non-projective tree is replaced by a
-projective one with as many of its edges as possible (Nederhof 2019, Section 3); --method says by which one. In these trees
+projective one with as many of its edges as possible (Nederhof 2019, Section 3); --method says which one. In these trees
 HEAD is rewritten, DEPREL stays, and DEPS becomes _. Projective sentences and everything else pass through byte for byte.
 
 With --count no trees are written but a table: for every sentence its number, its words, the most edges that a projective
-tree can keep, and how many projective trees keep so many (an exact number of any size).
+tree can keep, and how many projective trees keep that many (an exact number of any size).
 """
 
 from __future__ import annotations

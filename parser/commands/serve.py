@@ -1,8 +1,8 @@
 """Serves a model over HTTP: python scripts/serve.py MODEL_DIR [--port 8001].
 
-The interface is that of UDPipe's REST service, so that its clients work: /models says what there is, /process parses what comes
-as data (GET, or POST with a form). At / is a page where one types a sentence and sees its tree. Only programs of this machine
-can reach it, unless --host says otherwise. Needs the extra serve: pip install 'optimal-step[serve]'.
+The interface is that of UDPipe's REST service, so its clients work: /models lists the models, /process parses the parameter
+data (GET, or POST with a form). At / is a page for typing a sentence and seeing its tree. Only programs on this machine can
+reach it, unless --host says otherwise. Needs the extra serve: pip install 'optimal-step[serve]'.
 """
 
 from __future__ import annotations

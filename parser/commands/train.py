@@ -34,7 +34,7 @@ from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
 from parser.training.unread_settings import check_overrides, told_absent
 
 log = logging.getLogger(__name__)
-results = logging.getLogger("results")  # configs/train.yaml sends it to train.log alone: standard output has them anyway
+results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
 
 _GROUPS = ("treebank", "recipe", "system", "model", "oracle", "beam")
 
@@ -115,7 +115,7 @@ class _HydraFiles(Observer):
 
 
 def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
-    """With treebank.train=F alone, dev and test are absent: they must not be those of the default treebank, nor its name."""
+    """With only treebank.train=F, dev and test are absent: they must not be those of the default treebank, nor its name."""
     given = {override.partition("=")[0].lstrip("+") for override in overrides}
     files = settings.treebank
     if "treebank.train" in given and "treebank" not in given:

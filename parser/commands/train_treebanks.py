@@ -1,8 +1,8 @@
 """Trains a parser for every treebank of a folder: python scripts/train_treebanks.py FOLDER [-o runs/treebanks] [KEY=VALUE ...].
 
-A treebank is a folder below FOLDER with files as of Universal Dependencies, *-ud-train.conllu and so on; without a dev part,
-every tenth training sentence is held out. KEY=VALUE are settings of train. The runs go into OUTPUT/TREEBANK, so that one
-that is finished is not trained again, and the table into OUTPUT/table.md.
+A treebank is a folder below FOLDER with files named as in UD, *-ud-train.conllu and so on; without a dev part,
+every tenth training sentence is held out. KEY=VALUE are settings of train. The runs go into OUTPUT/TREEBANK, so finished
+ones are not trained again, and the table into OUTPUT/table.md.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def sort_rows(ids: Sequence[str]) -> Rows:
     """Tells words, multiword tokens and empty nodes apart by their ids, in linear time.
 
     Raises:
-        LineError: an id that is no id, or that does not follow from the one before it.
+        LineError: an id that is not one, or that does not follow from the one before it.
     """
     if all(map(str.__eq__, ids, map(str, range(1, len(ids) + 1)))):  # nearly every sentence of most treebanks
         return Rows(list(range(len(ids))))

@@ -230,7 +230,7 @@ def _find_words(text, begin, places, offsets):
 
 @njit(cache=True, nogil=True)
 def _number_at(text, begin, end):
-    """The number that the digits from ``begin`` on make, -1 if there are none or too many, and the position behind them."""
+    """The number that the digits from ``begin`` on make, -1 if there are none or too many, and the position after them."""
     number = 0
     position = begin
     while position < end and _ZERO <= text[position] <= _NINE:
@@ -268,7 +268,7 @@ def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends
 
 @njit(cache=True, nogil=True)
 def _copy(source, first, last, target, at):
-    """Copies ``source[first:last]`` to ``at`` in the target; the position behind it there."""
+    """Copies ``source[first:last]`` to ``at`` in the target; the position after it there."""
     for i in range(last - first):
         target[at + i] = source[first + i]
     return at + last - first

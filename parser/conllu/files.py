@@ -2,7 +2,7 @@
 
 Text that need not be valid UTF-8 travels as ``str`` with ``errors="surrogateescape"``: every byte comes out as it went in.
 Whatever the system refuses, while a file is opened, read, written or closed, is a ConlluError that names the file; but a closed
-pipe stays a BrokenPipeError, which is no error to a command.
+pipe stays a BrokenPipeError, which is not an error to a command.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _compressed(plain: BinaryIO, name: str) -> BinaryIO:
 
 
 class _Source(io.RawIOBase):
-    """A file whose errors are told in the words of this project. Closing it leaves the file open."""
+    """A file whose errors are reported in the words of this project. Closing it leaves the file open."""
 
     def __init__(self, opened: BinaryIO, name: str) -> None:
         self._opened = opened
@@ -165,7 +165,7 @@ class _Source(io.RawIOBase):
 
 
 class _Target(io.RawIOBase):
-    """A file whose errors are told in the words of this project. Closing it closes the file if that is ``owned``."""
+    """A file whose errors are reported in the words of this project. Closing it closes the file if that is ``owned``."""
 
     def __init__(self, opened: io.RawIOBase | BinaryIO, name: str, owned: bool = True) -> None:
         self._opened = opened

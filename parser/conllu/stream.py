@@ -174,7 +174,7 @@ def rewrite(
         sentence: a sentence of n words; with n = 0 its text comes back as it is.
         heads: [h_1, ..., h_n], 0 = the root.
         deprels: the relations of the words 1..n.
-        comments: keys and values of further comments, which go behind those that are there.
+        comments: keys and values of further comments, which go after those that are there.
         others: by number of another column that is rewritten, but for MISC, its values in the words 1..n.
 
     Raises:

@@ -1,7 +1,7 @@
 """The characters of forms as numbers, in as many rows as the longest form has that is read whole.
 
-The rows lie behind those of the attributes in ``Sentences.values``, so that all that cuts, caches and batches sentences takes
-characters along. The row of a character is its place in the form; behind the last one is ABSENT.
+The rows lie after those of the attributes in ``Sentences.values``, so that all that cuts, caches and batches sentences takes
+characters along. The row of a character is its place in the form; after the last one is ABSENT.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Characters:
     def encode(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """int32[longest, tokens]: the characters of the forms of sentences, a root before each.
 
-        A root has the character ROOT alone, a form without characters has UNKNOWN.
+        A root has only the character ROOT, a form without characters has UNKNOWN.
         """
         numbers: dict[str, list[int]] = {}
         rows = []

@@ -17,7 +17,7 @@ _SECONDS = 60  # without a byte
 
 
 class DownloadError(ValueError):
-    """A file could not be had; the message says from where, why, and what to do.
+    """A file could not be fetched; the message says from where, why, and what to do.
 
     Attributes:
         status: what the server said, such as 404; None where it said nothing.
@@ -40,7 +40,7 @@ def download(
         progress: called with the bytes that are there and those that there will be, None if the server does not say.
 
     Raises:
-        DownloadError: it cannot be had, or its sum is another; what is there of it stays for the next time, unless the sum of
+        DownloadError: it cannot be fetched, or its sum differs; what was fetched stays for the next time, unless the sum of
             the whole is wrong.
         OSError: it cannot be written.
     """

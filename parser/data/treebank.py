@@ -1,7 +1,7 @@
 """Gold data: sentences with their trees, read from CoNLL-U as strictly as what is parsed (conllu/stream.py).
 
 Beyond what parsing asks for, gold data is text in UTF-8, its trees have exactly one root, and every sentence has words. Words
-alone are kept: multiword tokens and empty nodes are no nodes of the tree, they are counted and left out.
+alone are kept: multiword tokens and empty nodes are not nodes of the tree; they are counted and left out.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Treebank:
     @cached_property
     def trees(self) -> Trees:
         """The gold trees, packed for the oracles."""
-        from oracles import Trees  # brings the compiled kernels, which reading alone does not need
+        from oracles import Trees  # brings the compiled kernels, which reading by itself does not need
 
         return Trees.from_heads(sentence.heads for sentence in self.sentences)
 
@@ -153,7 +153,7 @@ def read_treebank(path: str | Path) -> Treebank:
 
 
 def read_treebanks(paths: Sequence[str | Path]) -> Treebank:
-    """Several files as one treebank, in their order; errors as of read_treebank."""
+    """Several files as one treebank, in their order; raises what read_treebank raises."""
     parts = [read_treebank(path) for path in paths]
     if len(parts) == 1:
         return parts[0]

@@ -117,7 +117,7 @@ class Sentences:
     """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at ``offsets[s] + i``.
 
     Attributes:
-        values: int32[attributes, total], total = sum of (n + 1); characters have rows behind the attributes (characters.py).
+        values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (characters.py).
         offsets: int64[sentences + 1].
     """
 
@@ -151,7 +151,7 @@ class Sentences:
         return Sentences(self.values[:, self.places(numbers)], offsets)
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
-        """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence behind the other."""
+        """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence after the other."""
         lengths = np.diff(self.offsets)[numbers]
         return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)
 

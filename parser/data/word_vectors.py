@@ -95,7 +95,7 @@ class WordVectors:
     def read(cls, path: Path, limit: int | None = None, wanted: Collection[str] | None = None) -> WordVectors:
         """Reads a file of word2vec or fastText: text, as fastText's .vec, or binary if named .bin; .gz too, but for fastText's.
 
-        Memory is that of the vectors that are read, 4 bytes a number, once more while the result is made of them; of a binary
+        Memory is that of the vectors that are read, 4 bytes per number, once more while the result is made of them; of a binary
         file of fastText, that of its n-grams on top.
 
         Args:

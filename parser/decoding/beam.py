@@ -59,7 +59,7 @@ class _Search:
 
     Args:
         offsets: int64[sentences + 1], where they begin.
-        model: (words, addresses of the buffer, other addresses, layers, rules), as of parse_sentences().
+        model: (words, addresses of the buffer, other addresses, layers, rules), see parse_sentences().
         beam: the beam.
         table: the features.
     """

@@ -1,7 +1,7 @@
 """The scores of one configuration of a beam, for the compiled searches (beam_search.py, lattice_search.py).
 
 A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
-of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE behind the last).
+of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
 
 What is called for each configuration, or each address, is inlined: to hand over tuples of arrays took as long as the work.
 """

@@ -102,7 +102,7 @@ def score_item(words, start, length, of_buffer, others, layers, rules, local, st
 
 @njit(cache=True, nogil=True)
 def _next_output(expansion, k, total):
-    """Finds the best output of item k behind the one that was taken last; of equal ones the lower number is better."""
+    """Finds the best output of item k after the one that was taken last; of equal ones the lower number is better."""
     row = expansion.scores[k]
     last = expansion.best[k]
     limit = row[last]

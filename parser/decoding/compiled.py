@@ -53,7 +53,7 @@ class Words(NamedTuple):
 class Layers(NamedTuple):
     """The layers: float32[hidden] bias, the activation, float32[hidden, outputs] and float32[outputs] of the output layer.
 
-    There are some outputs of weight 0 behind the real ones.
+    There are some outputs of weight 0 after the real ones.
     """
 
     hidden_bias: np.ndarray
@@ -86,7 +86,7 @@ class CompiledParser(ABC):
             contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
         self._threads = threads
-        # The buffer's addresses depend on how far it is read alone: what they contribute changes upon a shift.
+        # The buffer's addresses depend only on how far it is read: what they contribute changes on a shift.
         of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
             Addresses(table.programs[chosen], contributions.places[chosen], contributions.relation_rows[chosen])
@@ -108,7 +108,7 @@ class CompiledParser(ABC):
         return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """float32[hidden, outputs] and float32[outputs] as the loop wants them, of the classifier's."""
+        """float32[hidden, outputs] and float32[outputs] as the loop needs them, of the classifier's."""
         return padded_outputs(weights, bias)
 
     @abstractmethod
@@ -122,7 +122,7 @@ def one_configuration(offsets: np.ndarray) -> Configurations:
 
 
 def padded_outputs(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 behind them."""
+    """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 after them."""
     lacking = -len(bias) % _LANES
     return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))
 

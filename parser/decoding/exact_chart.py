@@ -1,6 +1,6 @@
 """The chart of exact search for arc-hybrid parsing (Kuhlmann, Gómez-Rodríguez and Satta 2011; Shi, Huang and Lee 2017).
 
-Where the scores of a configuration depend on the top of the stack and the front of the buffer alone, all computations of a
+Where the scores of a configuration depend only on the top of the stack and the front of the buffer, all computations of a
 sentence of n tokens fit into a chart of items [i, j]: from where token i was shifted (or, for i = 0, from the start) to where i
 is on top and j is the front of the buffer (n + 1: it is empty). With the moves scored in the state (i, j):
 
@@ -13,7 +13,7 @@ An item's score leaves out the shift that began it, which is of the state (k, i)
 computation is one derivation of [0, n+1] and the other way round. O(n^2) items, O(n^3) time.
 
 What lies below the top matters by one bit, ``b``: 1 if it is the artificial root. The child of the root bears a relation of its
-own; and, with one root alone, its arc is made last, when the buffer is empty, so that no item needs to know whether the root
+own; and, with a single root, its arc is made last, when the buffer is empty, so that no item needs to know whether the root
 has a child already. From the bit follow the relations that a move may choose from, and, with local scores, what else applies.
 
 Numbers of states: (i, j) with i < j is number j(j-1)/2 + i, so that states with the same j are neighbours.
@@ -37,8 +37,8 @@ class Rules(NamedTuple):
 
     Attributes:
         n_relations: relations. Outputs are shift, left with each of them, right with each of them.
-        root_relation: that of the child of the root alone; NO_NODE where relations are free.
-        single_root: whether the root has one child alone.
+        root_relation: that of only the child of the root; NO_NODE where relations are free.
+        single_root: whether the root has only one child.
     """
 
     n_relations: int
@@ -154,7 +154,7 @@ def best_tree(n, n_relations, moves, heads, relations):
         moves: see Moves.
         heads, relations: int32[n + 1], the result; of the root, they stay.
     """
-    # shifted[b, k, i]: [k, i], and the shift of i behind it; popped[b, number of (i, j)]: [i, j], and the pop of i.
+    # shifted[b, k, i]: [k, i], and the shift of i after it; popped[b, number of (i, j)]: [i, j], and the pop of i.
     shifted = np.full((2, n + 1, n + 2), -np.inf)
     popped = np.full(moves.pops.shape, -np.inf)
     splits = np.empty(moves.pops.shape, np.int32)

@@ -131,7 +131,7 @@ def parse_file(
         report: called with each of them, unless the first one is the end.
         allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
         beam: how to search; None: greedily.
-        k_best: write so many trees of each sentence, or as many as the beam has found, the best first, one behind the other:
+        k_best: write so many trees of each sentence, or as many as the beam has found, the best first, one after the other:
             each a copy of the sentence with its rank and its score in comments.
         tags: what becomes of UPOS, XPOS and FEATS.
         chunk_bytes: how much is read at a time; the output is the same for any number.
@@ -271,7 +271,7 @@ class ChunkParser:
         parser: KBestParser,
         k: int,
     ) -> Iterator[str]:
-        """The text of each sentence with each of its best trees, one behind the other; without words it comes once."""
+        """The text of each sentence with each of its best trees, one after the other; without words it comes once."""
         found = parser.k_best(encoded, k, single_root=self._single_root)
         for sentence, trees, written in zip(sentences, found, tags, strict=True):
             if len(sentence) == 0:

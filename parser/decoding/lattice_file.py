@@ -32,7 +32,7 @@ def parsed_texts(
 def _k_best_texts(
     parser: LatticeParser, model: Model, lattices: Sequence[Lattice], k: int, *, single_root: bool
 ) -> list[tuple[str, list[int]]]:
-    """The same with the k best parses of each lattice, one behind the other, and the words of the best."""
+    """The same with the k best parses of each lattice, one after the other, and the words of the best."""
     found = parser.k_best_of_lattices(lattices, model.vocabularies, k, single_root=single_root)
     texts = []
     for lattice, parses in zip(lattices, found, strict=True):
@@ -73,14 +73,14 @@ def parse_lattice_file(
         beam: how to search; None: greedily.
         single_root: see parse_in_lockstep.
         threads: sentences parsed side by side.
-        on_error: what becomes of a sentence that is no lattice.
-        report: told of each such sentence if it is left out.
+        on_error: what becomes of a sentence that is not a lattice.
+        report: called for each such sentence if it is left out.
         max_arcs: a sentence with more arcs is refused; None: there is no limit.
         k_best: write so many parses of each sentence, as parse_file() does.
 
     Raises:
         BeamError: the model, or the beam, cannot parse lattices, or find so many parses.
-        ConlluError: a sentence is no lattice.
+        ConlluError: a sentence is not a lattice.
     """
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} do not parse lattices; use one that was trained with model=mlp")

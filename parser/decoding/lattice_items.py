@@ -60,7 +60,7 @@ class LatticeItems(NamedTuple):
         counts: int32[buckets], how many there are.
         cells: int32[buckets, size], their stacks.
         depths: int32[buckets, size], how many elements these have.
-        ahead: int32[buckets, size, L], the arcs that are decided, NO_NODE behind the last.
+        ahead: int32[buckets, size, L], the arcs that are decided, NO_NODE after the last.
         totals: float64[buckets, size], their scores.
     """
 
@@ -86,7 +86,7 @@ class LatticeScratch(NamedTuple):
         scores: float32[outputs].
         tops: int32[elements], the nodes that features can see.
         next_tops, next_ahead: those, and the arcs ahead, of what a shift makes.
-        no_tops, only: an empty stack, and one arc ahead alone.
+        no_tops, only: an empty stack, and only one arc ahead.
         sums: float32[units], the hidden layer of what all candidates of a choice have in common.
         choices: float64[widest], the scores of the arcs from one node.
     """

@@ -44,7 +44,7 @@ class LatticeParse:
 
     @classmethod
     def of(cls, tree: Tree) -> LatticeParse:
-        """Of a tree over the arcs of a lattice as tokens, in which the words of the path alone have heads."""
+        """Of a tree over the arcs of a lattice as tokens, in which only the words of the path have heads."""
         words = np.flatnonzero(tree.heads != NO_NODE)
         places = np.zeros(len(tree.heads) + 1, np.int32)
         places[words + 1] = np.arange(1, len(words) + 1)

@@ -74,7 +74,7 @@ def parse_in_lockstep(
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
         probabilities: filled in, if given, where no step has been taken.
-        choice: what chooses the moves; None: the scores alone do.
+        choice: what chooses the moves; None: only the scores do.
     """
     parses = Parses.room_for(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")

@@ -44,7 +44,7 @@ class ProbabilityParser:
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> tuple[Parses, StepProbabilities]:
         """Parses sentences.
 
-        The probabilities of a linear model, whose scores are none, are NaN; so are those of a beam where a sentence is longer
+        The probabilities of a linear model, whose scores are not, are NaN; so are those of a beam where a sentence is longer
         than oracles can say how its tree is made (MAX_TOKENS); the other sentences have theirs.
         """
         probabilities = StepProbabilities.room_for(sentences)

@@ -12,7 +12,7 @@ from parser.decoding.k_best import Tree
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 
-    With a static token representation, a tree depends on its sentence alone; with a contextual one, the last digits of scores
+    With a static token representation, a tree depends only on its sentence; with a contextual one, the last digits of scores
     depend on the sentences that are encoded together.
     """
 

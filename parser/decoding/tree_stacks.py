@@ -8,7 +8,7 @@ triple that is there already. So two items of a beam are the same configuration 
     node   (token, list of its left children, list of its right children); a token without children is the node of its number
     list   (child's node, its relation, list of the next children towards the head); the outermost child first
 
-Attardi's system makes arcs between elements that are no neighbours: a child may lie inside of children that are there, and
+Attardi's system makes arcs between elements that are not neighbours: a child may lie inside of children that are there, and
 then the lists up to its place are made again.
 """
 
@@ -142,7 +142,7 @@ def attach(stacks, head, child, relation, path):
         head: a node.
         child: a node.
         relation: of the child.
-        path: int32[tokens or more], room for the lists that the new child goes behind.
+        path: int32[tokens or more], room for the lists that the new child goes after.
     """
     nodes, lists = stacks.nodes.keys, stacks.lists.keys
     token = nodes[child, 0]
@@ -207,7 +207,7 @@ def take_move(stacks, cell, front, column, relation, elements, path):
 
 @njit(cache=True, nogil=True)
 def top_nodes(stacks, cell, nodes):
-    """Fills in ``nodes`` (int32[elements]): those of the top of the stack, of the element below..., NO_NODE behind the last."""
+    """Fills in ``nodes`` (int32[elements]): those of the top of the stack, of the element below..., NO_NODE after the last."""
     for d in range(len(nodes)):
         if cell == NO_NODE:
             nodes[d] = NO_NODE

@@ -7,7 +7,7 @@ any node: what ABSENT contributes is in the bias, and an address at which there 
 adds nothing at all.
 
 The contributions of a word type are the same whatever other types they are computed together with: with a static
-representation, a parse depends on its sentence alone.
+representation, a parse depends only on its sentence.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class AddressContributions(ABC):
         bias: float32[hidden]: the hidden layer of a configuration without any node.
         first: the first row of the word types; type t has the rows ``first + t * per_type + p``.
         per_type: rows of a word type, one for each address at which a token is read.
-        places: int32[addresses]: which of them, p, the address reads; NO_NODE if it reads the relation alone.
+        places: int32[addresses]: which of them, p, the address reads; NO_NODE if it reads only the relation.
         relation_rows: int32[addresses]: relation r at the address has the row ``relation_rows[a] + r``; NO_NODE if the address
             does not read it.
     """

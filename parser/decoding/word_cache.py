@@ -2,7 +2,7 @@
 
 An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
 compiled hash table finds the entries of a chunk's words; what is new in it goes through ``Vocabularies`` as a sentence.
-So any attribute that depends on the word alone costs nothing more per word. Vocabularies.encode, on the columns that
+So any attribute that depends only on the word costs nothing more per word. Vocabularies.encode, on the columns that
 conllu/stream.py reads, is the reference implementation.
 """
 

@@ -66,7 +66,7 @@ class DrawnTree:
         ]
 
     def missed(self) -> list[Arc]:
-        """The gold arcs that the tree does not have, by child; one that has another relation alone is among them."""
+        """The gold arcs that the tree does not have, by child; one that differs only in its relation is among them."""
         if self.gold_heads is None or self.gold_deprels is None:
             return []
         gold = enumerate(zip(self.gold_heads, self.gold_deprels, strict=True), 1)

@@ -103,7 +103,7 @@ class Comparison:
 
 
 def compare(gold: str | Path, system: str | Path) -> Comparison:
-    """Compares a file of trees with the gold ones; errors as of evaluate_files."""
+    """Compares a file of trees with the gold ones; raises what evaluate_files raises."""
     texts = read_text(gold), read_text(system)
     if texts[0].characters != texts[1].characters:
         raise ConlluError(text_difference(*texts))

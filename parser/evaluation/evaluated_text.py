@@ -1,4 +1,4 @@
-"""A file of trees as its evaluation wants it: every word a span of the text, with its parent and what else is compared."""
+"""A file of trees as its evaluation needs it: every word a span of the text, with its parent and what else is compared."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _append(file: EvaluatedText, sentence: RawSentence, pieces: list[str], at: i
     """Adds a sentence whose first character is number ``at``; returns the number of the character after its last."""
     first_word, first_character = len(file.spans), at
     multiwords = {first: (line, last) for line, first, last in sentence.multiwords}
-    last, in_multiword = 0, False  # of the token at hand
+    last, in_multiword = 0, False  # of the current token
     for word, form in enumerate(sentence.column(FORM), 1):
         if word > last:
             in_multiword = word in multiwords

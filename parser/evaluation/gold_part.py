@@ -89,7 +89,7 @@ class GoldPart:
         """The percentage of words whose value is right, by column that is predicted; of feats, the universal features.
 
         Args:
-            predicted: by column, int32[total]: numbers of values, as of TokenRepresentation.tags_of.
+            predicted: by column, int32[total]: numbers of values, see TokenRepresentation.tags_of.
         """
         words = np.ones(int(self.sentences.offsets[-1]), np.bool_)
         words[self.sentences.offsets[:-1]] = False
@@ -111,5 +111,5 @@ class GoldPart:
 
 
 def _column(sentences: list[Sentence], name: str) -> list[str]:
-    """A column of all sentences, one behind the other."""
+    """A column of all sentences, one after the other."""
     return [value for sentence in sentences for value in getattr(sentence, name)]

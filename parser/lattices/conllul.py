@@ -68,7 +68,7 @@ def read_lattices(path: str | Path, max_arcs: int | None = None) -> list[Lattice
         max_arcs: sentences of more arcs are refused; None: there is no limit.
 
     Raises:
-        LatticeError: a sentence is no lattice.
+        LatticeError: a sentence is not a lattice.
         ConlluError: the file cannot be read.
     """
     with open_input(path) as stream:
@@ -195,7 +195,7 @@ def _all_tokens(
     ends = sorted(node for _, token in tokens for node in (token.start, token.end))
     found = {(token.start, token.end): (row, token) for row, token in tokens}
     for row, arc, misc in arcs:
-        # Nodes come in pairs: a place behind an odd number of them is within a token.
+        # Nodes come in pairs: a place after an odd number of them is within a token.
         within = bisect_right(ends, arc.start) % 2 == 1
         if not within and arc.end == arc.start + 1 and (arc.start, arc.end) not in found:
             found[arc.start, arc.end] = row, SurfaceToken(arc.start, arc.end, arc.form, _space(misc))
@@ -250,7 +250,7 @@ def _check_paths(tokens: Sequence[tuple[int, SurfaceToken]], arcs: Sequence[tupl
 
 
 def text_of(lattice: Lattice) -> str:
-    """A lattice as CoNLL-UL, the blank line behind it included."""
+    """A lattice as CoNLL-UL, the blank line after it included."""
     lines = [*lattice.comments]
     for token in lattice.tokens:
         numbers = lattice.of_token(token)

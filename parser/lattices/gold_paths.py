@@ -5,7 +5,7 @@ has the forms of the gold words; of several such paths, found by dynamic program
 then of their FEATS, then the first. What a path says of its words stays the lattice's own, also where the tree says otherwise.
 
 Where no path has the gold forms, the sentence is left out (skip), or the gold words themselves are added as arcs (infused),
-which is for training alone: new nodes are made if the token has too few.
+which is only for training: new nodes are made if the token has too few.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
     """The gold path of a sentence, infused where there is none.
 
     Raises:
-        ConlluError: lattice and tree have other tokens, or HEAD is no tree.
+        ConlluError: lattice and tree have other tokens, or HEAD is not a tree.
     """
     tokens = surface_tokens(tree)
     if len(tokens) != len(lattice.tokens):

@@ -14,7 +14,7 @@ def conllu(
     deprels: Sequence[str],
     comments: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """The text of a sentence, the blank line behind it included.
+    """The text of a sentence, the blank line after it included.
 
     A token of several words, or of one word with another form than its own, has the line of a multiword token.
 
@@ -23,7 +23,7 @@ def conllu(
         arcs: a path, by the numbers of its arcs.
         heads: [h_1, ..., h_n], by the places of words in the path, 0 = the root.
         deprels: the relations of the words.
-        comments: keys and values of further comments, which go behind those that are there.
+        comments: keys and values of further comments, which go after those that are there.
 
     Raises:
         ValueError: the arcs are not a path, or there are not as many heads or relations.

@@ -1,6 +1,6 @@
 """A linear model, and the folder that holds it.
 
-The folder: ``settings.json`` (the kind of model, the templates, versions), ``vocabularies.json`` as of any model, and
+The folder: ``settings.json`` (the kind of model, the templates, versions), ``vocabularies.json`` as for any model, and
 ``weights.safetensors``: the averaged weights in compressed rows (keys, starts, outputs, values; see weights.py).
 """
 
@@ -52,7 +52,7 @@ class LinearModel:
         system: the transition system over these relations.
         templates: the features.
         weights: of the features.
-        beam: how the parser searches unless it is told otherwise; None: greedily.
+        beam: how the parser searches unless told otherwise; None: greedily.
     """
 
     kind: ClassVar[str] = "linear"

@@ -30,7 +30,7 @@ def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, w
         blocks: the system's block_starts and block_sizes.
         move_scores: int[width], the oracle's.
         order: columns, of which the first that is optimal alone counts as optimal; empty: all that are.
-        sentence: values, start, and gold heads and relations, as of Perceptron.step().
+        sentence: values, start, and gold heads and relations, see Perceptron.step().
         programs: of the templates.
         weights, sums, used, steps: of the perceptron, which change but for ``steps``.
         out: int32[9], filled in: column and relation of P, those of O, then what Step.counts() names. The last is the caller's.

@@ -51,7 +51,7 @@ def gold_file(run: Path, part: str) -> Path:
     """The file of a part (``dev`` or ``test``) that a run was measured on.
 
     Raises:
-        ReportError: it is no run's folder, or the run had no such part.
+        ReportError: it is not a run's folder, or the run had no such part.
     """
     try:
         settings = json.loads((run / "run.json").read_text(encoding="utf-8"))["settings"]

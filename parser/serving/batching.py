@@ -55,7 +55,7 @@ class Batcher:
                 self.largest = max(self.largest, len(batch))
                 try:
                     answers = await self.alone(partial(self._work, [job for job, _ in batch]))
-                except Exception as error:  # whoever waits must hear of it; it is no fault of theirs
+                except Exception as error:  # whoever waits must hear of it; it is not their fault
                     for _, future in batch:
                         if not future.done():
                             future.set_exception(RuntimeError(f"the parser failed: {error!r}"))

@@ -1,6 +1,6 @@
 """The typed settings of a training run. configs/train.yaml gives their values and says what each is for.
 
-This room loads fast, for it does not know what the choices mean.
+This package loads fast, because it does not know what the choices mean.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def check_column(settings: Settings) -> None:
 
 
 def vocabulary_is_of_subset(settings: Settings) -> bool:
-    """Whether vocabularies and word vectors are made of the sentences with projective trees alone."""
+    """Whether vocabularies and word vectors are made only of the sentences with projective trees."""
     source, trees = settings.vocabulary_from, settings.first_pass.trees
     return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
 

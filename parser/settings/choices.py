@@ -1,4 +1,4 @@
-"""What settings can be chosen from, and the error of those that cannot be had."""
+"""What settings can be chosen from, and the error for choices that do not exist."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class DistillationSettings:
 
 @dataclass
 class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: of a beam alone.
+    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: only for a beam.
 
     ``start``: the model that it begins with.
     """
@@ -167,7 +167,7 @@ class BeamTrainingSettings:
 
 @dataclass
 class BeamSettings:
-    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: of a beam alone."""
+    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: only for a beam."""
 
     name: str = MISSING
     size: int | None = MISSING

@@ -2,7 +2,7 @@
 
 There are never more files under way than processes. When a process dies, as for want of memory, those under way are tried
 again, each alone: one at which a process dies then, too, is given up, and named; the others go on side by side. Whatever stops
-this process, such as Ctrl-C, ends the others at once: files under way are not waited for, and leave nothing behind.
+this process, such as Ctrl-C, ends the others at once: files in progress are not waited for, and leave nothing behind.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class ShardParser:
         return None if self._tokenizer is None else self._tokenizer.path
 
     def __call__(self, shard: Shard) -> Outcome:
-        """Parses a file. Bad input and want of memory are no exceptions, but outcomes."""
+        """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""
         from parser.decoding.file_parsing import OnError, parse_file
         from parser.text.tokenizer import as_stream
 

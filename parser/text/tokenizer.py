@@ -44,7 +44,7 @@ class Tokenizer:
         path: the file.
 
     Raises:
-        TokenizerError: the file is not there, or is no model with a tokenizer, or UDPipe is not installed.
+        TokenizerError: the file does not exist, or is not a model with a tokenizer, or UDPipe is not installed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class Tokenizer:
         """Sentences as lists of tokens, the same as those of conllu().
 
         Raises:
-            UnicodeEncodeError: there is half of a surrogate pair, which is no character, in the text.
+            UnicodeEncodeError: there is half of a surrogate pair, which is not a character, in the text.
         """
         blocks = _blocks(io.BytesIO(text.encode()), "the text")
         return [sentence.tokens for block in blocks for sentence in self._sentences(block)]
@@ -113,7 +113,7 @@ class Tokenizer:
 
     def _sentences_of_part(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
         tokenizer, error = self._new(presegmented), self._udpipe.ProcessingError()
-        # UDPipe would end the text at a NUL; what is no character of a text separates words, as a space does.
+        # UDPipe would end the text at a NUL; what is not a character of a text separates words, as a space does.
         tokenizer.setText(text.replace("\0", " "))
         sentence = self._udpipe.Sentence()
         while tokenizer.nextSentence(sentence, error):

@@ -11,7 +11,7 @@ class Token:
 
     Attributes:
         form: as it was written, but that any spaces within it are one.
-        words: its words; of most tokens the form alone.
+        words: its words; of most tokens only the form.
         space_after: whether something that separates follows in the text.
     """
 
@@ -35,5 +35,5 @@ class TokenizedSentence:
     begins_paragraph: bool
 
     def joined(self, other: TokenizedSentence) -> TokenizedSentence:
-        """One sentence of both, the other one right behind."""
+        """One sentence of both, the other one right after."""
         return TokenizedSentence(self.text + other.text, self.tokens + other.tokens, self.begins_paragraph)

@@ -14,7 +14,7 @@ class UdpipeError(ValueError):
 
 
 def package() -> Any:
-    """The module, loaded upon the first call.
+    """The module, loaded on the first call.
 
     Raises:
         UdpipeError: it is not installed.
@@ -30,7 +30,7 @@ def load(path: Path) -> Any:
     """A model of UDPipe 1.
 
     Raises:
-        UdpipeError: the package is not installed, or the file is not there, or is no model.
+        UdpipeError: the package is not installed, or the file does not exist, or is not a model.
     """
     udpipe = package()
     if not path.is_file():  # UDPipe says no more of it than of any other that it cannot load
@@ -71,7 +71,7 @@ def train(
     """Trains a model.
 
     Args:
-        train_on: sentences, as of read_sentences().
+        train_on: sentences, see read_sentences().
         held_out: sentences, or none, to stop early with.
         name: what errors call them.
         tokenizer, tagger, parser: options of each part; None for none.

@@ -22,7 +22,7 @@ _under_way: Shard | None = None
 
 
 def begin_parser(model_folder: Path, options: Options) -> None:
-    """What a process does at first. What goes wrong is told by each file: a process that fails here looks like a dead one."""
+    """What a process does at first. Errors are reported for each file: a process that fails here looks like a dead one."""
     global _parser
     try:
         _parser = ShardParser(model_folder, options)

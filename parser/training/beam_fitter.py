@@ -62,7 +62,7 @@ class BeamFitter:
         settings: optimizer, learning rate and its schedule; a batch has ``batch_size`` sentences.
         span: the epochs that the schedule spans.
         word_dropout: of the sentences' attributes; None for none.
-        max_grad_norm, tag_weights: see SentenceFitter; of a contextual token representation alone.
+        max_grad_norm, tag_weights: see SentenceFitter; only for a contextual token representation.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class BeamFitter:
         Args:
             epoch: number of the epoch in the pass, from 0.
             generator: draws the order.
-            on_update: told of each update; its examples are sentences.
+            on_update: called for each update; its examples are sentences.
         """
         batches = self._reading.batches(self._settings.batch_size, generator)
         rates = learning_rates(self._settings, self._span, epoch, len(batches))

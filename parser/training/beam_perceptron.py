@@ -1,6 +1,6 @@
 """Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
 
-    for each sentence: a beam goes on by the weights of the moment, a second one, the guide, by gold moves alone
+    for each sentence: a beam goes on by the weights of the moment, a second one, the guide, by gold moves only
         at the step that is learned from, B = the best item of the beam, G = the best gold item of both
         if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
 
@@ -52,7 +52,7 @@ class Side:
 
     Attributes:
         items: their configurations and scores, the best first.
-        lost: int64[items], the words whose gold head or relation can no more be had, because of their moves.
+        lost: int64[items], the words whose gold head or relation can no longer be had, because of their moves.
         paths: of each; None for the initial configuration.
     """
 
@@ -169,7 +169,7 @@ class BeamPerceptron:
         return Side(made.items, lost, list(paths))
 
     def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
-        """int64[items, width]: the gold edges that can no more be had after a move."""
+        """int64[items, width]: the gold edges that can no longer be had after a move."""
         numbers = np.full(len(moves.rows), s, np.int32)
         children = now.children if self._oracle.needs_children else None
         found = self._oracle.score_batch(numbers, now.stacks, now.stack_sizes, now.buffer_fronts, children)

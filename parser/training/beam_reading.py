@@ -26,7 +26,7 @@ class ReadBatch(ABC):
     """Some sentences with a classifier as it is now.
 
     Attributes:
-        sentences: the sentences, one behind the other.
+        sentences: the sentences, one after the other.
         weights: what the search scores with.
         scale: what a sum over the sentences is divided by to make the loss.
     """
@@ -55,7 +55,7 @@ class Reading(Protocol):
 
 
 class StaticReading:
-    """With a static token representation; dropout is of words alone. The loss is the mean of the sentences.
+    """With a static token representation; dropout is of words only. The loss is the mean of the sentences.
 
     Args:
         classifier: whose token representation it is.
@@ -124,7 +124,7 @@ class _StaticBatch(ReadBatch):
         classifier, rows = self._classifier, torch.from_numpy(features).to(torch.int64)
         matrices, vectors = classifier.tokens.fixed_vectors(), {}
         for name, columns in classifier.embedded_columns.items():
-            # Contributions are computed of the values that occur alone.
+            # Contributions are computed only of the values that occur.
             used, numbers = rows[:, columns].unique(return_inverse=True)
             vectors[name] = matrices[name][used]
             rows[:, columns] = numbers

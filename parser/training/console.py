@@ -22,7 +22,7 @@ _NEARLY = 0.99
 class ProgressBar(Observer):
     """Draws a bar for the whole run on standard error, if that is a terminal, with the time when it will end.
 
-    It goes on with every update, so that the end can be told in the first epoch, long as that may be.
+    It goes on with every update, so that the end can be predicted in the first epoch, however long.
     """
 
     def __init__(self) -> None:

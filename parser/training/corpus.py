@@ -150,7 +150,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
     if (wanted and not slots) or not (by_attribute or wanted):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
-    if relations.symbols == [UD_ROOT]:  # sentences of one word alone: the parser needs one for all other words
+    if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
         relations = Vocabulary([UD_ROOT, UD_UNSPECIFIED])
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(

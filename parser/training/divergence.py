@@ -1,4 +1,4 @@
-"""Notices training that diverges: a loss that is no number, or far above that of a classifier that guesses."""
+"""Notices training that diverges: a loss that is not a number, or far above that of a classifier that guesses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_losses(
         settings: of the run.
         n_outputs: what the classifier chooses from.
         where: the pass and the epoch, for the message.
-        mean: mean loss of the epoch, in nats an example.
+        mean: mean loss of the epoch, in nats per example.
         losses: mean loss of each update's batch.
         moves: of an example; with a teacher, the weight of what it says counts as so many more.
 

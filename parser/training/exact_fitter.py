@@ -91,7 +91,7 @@ class ExactFitter:
         Args:
             epoch: number of the epoch in the pass, from 0.
             generator: draws the order.
-            on_update: told of each update; its examples are sentences.
+            on_update: called for each update; its examples are sentences.
         """
         lengths, sizes = self._data.trees.lengths, (self._data.trees.lengths <= LONGEST).astype(np.int64)
         batches = batches_of_like_lengths(lengths, sizes, self._settings.batch_size, generator)

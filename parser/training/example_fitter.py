@@ -81,7 +81,7 @@ class ExampleFitter:
             yield len(taken), features, targets, Groups.of(taken, self._device)
 
     def _taught(self, examples: Examples, order: Tensor) -> Iterator[Tensor | None]:
-        """Of each batch, what distillation_loss() wants; None if there is no teacher."""
+        """For each batch, what distillation_loss() needs; None if there is no teacher."""
         for numbers in order.split(self.settings.batch_size):
             if examples.soft is None:
                 yield None

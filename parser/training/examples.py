@@ -65,7 +65,7 @@ class Examples:
         sentences: int32[examples], the number of the sentence that each is from.
         starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i
             alone.
-        blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one behind the last; with
+        blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one after the last; with
             ``starts`` alone, for otherwise a row scores all outputs.
         soft: what a teacher says of the examples (without ``starts``); None if there is no teacher.
     """
@@ -125,7 +125,7 @@ class Batch:
     Attributes:
         numbers: int32[batch], which of the sentences.
         now: their configurations.
-        gold_heads, gold_relations: int32[batch, width]; NO_NODE for the roots and behind the ends of sentences.
+        gold_heads, gold_relations: int32[batch, width]; NO_NODE for the roots and after the ends of sentences.
     """
 
     def __init__(self, data: TrainingSentences, system: TransitionSystem, numbers: np.ndarray) -> None:
@@ -185,7 +185,7 @@ def gold_examples(
             from the start lose the fewest gold arcs.
         system: the transition system.
         table: the features.
-        on_step: told of each step.
+        on_step: called for each step.
     """
     parts = []
     for batch in batches(data, system):
@@ -259,7 +259,7 @@ def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """int32[batch, width]: the flat entries of each sentence as a row, NO_NODE behind its end; the root's is NO_NODE."""
+    """int32[batch, width]: the flat entries of each sentence as a row, NO_NODE after its end; the root's is NO_NODE."""
     lengths = (offsets[numbers + 1] - offsets[numbers]).astype(np.int64)
     columns = np.arange(lengths.max(initial=1))
     inside = columns < lengths[:, None]

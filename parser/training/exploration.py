@@ -117,7 +117,7 @@ def explore(
         target: which of several optimal outputs becomes the target of an example.
         exploration: which moves are taken.
         generator: draws them where the policy leaves it to chance; needed only then.
-        on_step: told of each step.
+        on_step: called for each step.
         teach: gives the examples soft targets.
 
     Returns:

@@ -38,7 +38,7 @@ class Fitter(Protocol):
             examples: the examples.
             epoch: number of the epoch in the pass, from 0.
             generator: draws the order.
-            on_update: told of each update.
+            on_update: called for each update.
         """
 
     def state(self) -> dict[str, Tensor]:

@@ -42,7 +42,7 @@ class LatticePart:
 
     @classmethod
     def read(cls, part: str, lattices: str, trees: str, gold: Gold, max_arcs: int | None) -> LatticePart:
-        """Reads a file of lattices and one of their trees; sentences that are in one of them alone are left out.
+        """Reads a file of lattices and one of their trees; sentences that are in only one of them are left out.
 
         Raises:
             ConlluError: they cannot be read, or are not of the same tokens.

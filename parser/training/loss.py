@@ -17,7 +17,7 @@ class Groups:
 
     Attributes:
         starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
-        blocks: int64[rows, 2], the first output that a row scores, and the one behind the last.
+        blocks: int64[rows, 2], the first output that a row scores, and the one after the last.
     """
 
     starts: Tensor

@@ -108,7 +108,7 @@ class Update(NamedTuple):
         pass_name: the pass.
         epoch: the epoch of the pass, from 0.
         step: the update within the epoch, from 0.
-        loss: mean loss of the batch, in nats an example; a tensor where reading its value would wait for a device.
+        loss: mean loss of the batch, in nats per example; a tensor where reading its value would wait for a device.
         examples: examples of the batch.
         learning_rate: the learning rate.
     """
@@ -129,12 +129,12 @@ class EpochEnd:
         pass_name: the pass.
         epoch: the epoch of the pass, from 0.
         epochs: the epochs of the pass.
-        loss: mean training loss, in nats an example; in global training an example is a sentence.
+        loss: mean training loss, in nats per example; in global training an example is a sentence.
         dev: metrics on the dev part; None if there is none.
         learning_rate: that of the last update.
         examples: examples learned from.
         words: words of the training sentences.
-        fit_seconds: wall-clock time of the updates alone.
+        fit_seconds: wall-clock time of the updates only.
     """
 
     pass_name: str

@@ -54,7 +54,7 @@ class ModelKind(ABC):
 
     @abstractmethod
     def encoder(self, settings: Settings) -> BiLSTMShape | None:
-        """The encoder's shape; None if tokens are represented by the embeddings of their attributes alone."""
+        """The encoder's shape; None if tokens are represented only by the embeddings of their attributes."""
 
 
 class _Mlp(ModelKind):

@@ -22,7 +22,7 @@ _NOISE = 0.1
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """Some sentences, one behind the other.
+    """Some sentences, one after the other.
 
     Attributes:
         places: int64[tokens], where the tokens are among those of all sentences.

@@ -255,4 +255,4 @@ def _check_embeddings(settings: Settings) -> None:
         raise SettingsError(f"embeddings.{both} and vectors.attribute={both} are both given; drop one")
     for attribute, addresses in settings.features.items():
         if addresses and attribute in ELEMENTS and attribute not in settings.embeddings:
-            raise SettingsError(f"features.{attribute}: its values are sets; embed them with embeddings.{attribute}")
+            raise SettingsError(f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}")

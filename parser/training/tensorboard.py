@@ -55,7 +55,7 @@ _Arguments = ParamSpec("_Arguments")
 def _naming_the_folder(
     method: Callable[Concatenate[TensorBoard, _Arguments], None],
 ) -> Callable[Concatenate[TensorBoard, _Arguments], None]:
-    """Of an error of the file of events, which is told without its name, says in which folder that lies."""
+    """Of an error of the file of events, which is reported without its name, says in which folder that lies."""
 
     @wraps(method)
     def told(self: TensorBoard, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
@@ -68,7 +68,7 @@ def _naming_the_folder(
 class TensorBoard(Observer):
     """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
 
-    The curves: train/loss (nats an example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
+    The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
     exploration/* (see ExplorationReport), search/* (see SearchReport, or ExactReport), and pass, the number of the pass from 1.
     ``settings.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
     """

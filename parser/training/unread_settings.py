@@ -75,7 +75,7 @@ _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
 def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
     """Refuses what was given but is not read.
 
-    What only a second pass reads is told where there is none, and not refused: a sweep over ``column`` has such jobs.
+    What only a second pass reads gives a warning where there is none, not an error: a sweep over ``column`` has such jobs.
 
     Args:
         settings: of the run.

@@ -28,7 +28,7 @@ class Updates(Protocol):
             targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
             rate: the learning rate.
             groups: which rows are one example; None: each is one.
-            taught: see distillation_loss(), which is then added; of examples of one row alone.
+            taught: see distillation_loss(), which is then added; only for examples of one row.
         """
 
     def state(self) -> dict[str, Tensor]:

@@ -2,7 +2,7 @@
 
     system = transitions.create("attardi", n_relations=40, degree=2)
 
-A system of one's own is a subclass of TransitionSystem and a call of ``register``; see CONTRIBUTING.md.
+A system of your own is a subclass of TransitionSystem and a call of ``register``; see CONTRIBUTING.md.
 """
 
 from __future__ import annotations

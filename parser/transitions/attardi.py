@@ -28,7 +28,7 @@ MAX_DEGREE = 9
 
 
 class Attardi(TransitionSystem):
-    """Attardi's system of a degree; trees are projective with degree 1 alone.
+    """Attardi's system of a degree; trees are projective only with degree 1.
 
     Args:
         n_relations: number of relations.
@@ -82,7 +82,7 @@ def applicable(column, size, buffered, single_root):
 
 @njit(cache=True, nogil=True)
 def move_of(output, n_relations):
-    """The column of the move that an output stands for, and the relation of its arc; the relation of a shift is no matter."""
+    """The column of the move that an output stands for, and the relation of its arc; that of a shift does not matter."""
     return 0 if output == 0 else 1 + (output - 1) // n_relations, (output - 1) % n_relations
 
 

@@ -35,7 +35,7 @@ def log_probabilities(
     """float64[m], in nats: how probable moves are among those that best() chooses from, by a softmax over their scores.
 
     Args:
-        system, scores, moves, single_root: as of best().
+        system, scores, moves, single_root: see best().
         columns: int32[m], the moves.
         relations: int32[m], their relations; NO_NODE where a move makes no arc.
     """
@@ -77,7 +77,7 @@ def _can_bear(head, relation, root_relation):
 
 @njit(cache=True, nogil=True)
 def best_moves(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
-    """best() for kernels; ``root_relation`` as of required_root_relation()."""
+    """best() for kernels; for ``root_relation`` see required_root_relation()."""
     columns = np.full(len(rows), NO_NODE, np.int32)
     relations = np.full(len(rows), NO_NODE, np.int32)
     for m in range(len(rows)):

@@ -105,14 +105,14 @@ class FeatureTable:
 
     Args:
         slots: the slots, in the order of the columns of the result.
-        attributes: those that the sentences will carry, in the order of ``Sentences.values``; or TOKEN alone.
+        attributes: those that the sentences will carry, in the order of ``Sentences.values``; or only TOKEN.
         anchors: those that the transition system has, in its order.
 
     Attributes:
         slots: the slots.
         attributes: what slots can read of a token, in the order of values().
         programs: int32[addresses, 9], the addresses as numbers; see _program().
-        in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes upon a shift alone.
+        in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes only on a shift.
         columns: int32[slots, 2]: by slot, which address, and which row of values() (NO_NODE: the relation).
     """
 

@@ -9,7 +9,7 @@ With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element
 * ra_k, k = 1..s, makes a_k, the root of the top, a child of v_k; needs a second element.
 
 Columns: shift, la_1..la_p, ra_1..ra_s, so that ra_k stands in column p + k, also where no la_k is applicable; with one element
-there is shift alone. A batch has as many columns as its widest configuration needs.
+there is only shift. A batch has as many columns as its widest configuration needs.
 
 Each applicable move has a feature row of its own: outputs come in three blocks (shift, la, ra), and where an arc goes to is
 told by the row's anchors (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third element):

@@ -31,7 +31,7 @@ class Moves:
         heads, children: the arc that the move makes; NO_NODE where it makes none.
         anchors: int32[feature rows, anchors], the nodes at the system's own addresses (``TransitionSystem.anchors``), NO_NODE
             where there is none; None if the system has no such addresses.
-        starts: int64[m + 1], the feature rows of configuration r are ``starts[r]`` to ``starts[r + 1] - 1``; None: row r alone.
+        starts: int64[m + 1], the feature rows of configuration r are ``starts[r]`` to ``starts[r + 1] - 1``; None: only row r.
     """
 
     rows: np.ndarray

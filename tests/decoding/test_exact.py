@@ -223,7 +223,7 @@ def test_searches_that_cannot_be(own, size, merge, message):
 
 @pytest.mark.parametrize("fields", [{"search": "deep"}, {"search": EXACT, "scores": "log"}])
 def test_searches_of_a_damaged_model(fields):
-    with pytest.raises(BeamError, match="not known"):
+    with pytest.raises(BeamError, match="unknown"):
         of_fields(fields)
 
 

@@ -1,8 +1,8 @@
 """The matrix products of an epoch's updates of a classifier with an encoder, forward and backward.
 
-A batch holds whole sentences, as those of a SentenceFitter do, of like lengths. In each layer and direction, inputs are
-multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives by what went in
-and by the weights. Characters and tags are not counted, so that they appear as overhead.
+A batch holds whole sentences, like those of a SentenceFitter, of similar lengths. In each layer and direction, inputs are
+multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect to
+inputs and weights. Characters and tags are not counted, so that they appear as overhead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Shape = tuple[int, int, int]
 
 
 def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Batches as of SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
+    """Batches as in SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.

@@ -1,4 +1,4 @@
-"""Where a benchmark ran: what its numbers depend on."""
+"""The machine that a benchmark ran on, which its numbers depend on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured numbers as CSV, a line each, with what they depend on."""
+"""Measured numbers as CSV, one line each, with what they depend on."""
 
 from __future__ import annotations
 

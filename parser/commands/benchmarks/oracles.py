@@ -3,8 +3,8 @@
 CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations
 that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for
 configurations with k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones
-without a file), as they are and projectivized. Also whether all oracles give equal scores, and the time to projectivize a
-tree.
+without a file), as they are and projectivized. Also reports whether all oracles give equal scores, and the time to projectivize
+a tree.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
         by_size = {}
         for size, (subset, before, at) in at_size.items():
-            # All but one answer from the configuration alone.
+            # All but one answer from only the configuration.
             by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
         mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
         whole_or_few = (few, fewer) if slow else (some, whole)

@@ -1,20 +1,20 @@
 """How fast a model parses: python scripts/benchmark.py parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
 
-The text is that of all files, each once: new text is what people parse, and a repeated one holds no new words. Measured in
+The text is that of all files, each once: people parse new text, and repeated text holds no new words. Measured in
 turn, several times, in one process; medians are reported, of words per second and per second of CPU time:
 
 * decoding: encoded sentences to trees, the files read before;
-* end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, the text N times over beside it;
+* end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
-  one trained on the spot;
-* with --over NAME=MODEL_DIR: decoding with that model, too, and how many times as fast this one decodes;
+  one trained for this;
+* with --over NAME=MODEL_DIR: decoding with that model, too, and the ratio of the speeds;
 * with --beam: decoding with beams of these sizes, with and without merging equal configurations, one thread; and UDPipe with a
   beam of 5, which is compared with our beam of 5, end to end;
-* whole process: CPU seconds of scripts/parse.py that parses the text, and with --udpipe of a process that does so by UDPipe;
+* whole process: CPU seconds of scripts/parse.py on the text, and with --udpipe those of a process that uses UDPipe;
 * start-up: seconds of a process that parses one sentence.
 
-Every measurement begins with nothing but the model in memory, as it was loaded: what is worked out once per word form, or once
-per value that training never saw, is worked out again.
+Every measurement begins with nothing but the model in memory, as it was loaded: what is computed once per word form, or once
+per value that training never saw, is computed again.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def run(
         over: models whose decoding is compared, each with the name that its ratio gets.
         beam: sizes of beams.
         times: how often each job is measured.
-        repeat: how many times over the text is parsed beside once; 1 for once alone.
+        repeat: how many times over the text is also parsed; 1: only once.
         int8: whether the models, all of which have an encoder then, multiply in 8 bits.
 
     Raises:

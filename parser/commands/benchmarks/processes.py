@@ -1,4 +1,4 @@
-"""What whole processes take that parse a text: Python's start, imports and loading the model included."""
+"""The time that whole processes take to parse a text: Python's start, imports and loading the model included."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What the benchmark of parsing calls its measurements, and the ratios that follow from them.
 
-All jobs are measured in turn, once in a round. A ratio is that of two jobs in the same round, and of it the median over rounds.
+All jobs are measured in turn, once per round. A ratio is that of two jobs in the same round; the median over rounds is given.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whether a server holds: python scripts/benchmark.py serving MODEL_DIR FILE [--clients 50] [--seconds 120].
+"""How a server performs under load: python scripts/benchmark.py serving MODEL_DIR FILE [--clients 50] [--seconds 120].
 
-A server of its own is started (scripts/serve.py, on a free port of this machine). So many clients at a time send documents, a
-few sentences of FILE each, one after the other, and compare each answer with what parse.py makes of the same document. Reported
-are wrong answers and errors (there should be none), words per second, the time of an answer, and the memory of the server after
+A server of its own is started (scripts/serve.py, on a free port of this machine). That many clients at a time send documents of
+a few sentences of FILE, one after the other, and compare each answer with what parse.py makes of the same document. It reports
+wrong answers and errors (there should be none), words per second, the time of an answer, and the memory of the server after
 the first quarter of the time and at the end. Clients and server share this machine's processors.
 """
 

@@ -1,7 +1,7 @@
 """How fast training is: python scripts/benchmark.py training [KEY=VALUE ...] [--treebank-file FILE].
 
 The settings are those of scripts/train.py. Trains for some epochs of both passes, and measures in one process, one after the
-other, as often as there are epochs:
+other, as many times as there are epochs:
 
 * an epoch of updates, from the examples on;
 * the matrix products of these updates alone, at the same shapes, by the same library; and by torch.mm;
@@ -11,8 +11,8 @@ other, as often as there are epochs:
 The time to start is that of scripts/train.py, from the start of a new process to the end of its first update. Medians are
 reported; compiled kernels are in their caches.
 
-With --words N, the treebank is repeated until it has so many words: what a big one needs in memory, and whether the time of an
-epoch grows with the words and no faster (seconds of an epoch for a million words, with one N and another).
+With --words N, the treebank is repeated until it has that many words: this shows the memory that a big one needs, and whether
+the time of an epoch grows no faster than the words (seconds per epoch for a million words, with different N).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ their gold head, by an oracle that is exact for any gold tree, and words with th
 gold if as many are lost as the start has lost already, which are the words whose arcs no projective tree can have. So it is
 the model that chooses among the many computations of one tree, and of several best trees.
 
-``lost`` never falls along a computation, so gold items are made from gold items alone. The second beam takes the moves alone
+``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the moves alone
 that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the first
 beam has lost all of them. Both are beams of parser/decoding/beam_search.py, and share one set of stacks: items with the same
 cell are the same configuration.

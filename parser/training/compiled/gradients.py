@@ -92,7 +92,7 @@ class _SetTable(_Table):
     Args:
         matrix: float32[elements, width], the parameter.
         sets: which elements each set has.
-        columns, first, gradient: as of a _Table.
+        columns, first, gradient: see _Table.
     """
 
     def __init__(self, matrix: np.ndarray, sets: SetSums, columns: list[int], first: int, gradient: Gradient | None) -> None:

@@ -91,7 +91,7 @@ def _joins(heads, k, i):
 
 @njit(cache=True, nogil=True)
 def _inside(scores, n, heads, pops):
-    """The logarithms of the sums over the computations of items, and of items with a shift or a pop behind.
+    """The logarithms of the sums over the computations of items, and of items with a shift or a pop after.
 
     Returns:
         shifted: float64[2, n + 1, n + 2], by bit, k and i: [k, i] and the shift of i.

@@ -74,7 +74,7 @@ def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias
         scores: float32[rows, outputs].
         targets: int[rows, targets], negative where there is none.
         starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
-        blocks: int[rows, 2], the first output that a row scores and the one behind the last.
+        blocks: int[rows, 2], the first output that a row scores and the one after the last.
         by_score: float32[rows, outputs]: becomes the derivatives of the mean loss by the scores.
         by_bias: float32[outputs]: becomes their sums over the batch.
     """
