@@ -140,7 +140,7 @@ def difference(counts: AllCounts, languages: Sequence[str], better: int, worse: 
 
 @cache
 def _samples(shapes: tuple[tuple[int, int], ...], draws: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What is drawn with replacement from so many seeds and sentences, of each treebank; the same for all pairs of columns.
+    """What is drawn with replacement from this many seeds and sentences, of each treebank; the same for all pairs of columns.
 
     Returns:
         int64[draws, seeds], the seeds, and int16[draws, sentences], how often each sentence was drawn.

@@ -76,7 +76,7 @@ class Row:
 
     Attributes:
         by: LENGTH or FILE.
-        size: words of a sentence, or of the file (at least so many).
+        size: words of a sentence, or of the file (at least this many).
         threads: of the parser.
         words: that were parsed.
         words_per_second: by the clock.
@@ -94,7 +94,7 @@ class Row:
 
 
 def sentences_of_length(file: Path, length: int, words: int) -> bytes:
-    """CoNLL-U: the words of the file, over and over, in sentences of the given length; at least so many words."""
+    """CoNLL-U: the words of the file, over and over, in sentences of the given length; at least this many words."""
     with file.open("rb") as stream:
         columns = [word for sentence in read_raw_sentences(stream, str(file)) for word in sentence.columns]
     lines = []
@@ -116,7 +116,7 @@ def measure_length(model: Model, text: bytes, threads: int, repeats: int) -> tup
 
 
 def repeated(content: bytes, words: int, at_least: int) -> Iterator[bytes]:
-    """A file of so many words as often as needed for so many."""
+    """A file of this many words, repeated until it has that many."""
     for _ in range(-(-at_least // words)):
         yield content
 

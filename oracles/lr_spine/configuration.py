@@ -126,7 +126,7 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
             raise ValueError(f"{where}: its spines begin with {left[0]} and {right[0]}; both must begin with the root")
         if not all(a > b for a, b in pairwise(left)) or not all(a < b for a, b in pairwise(right)):
             raise ValueError(
-                f"{where}: a left spine must descend from the root, a right spine ascend, so that they share the root alone"
+                f"{where}: a left spine must descend from the root, a right spine ascend, so that they share only the root"
             )
         if place == 0 and list(left) != [0]:
             raise ValueError(f"{where}: the first element must be that of the artificial root, with the left spine [0]")

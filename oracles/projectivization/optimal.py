@@ -62,7 +62,7 @@ def projectivize_trees(trees: Trees, choice: str = "nearest_ancestor") -> Trees:
 
 
 def count_projectivizations(heads: Sequence[int]) -> tuple[int, int]:
-    """The most gold edges that a projective tree can have, and how many projective trees have so many, exactly.
+    """The most gold edges that a projective tree can have, and how many projective trees have that many, exactly.
 
     Only items of optimal derivations are counted; the counts are Python's big integers.
 

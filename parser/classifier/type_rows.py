@@ -94,7 +94,7 @@ class TypeRows:
         self._rows[: len(self._first)] = self._first
 
     def _make_room(self, n_types: int) -> None:
-        """Lets so many types be numbered; at least half of the slots stay free."""
+        """Lets this many types be numbered; at least half of the slots stay free."""
         if n_types > len(self._known):
             known = np.empty((2 * n_types, self._known.shape[1]), np.int32)
             known[: self._n_types] = self._known[: self._n_types]

@@ -17,7 +17,7 @@ COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL"
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 
-# Digits of the longest number that is taken at its word. No sentence has so many words, so that a longer number, which Python
+# Digits of the longest number that is taken at its word. No sentence has that many words, so that a longer number, which Python
 # would not even convert beyond 4,300 digits, is larger than all there are.
 _MAX_DIGITS = 18
 

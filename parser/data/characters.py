@@ -23,7 +23,7 @@ class Characters:
 
     Args:
         symbols: the known characters.
-        longest: of a longer form its first and its last characters are read, so many in all; affixes are at the ends.
+        longest: of a longer form its first and its last characters are read, this many in all; affixes are at the ends.
 
     Raises:
         ValueError: a character is there twice, or one is not a single character.

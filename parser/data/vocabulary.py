@@ -138,7 +138,7 @@ class Sentences:
         return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
-        """Consecutive sentences, from the first number to before the second, of at most so many tokens if they are several."""
+        """Consecutive sentences, from the first number up to the second, of at most this many tokens if there are several."""
         first = 0
         while first < len(self):
             last = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1

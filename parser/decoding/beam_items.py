@@ -30,7 +30,7 @@ class Items(NamedTuple):
 
     @classmethod
     def room(cls, tokens: int, size: int) -> Items:
-        """For a sentence of so many tokens."""
+        """For a sentence of this many tokens."""
         shape = 2 * tokens + 1, size
         integers = [np.empty(shape, np.int32) for _ in range(4)]
         return cls(np.empty(shape[0], np.int32), integers[0], integers[1], np.empty(shape, np.float64), *integers[2:])
@@ -61,7 +61,7 @@ class Expansion(NamedTuple):
 
     @classmethod
     def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Expansion:
-        """For a sentence of so many tokens; ``elements`` of the stack that features can see."""
+        """For a sentence of this many tokens; ``elements`` of the stack that features can see."""
         return cls(
             np.empty((size, outputs), np.float32),
             np.empty(size, np.float64),
@@ -88,7 +88,7 @@ class Scratch(NamedTuple):
 
     @classmethod
     def room(cls, tokens: int, addresses: int, units: int, outputs: int, read_ahead: int) -> Scratch:
-        """For sentences of at most so many tokens; ``read_ahead`` of the buffer that features can see."""
+        """For sentences of at most this many tokens; ``read_ahead`` of the buffer that features can see."""
         return cls(
             np.empty(read_ahead, np.int32),
             np.empty(2 * addresses, np.int64),

@@ -52,7 +52,7 @@ class Derivations:
         return known[id(item)]
 
     def get(self, rank: int) -> tuple[float, Node] | None:
-        """The score, and the tree s0, of the derivation of this rank, from 0; None if there are not so many."""
+        """The score, and the tree s0, of the derivation of this rank, from 0; None if there are not that many."""
         asked = [(self, rank)]
         while asked:  # no recursion: derivations are as deep as sentences are long
             derivations, wanted = asked[-1]

@@ -66,7 +66,7 @@ class Moves(NamedTuple):
 
     @classmethod
     def room(cls, states: int) -> Moves:
-        """Room for so many states."""
+        """Room for this many states."""
         return cls(np.empty((2, states)), np.empty((2, states)), np.empty((2, states), np.int32))
 
 

@@ -131,7 +131,7 @@ def parse_file(
         report: called with each of them, unless the first one is the end.
         allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
         beam: how to search; None: greedily.
-        k_best: write so many trees of each sentence, or as many as the beam has found, the best first, one after the other:
+        k_best: write this many trees of each sentence, or as many as the beam has found, the best first, one after the other:
             each a copy of the sentence with its rank and its score in comments.
         tags: what becomes of UPOS, XPOS and FEATS.
         chunk_bytes: how much is read at a time; the output is the same for any number.
@@ -139,7 +139,7 @@ def parse_file(
     Raises:
         NoTagsError: tags are asked for of a model that predicts none.
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
-        BeamError: the beam cannot find so many trees.
+        BeamError: the beam cannot find that many trees.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
     if k_best is not None:

@@ -30,7 +30,7 @@ class Candidates(NamedTuple):
 
     @classmethod
     def room(cls, buckets: int, candidates: int) -> Candidates:
-        """For so many buckets, and candidates at a time."""
+        """For this many buckets, and candidates at a time."""
         lists = np.empty((buckets, 2), np.int32)
         arrays = np.empty(candidates, np.float64), np.empty((candidates, 4), np.int32), np.empty(candidates, np.int32)
         return cls(*arrays, lists, np.zeros(2, np.int64))
@@ -64,7 +64,7 @@ def add_candidate(candidates, bucket, total, m, k, output, arc):
 
 @njit(cache=True, nogil=True)
 def clear_candidates(candidates, buckets):
-    """Begins a sentence of so many buckets."""
+    """Begins a sentence of this many buckets."""
     candidates.lists[:buckets] = NO_NODE
     candidates.state[0] = NO_NODE
     candidates.state[1] = 0

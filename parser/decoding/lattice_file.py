@@ -76,10 +76,10 @@ def parse_lattice_file(
         on_error: what becomes of a sentence that is not a lattice.
         report: called for each such sentence if it is left out.
         max_arcs: a sentence with more arcs is refused; None: there is no limit.
-        k_best: write so many parses of each sentence, as parse_file() does.
+        k_best: write this many parses of each sentence, as parse_file() does.
 
     Raises:
-        BeamError: the model, or the beam, cannot parse lattices, or find so many parses.
+        BeamError: the model, or the beam, cannot parse lattices, or find that many parses.
         ConlluError: a sentence is not a lattice.
     """
     if not isinstance(model, Model):

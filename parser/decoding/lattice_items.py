@@ -30,7 +30,7 @@ class Arcs(NamedTuple):
 
     @classmethod
     def of_sentence(cls, length: int) -> Arcs:
-        """The single path of a sentence of so many tokens."""
+        """The single path of a sentence of this many tokens."""
         nodes = np.arange(length + 1, dtype=np.int32)
         return cls.of(nodes[:-1], nodes[1:], length, clock=True)
 
@@ -72,7 +72,7 @@ class LatticeItems(NamedTuple):
 
     @classmethod
     def room(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
-        """For so many buckets."""
+        """For this many buckets."""
         cells, depths = np.empty((2, buckets, size), np.int32)
         ahead = np.empty((buckets, size, lookahead), np.int32)
         return cls(np.zeros(buckets, np.int32), cells, depths, ahead, np.empty((buckets, size), np.float64))
@@ -105,7 +105,7 @@ class LatticeScratch(NamedTuple):
     def room(
         cls, arcs: int, widest: int, addresses: int, units: int, outputs: int, elements: int, lookahead: int
     ) -> LatticeScratch:
-        """For lattices of at most so many arcs, ``widest`` of them from one node."""
+        """For lattices of at most this many arcs, ``widest`` of them from one node."""
         tops = np.full((3, elements), NO_NODE, np.int32)
         ahead = np.full((2, lookahead), NO_NODE, np.int32)
         one = Scratch.room(arcs, addresses, units, outputs, lookahead)

@@ -112,7 +112,7 @@ class LatticeParser:
         """For each lattice, the k best parses that were found, or as many as there are, best first, each once.
 
         Raises:
-            BeamError: there cannot be so many.
+            BeamError: there cannot be that many.
         """
         self._beam.check_k_best(k)
         return self._parses(lattices, vocabularies, single_root, lambda trees: distinct(trees, k))

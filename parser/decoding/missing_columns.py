@@ -14,9 +14,9 @@ from parser.data.vocabulary import ATTRIBUTES, COLUMN_NUMBERS, Vocabulary
 
 _EMPTY = "_"
 
-# A column is looked at in so many words at the beginning of the input.
+# A column is looked at in this many words at the beginning of the input.
 _LOOKED_AT = 1000
-# So many words in a row may all be without features, or forms that are an underscore, though the column is filled in.
+# This many words in a row may all be without features, or forms that are an underscore, though the column is filled in.
 _BY_CHANCE = 100
 
 
@@ -69,7 +69,7 @@ def check_columns(
         n_words: how many these were.
         vocabularies: by attribute that the model reads.
         name: what errors call the input.
-        option: what errors call the option to parse it all the same.
+        option: what errors call the option to parse it anyway.
 
     Raises:
         MissingColumnsError: see refuse_missing_columns().

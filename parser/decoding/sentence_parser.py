@@ -28,6 +28,6 @@ class KBestParser(SentenceParser, Protocol):
         """For each sentence, the k best distinct trees that were found, or as many as there are, best first.
 
         Raises:
-            BeamError: there cannot be so many.
+            BeamError: there cannot be that many.
         """
         ...

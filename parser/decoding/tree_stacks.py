@@ -43,7 +43,7 @@ class Triples(NamedTuple):
 
     @classmethod
     def room(cls, size: int) -> Triples:
-        """For so many triples."""
+        """For this many triples."""
         slots = 1 << (2 * size).bit_length()
         return cls(np.empty((size, 3), np.int32), np.empty(slots, np.int32), np.zeros(2, np.int64))
 
@@ -57,7 +57,7 @@ class TreeStacks(NamedTuple):
 
     @classmethod
     def room(cls, tokens: int, steps: int) -> TreeStacks:
-        """For a sentence of so many tokens and as many steps of all items together.
+        """For a sentence of this many tokens and as many steps of all items together.
 
         Attardi's system of a degree above 1 may need more.
         """

@@ -66,7 +66,7 @@ class AddressContributions(ABC):
             does not read it.
     """
 
-    @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; there will be trees all the same
+    @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; there will be trees anyway
     def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int) -> None:
         self._maker = maker
         self._columns = table.columns

@@ -18,7 +18,7 @@ from numba import njit
 from parser.conllu.chunks import Words
 from parser.data.vocabulary import Columns, Sentences, Vocabularies
 
-# Entries are forgotten, and made again when they are needed, beyond so many, or so many bytes of text.
+# Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20
 

@@ -26,7 +26,7 @@ from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 # The classes that most new words come from. Of those that UD calls open, ADV and INTJ are left out.
 OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")
 
-# So many analyses of an unknown token; so many parts of a jackknife.
+# This many analyses of an unknown token; this many parts of a jackknife.
 UNKNOWN_ANALYSES, FOLDS = 5, 10
 
 _FORMAT = 1

@@ -173,7 +173,7 @@ class Perceptron:
         self.steps = int(state["counts"][2])
 
     def _make_room(self, rows: int) -> None:
-        """Makes room for what changes of so many feature rows can add: each feature, and its entries moved once."""
+        """Makes room for what changes of this many feature rows can add: each feature, and its entries moved once."""
         features, entries = self._used.tolist()
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):

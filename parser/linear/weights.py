@@ -75,7 +75,7 @@ class HashedWeights:
 
 
 def new_places(features: int) -> np.ndarray:
-    """uint64[2^k, 2]: a free table that is half full at most with so many features."""
+    """uint64[2^k, 2]: a free table that is half full at most with this many features."""
     size = _LEAST_PLACES
     while size < 2 * features:
         size *= 2

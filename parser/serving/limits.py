@@ -1,4 +1,4 @@
-"""What a client can ask of the server at most: so many bytes and seconds for a request, so many requests at a time."""
+"""What a client can ask of the server at most: this many bytes and seconds for a request, this many requests at a time."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Reading(Protocol):
     """Reads batches of the training sentences."""
 
     def batches(self, size: int, generator: torch.Generator) -> Sequence[np.ndarray]:
-        """All sentences (their numbers, int[m]) in random order, so many together."""
+        """All sentences (their numbers, int[m]) in random order, this many together."""
 
     def read(self, numbers: np.ndarray, dropping: bool) -> ReadBatch:
         """Some of the sentences; ``dropping``: whether dropout is in force."""

@@ -113,7 +113,7 @@ class _Moves(NamedTuple):
 
     @classmethod
     def room(cls, size: int) -> _Moves:
-        """For so many moves."""
+        """For this many moves."""
         cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
         return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
 
@@ -187,7 +187,7 @@ class BeamUpdates(BeamParser):
 
 
 class _Room:
-    """Room for a search through sentences of at most so many tokens."""
+    """Room for a search through sentences of at most this many tokens."""
 
     def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
         units, outputs = shape

@@ -38,7 +38,7 @@ from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_o
 
 log = logging.getLogger(__name__)
 
-# Making so many words projective takes about two seconds.
+# Making this many words projective takes about two seconds.
 _LONG = 1500
 
 
@@ -177,7 +177,7 @@ def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
 def _projective_subset(train: Treebank) -> list[Sentence]:
     if not (sentences := train.projective_subset):
         raise SettingsError(
-            f"{train.path}: no tree is projective, and this run learns from projective trees alone; choose column=2, 4, 5 or 6 "
+            f"{train.path}: no tree is projective, and this run learns only from projective trees; choose column=2, 4, 5 or 6 "
             "(systems other than arc_standard: first_pass.trees=projectivized; model=linear: online.sentences=all)"
         )
     return sentences

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from parser.settings import Settings
 
-# An epoch whose mean loss is so many times that of guessing has diverged: its classifier is sure of what is wrong. The first
+# An epoch whose mean loss is this many times that of guessing has diverged: its classifier is sure of what is wrong. The first
 # updates can cost much and the later ones little; a whole epoch does not.
 _TIMES_GUESSING = 10
 
@@ -33,7 +33,7 @@ def check_losses(
         where: the pass and the epoch, for the message.
         mean: mean loss of the epoch, in nats per example.
         losses: mean loss of each update's batch.
-        moves: of an example; with a teacher, the weight of what it says counts as so many more.
+        moves: of an example; with a teacher, the weight of what it says counts as this many more.
 
     Raises:
         DivergenceError: the mean is not finite, or too high.

@@ -55,7 +55,7 @@ class ExampleSource(Protocol):
         """What is needed to make the current examples again, besides the settings: weights of the model."""
 
     def restore(self, state: dict[str, Tensor], epochs_done: int) -> None:
-        """Makes the examples again that were current after so many epochs. The model's weights are then those of ``state``."""
+        """Remakes the examples that were current after this many epochs. Then the model's weights are those of ``state``."""
 
 
 def _choices(corpus: Corpus, model: Model, data: TrainingSentences) -> Choices | None:

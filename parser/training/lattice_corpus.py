@@ -73,7 +73,7 @@ class LatticePart:
 
 
 def within_lookahead(slots: Sequence[Slot], lookahead: int) -> list[Slot]:
-    """The slots without those that read further into the buffer than so many words."""
+    """The slots without those that read further into the buffer than this many words."""
     return [slot for slot in slots if slot.address[0] != "b" or int(slot.address.partition(".")[0][1:]) < lookahead]
 
 

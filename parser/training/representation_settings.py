@@ -78,7 +78,7 @@ class _BiLSTM(ModelKind):
         encoder = self._settings(settings)
         for attribute in encoder.slots:
             if attribute not in (TOKEN, RELATION):
-                raise SettingsError(f"encoder.slots.{attribute}: with an encoder, slots read {TOKEN} or {RELATION} alone")
+                raise SettingsError(f"encoder.slots.{attribute}: with an encoder, slots can read only {TOKEN} or {RELATION}")
         if not encoder.slots.get(TOKEN):
             raise SettingsError(f"encoder.slots.{TOKEN} is empty: no slot would read what the encoder makes of the words")
         if settings.classifier.slot_dropout:

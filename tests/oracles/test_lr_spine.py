@@ -168,7 +168,7 @@ def test_they_are_found_by_their_system_and_know_one_strategy():
         ([[[0], [0]], [[2], [3]]], [], "begin with 2 and 3; both must begin with the root"),
         ([[[0], [0]], [[2, 3], [2]]], [], "a left spine must descend"),
         ([[[0], [0]], [[1], [1, 3, 2]]], [], "a right spine ascend"),
-        ([[[0], [0]], [[2, 1], [2, 1]]], [3], "share the root alone"),
+        ([[[0], [0]], [[2, 1], [2, 1]]], [3], "share only the root"),
         ([[[0], [0, 2]], [[2, 1], [2, 3]]], [], "overlaps the elements before it, which reach to 2"),
         ([[[0], [0]], [[2], [2]], [[1], [1]]], [3], "overlaps the elements before it, which reach to 2"),
         ([[[0], [0]], [[1], [1, 2]]], [2, 3], "the buffer begins with 2; they must not overlap"),

@@ -62,7 +62,7 @@ WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 
 @dataclass(frozen=True)
 class Job:
-    """What is measured: so many words are parsed by a model that has just been loaded; ``model`` is its folder if another's."""
+    """What is measured: this many words are parsed by a model just loaded; ``model`` is its folder if another's."""
 
     words: int
     do: Callable[[AnyModel], object]

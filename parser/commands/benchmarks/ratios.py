@@ -27,7 +27,7 @@ class Time:
 
 
 def job_name(job: str, threads: int) -> str:
-    """What a job with so many threads is called."""
+    """What a job with this many threads is called."""
     return f"{job}, {threads} thread{'s' * (threads > 1)}"
 
 
@@ -42,7 +42,7 @@ def decoding_of(name: str) -> str:
 
 
 def repeated(times: int) -> str:
-    """What parsing the text so many times over is called."""
+    """What parsing the text this many times over is called."""
     return f"end to end, {times} times over"
 
 

@@ -74,7 +74,7 @@ def run(
         treebank_file: CoNLL-U to train on, in place of the settings' treebank.
         times: epochs of each pass that are measured.
         starts: processes that are started.
-        words: the treebank is repeated until it has so many; None: as it is.
+        words: the treebank is repeated until it has this many; None: as it is.
 
     Raises:
         ValueError: settings that no run can have, or a process that did not come to its first update.
@@ -108,7 +108,7 @@ def run(
 
 
 def write_repeated(source: Path, words: int, target: Path) -> int:
-    """Writes a CoNLL-U file as often, into one, as gives so many words or more; how many there are.
+    """Writes a CoNLL-U file repeated until it has at least this many words; returns how many it has.
 
     Raises:
         ValueError: the file has no words.

@@ -60,7 +60,7 @@ class Side(NamedTuple):
 
     @classmethod
     def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Side:
-        """For a sentence of so many tokens; see Expansion."""
+        """For a sentence of this many tokens; see Expansion."""
         lost = np.empty((2 * tokens + 1, size), np.int32)
         return cls(size, Items.room(tokens, size), Expansion.room(tokens, size, outputs, elements, units), lost)
 
@@ -75,7 +75,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def room(cls, tokens: int, size: int) -> Asked:
-        """For so many items of a sentence of so many tokens."""
+        """For this many items of a sentence of this many tokens."""
         numbers = [np.empty(size, np.int32) for _ in range(3)]
         return cls(numbers[0], np.empty((size, tokens + 1), np.int32), *numbers[1:])
 
