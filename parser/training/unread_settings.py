@@ -48,14 +48,13 @@ _OF_FIRST_PASSES = (
 )
 _OF_SECOND_PASS = ("second_pass", "oracle", "strategy", "ties")
 
+# What only the training of word vectors reads.
+_OF_TRAINED_VECTORS = tuple(f"vectors.{name}" for name in ("dimensions", "window", "epochs", "min_count", "skip_gram"))
+
 # By setting, when it is read, and the setting that makes it so.
 _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "vectors.limit": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
     "vectors.restrict": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
-    **{
-        f"vectors.{name}": (lambda settings: settings.vectors.file is None, "vectors.file=null")
-        for name in ("dimensions", "window", "epochs", "min_count", "skip_gram")
-    },
     "optimizer.momentum": (lambda settings: settings.optimizer.name == "sgd", "optimizer.name=sgd"),
     "second_pass.follow": (lambda settings: settings.second_pass.policy == "mixed", "second_pass.policy=mixed"),
     "distillation.weight": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
@@ -75,7 +74,8 @@ _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
 def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
     """Refuses what was given but is not read.
 
-    What only a second pass reads gives a warning where there is none, not an error: a sweep over ``column`` has such jobs.
+    What only a second pass reads gives a warning where there is none, not an error: a sweep over ``column`` has such jobs. So
+    does what only the training of word vectors reads, where a file has them.
 
     Args:
         settings: of the run.
@@ -98,6 +98,8 @@ def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
         is_read, reader = _READ_IF.get(key, (None, ""))
         if is_read is not None and not is_read(settings):
             raise SettingsError(f"{override} is read only with {reader}; leave it out, or add that")
+        if settings.model != "linear" and settings.vectors.file is not None and key in _OF_TRAINED_VECTORS:
+            log.warning("%s is not read: this run reads its word vectors from vectors.file", override)
         without = settings.model != "linear" and settings.second_pass.trees is None
         if without and key != "second_pass.trees" and _names_read_by(key, _OF_SECOND_PASS) is not None:
             log.warning("%s is not read: this run has no second pass (column=3 to 6 have one)", override)

@@ -56,7 +56,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
         ("table7", ["overrides=[seed=2]", "publish=true"], "publish=true with overrides="),
         ("table7", ["languages=[sample]", "published=null", "publish=true"], "publish=true has nowhere to publish to"),
         ("table7", ["--config-name=nothing"], "--config-name=nothing: there is no such file"),
-        ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is about something else than Table7"),
+        ("table7", ["--config-name=figure8"], "--config-name=figure8: this file is not for Table7"),
         ("accurate", ["systems=[foo]"], "systems has 'foo'; known are 'accurate', 'accurate, 5 epochs', 'accurate, bilstm', "),
         ("text", ["systems=[foo]"], "systems has 'foo'; known are 'text', 'suffixes alone', 'characters', "),
         ("accurate", ["train_on=test"], "train_on has 'test'; known are 'train', 'dev'"),

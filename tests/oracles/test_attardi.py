@@ -257,7 +257,7 @@ def test_tabular_refuses_what_cannot_be_parsed_and_names_the_exact_oracle():
     heads = next(tree for tree in random_trees.all_trees(5) if not parseable(Trees.from_heads([tree]), 2)[0])
     with pytest.raises(UnparseableGoldError, match=r"sentence 1 .*attardi_search"):
         oracles.create("attardi_tabular").bind(Trees.from_heads([[0], heads]))
-    with pytest.raises(ValueError, match="degree 2 alone, not 3; attardi_search"):
+    with pytest.raises(ValueError, match="only degree 2, not 3; attardi_search"):
         oracles.create("attardi_tabular", degree=3)
 
 

@@ -152,7 +152,7 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
     ("overrides", "message"),
     [
         (["encoder.slots.token=[]"], "no slot would read"),
-        (["+encoder.slots.upos=[s0]"], "token or deprel alone"),
+        (["+encoder.slots.upos=[s0]"], "only token or deprel"),
         (["encoder.layers=0"], "at least 1"),
         (["encoder.dropout=1"], "out of range; a share"),
         (["encoder.max_grad_norm=0"], "above 0"),
