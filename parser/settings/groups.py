@@ -144,6 +144,7 @@ class DistillationSettings:
 
     teacher: str | None = None
     weight: float = MISSING
+    temperature: float = MISSING
     over: str = MISSING
 
 

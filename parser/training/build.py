@@ -45,7 +45,7 @@ def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int
         word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
         return SentenceFitter(classifier, data, optimizer, span, settings.encoder.max_grad_norm, word_dropout, weights)
     word_dropout = word_dropout_of(model, settings, corpus, [slot.attribute for slot in model.slots])
-    return ExampleFitter(classifier, optimizer, span, word_dropout, settings.distillation.weight)
+    return ExampleFitter(classifier, optimizer, span, word_dropout, settings.distillation)
 
 
 def tag_weights_of(settings: Settings, corpus: Corpus) -> dict[str, float]:

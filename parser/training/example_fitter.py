@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from parser.classifier.classifier import Classifier
-from parser.settings import OptimizerSettings
+from parser.settings import DistillationSettings, OptimizerSettings
 from parser.training.examples import Examples
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
-from parser.training.loss import Groups
+from parser.training.loss import Groups, Taught
 from parser.training.updates import updates_of
 from parser.training.word_dropout import WordDropout
 
@@ -26,7 +26,7 @@ class ExampleFitter:
         settings: optimizer, learning rate and its schedule, batch size.
         span: the epochs that the schedule spans.
         word_dropout: of the features; None for none.
-        soft_weight: of the loss by soft targets, beside that of the right outputs.
+        distillation: how soft targets are learned; None: there are none.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class ExampleFitter:
         settings: OptimizerSettings,
         span: Span,
         word_dropout: WordDropout | None = None,
-        soft_weight: float = 0.0,
+        distillation: DistillationSettings | None = None,
     ) -> None:
         self.settings = settings
         self.span = span
         self._device = classifier.output.weight.device
         self._word_dropout = word_dropout
-        self._soft_weight = soft_weight
+        self._distillation = distillation
         self._n_outputs = len(classifier.output.weight)
         self._updates = updates_of(classifier, settings)
 
@@ -80,14 +80,15 @@ class ExampleFitter:
             targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
             yield len(taken), features, targets, Groups.of(taken, self._device)
 
-    def _taught(self, examples: Examples, order: Tensor) -> Iterator[Tensor | None]:
+    def _taught(self, examples: Examples, order: Tensor) -> Iterator[Taught | None]:
         """For each batch, what distillation_loss() needs; None if there is no teacher."""
         for numbers in order.split(self.settings.batch_size):
-            if examples.soft is None:
+            if examples.soft is None or self._distillation is None:
                 yield None
             else:
                 probabilities = examples.soft.take(numbers.numpy()).dense(self._n_outputs)
-                yield torch.from_numpy(probabilities * np.float32(self._soft_weight)).to(self._device)
+                weighted = torch.from_numpy(probabilities * np.float32(self._distillation.weight)).to(self._device)
+                yield Taught(weighted, self._distillation.temperature)
 
     def state(self) -> dict[str, Tensor]:
         """See Fitter."""

@@ -116,9 +116,11 @@ def _taught(origin: Origin) -> str:
     name = folder.parent.name if folder.name == MODEL else folder.name
     digest = origin.files.get(f"distillation.teacher/{TENSORS}", "not there")
     over = "all steps" if distillation["over"] == "all" else "the optimal steps"
+    temperature = distillation.get("temperature", 1)
+    divided = "" if temperature == 1 else f", temperature {temperature:g}"
     return (
         f" It learned besides from the distributions over {over} of an encoder, {name} (SHA-256 of its weights: `{digest}`), "
-        f"weight {distillation['weight']:g}."
+        f"weight {distillation['weight']:g}{divided}."
     )
 
 

@@ -63,6 +63,8 @@ class Origin:
                     del training[key]
         if plain["distillation"]["teacher"] is None:
             del plain["distillation"]
+        elif plain["distillation"]["temperature"] == 1:
+            del plain["distillation"]["temperature"]
         paths = {key: Path(name) for key, name in named_files(settings).items()}
         models = given_models(settings)
         if settings.distillation.teacher is not None:

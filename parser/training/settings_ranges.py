@@ -87,6 +87,7 @@ RANGES = (
     Range("second_pass.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("second_pass.explore_every", 0, _EPOCHS, "the number of epochs between explorations"),
     Range("distillation.weight", 0, 1e6, "the weight of a loss", above=True),
+    Range("distillation.temperature", 0, 1e3, "what scores are divided by", above=True),
     Range("tensorboard.trees", 0, 1000, "the number of sentences"),
     Range("second_pass.follow", 0, 1, "a probability"),
     Range("lattice.lookahead", 1, MAX_LOOKAHEAD, "the number of words ahead"),

@@ -4,7 +4,8 @@ The teacher is a finished run of model=bilstm. While a parser without an encoder
 scores the same configurations, for it has the same moves. Its distribution over the optimal steps says which of them it
 prefers, which the oracle leaves open; that over all steps says besides how sure it is, and of what. Either is learned beside
 the oracle's steps: of an example the loss is that of its right outputs (loss.py) and ``distillation.weight`` times the cross
-entropy with the teacher's distribution.
+entropy with the teacher's distribution. A teacher is nearly sure of sentences that it has learned; divided by
+``distillation.temperature``, the scores of both show what else it finds likely.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ class Teacher:
         model: the teacher.
         sentences: those of the batches to come, encoded with the teacher's vocabularies.
         over: what the distributions are over.
+        temperature: by which the scores are divided.
     """
 
-    def __init__(self, model: Model, sentences: Sentences, over: Over) -> None:
+    def __init__(self, model: Model, sentences: Sentences, over: Over, temperature: float = 1.0) -> None:
         self._model = model
         self._sentences = sentences
         self._over = over
+        self._temperature = np.float32(temperature)
         self._weights = model.weights()
         self._batch: Batch | None = None
         self._part: Sentences
@@ -64,7 +67,7 @@ class Teacher:
             self._part = self._sentences.take(batch.numbers)
             self._scorer = batch_scorer(self._weights, self._model.table, self._part)
         scores = self._scorer(self._model.table.extract(batch.now, rows, self._part, np.arange(len(batch.numbers)), moves))
-        return SoftTargets.of_scores(scores, outputs if self._over is Over.OPTIMAL else None)
+        return SoftTargets.of_scores(scores / self._temperature, outputs if self._over is Over.OPTIMAL else None)
 
 
 def load_teacher(settings: Settings, student: Model) -> Model | None:
@@ -106,7 +109,7 @@ def load_teacher(settings: Settings, student: Model) -> Model | None:
 def teacher_of(model: Model, corpus: Corpus, settings: Settings) -> Teacher:
     """What teaches on the sentences of the second pass."""
     sentences = corpus.sentences(TrainingTrees(str(settings.second_pass.trees)))
-    return Teacher(model, model.vocabularies.encode(sentences), Over(settings.distillation.over))
+    return Teacher(model, model.vocabularies.encode(sentences), Over(settings.distillation.over), settings.distillation.temperature)
 
 
 def _system(model: Model) -> str:

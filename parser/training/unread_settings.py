@@ -58,6 +58,7 @@ _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
     "optimizer.momentum": (lambda settings: settings.optimizer.name == "sgd", "optimizer.name=sgd"),
     "second_pass.follow": (lambda settings: settings.second_pass.policy == "mixed", "second_pass.policy=mixed"),
     "distillation.weight": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
+    "distillation.temperature": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
     "distillation.over": (lambda settings: settings.distillation.teacher is not None, "distillation.teacher=RUN_FOLDER"),
     "beam.merge": (lambda settings: settings.beam.name != "none", "beam=local or beam=global"),
     **{

@@ -12,14 +12,14 @@ from parser.classifier.classifier import Classifier
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
-from parser.training.loss import Groups, distillation_loss, set_loss
+from parser.training.loss import Groups, Taught, distillation_loss, set_loss
 
 
 class Updates(Protocol):
     """What a batch does to the weights."""
 
     def update(
-        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Tensor | None = None
+        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Taught | None = None
     ) -> Tensor | float:
         """Takes a step down the gradient of the mean loss of a batch, and returns that loss, in nats.
 
@@ -78,7 +78,7 @@ class AutogradUpdates(TorchOptimizer):
         self._classifier = classifier
 
     def update(
-        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Tensor | None = None
+        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Taught | None = None
     ) -> Tensor:
         """See Updates; the loss stays on the device, so that nothing waits for it."""
         scores = self._classifier(features, dropping=True)
@@ -99,7 +99,7 @@ class CompiledUpdates:
         self._optimizer = CompiledOptimizer({n: p for n, p in classifier.named_parameters() if p.requires_grad}, settings)
 
     def update(
-        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Tensor | None = None
+        self, features: Tensor, targets: Tensor, rate: float, groups: Groups | None = None, taught: Taught | None = None
     ) -> float:
         """See Updates."""
         loss = self._gradients.loss(features, targets, groups, taught)

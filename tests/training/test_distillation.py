@@ -22,7 +22,7 @@ from parser.settings import SettingsError
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples import Examples, TrainingSentences
 from parser.training.exploration import explore
-from parser.training.loss import distillation_loss, set_loss
+from parser.training.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.passes import train
 from parser.training.run_folder import Origin
@@ -45,30 +45,30 @@ def random_soft(rng: np.random.Generator, size: int, over: Over) -> SoftTargets:
     return SoftTargets.of_scores(scores, outputs if over is Over.OPTIMAL else None)
 
 
-def slow_distillation(scores: np.ndarray, soft: SoftTargets, weight: float) -> float:
-    """The cross entropy, output by output."""
+def slow_distillation(scores: np.ndarray, soft: SoftTargets, weight: float, temperature: float) -> float:
+    """The cross entropy, output by output, times the square of the temperature."""
     total = 0.0
     for row, probabilities in enumerate(soft.probabilities):
         outputs = range(OUTPUTS) if soft.outputs is None else soft.outputs[row]
-        everything = sum(math.exp(score) for score in scores[row])
+        everything = sum(math.exp(score / temperature) for score in scores[row])
         for output, probability in zip(outputs, probabilities, strict=True):
             if output != NO_NODE:
-                total -= weight * probability * math.log(math.exp(scores[row, output]) / everything)
-    return total / len(scores)
+                total -= weight * probability * math.log(math.exp(scores[row, output] / temperature) / everything)
+    return total * temperature**2 / len(scores)
 
 
-@given(st.sampled_from(Over), st.integers(1, 9), st.integers(0, 99))
-def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(over, size, seed):
+@given(st.sampled_from(Over), st.sampled_from([0.5, 1.0, 3.0]), st.integers(1, 9), st.integers(0, 99))
+def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(over, temperature, size, seed):
     classifier, rng = make({"form": Embedding(4, True)}, "tanh"), np.random.default_rng(seed)
     features, targets = random_batch(size, 2, seed)
     soft = random_soft(rng, size, over)
     soft.probabilities[rng.random(size) < 0.3] = 0  # examples that no teacher has seen
-    taught = torch.from_numpy(soft.dense(OUTPUTS) * np.float32(0.7))
+    weighted = torch.from_numpy(soft.dense(OUTPUTS) * np.float32(0.7))
     compiled, exact = CompiledGradients(classifier), deepcopy(classifier).double()
-    loss = compiled.loss(features, targets, taught=taught)
+    loss = compiled.loss(features, targets, taught=Taught(weighted, temperature))
     scores = exact(features)
-    expected = set_loss(scores, targets) + distillation_loss(scores, taught.double())
-    slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft, 0.7)
+    expected = set_loss(scores, targets) + distillation_loss(scores, Taught(weighted.double(), temperature))
+    slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft, 0.7, temperature)
     assert expected.item() == pytest.approx(slow, rel=1e-6)
     assert loss == pytest.approx(slow, rel=1e-5, abs=1e-6)
     expected.backward()
@@ -101,8 +101,8 @@ def teacher(treebank, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("over", Over)
-def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teacher, over):
+@pytest.mark.parametrize(("over", "temperature"), [(Over.OPTIMAL, 1.0), (Over.ALL, 1.0), (Over.ALL, 2.5)])
+def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teacher, over, temperature):
     """Configurations of several batches, each beside what the classifier says of it in the sentences as a whole."""
     model = Model.load(teacher)
     sentences = read_treebank(treebank).sentences
@@ -112,7 +112,7 @@ def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teache
     data = TrainingSentences(encoded, trees, relations)
     oracle = oracles.create("context_rows").bind(trees)
     slow = model.scorer(encoded)
-    asked = Teacher(model, encoded, over)
+    asked = Teacher(model, encoded, over, temperature)
     compared = 0
 
     def teach(batch, rows, moves, outputs):
@@ -121,8 +121,8 @@ def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teache
         scores = slow(model.table.extract(batch.now, rows, encoded, batch.numbers, moves)).astype(np.float64)
         for row, its_scores, right in zip(found, scores, outputs, strict=True):
             own = [a for a in range(model.n_outputs) if over is Over.ALL or a in right]
-            total = sum(math.exp(its_scores[a]) for a in own)
-            expected = [math.exp(its_scores[a]) / total if a in own else 0.0 for a in range(model.n_outputs)]
+            total = sum(math.exp(its_scores[a] / temperature) for a in own)
+            expected = [math.exp(its_scores[a] / temperature) / total if a in own else 0.0 for a in range(model.n_outputs)]
             np.testing.assert_allclose(row, expected, rtol=1e-3, atol=1e-5)
             compared += 1
         return asked(batch, rows, moves, outputs)
@@ -133,18 +133,20 @@ def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teache
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 
 
-@pytest.mark.parametrize("over", ["over=all", "over=optimal"])
-def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(treebank, teacher, tmp_path, over):
-    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", f"distillation.{over}")
+@pytest.mark.parametrize(("over", "temperature"), [("all", "2"), ("optimal", "1")])
+def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(treebank, teacher, tmp_path, over, temperature):
+    how = [f"distillation.over={over}", f"distillation.temperature={temperature}"]
+    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", *how)
     train(taught, tmp_path / "whole", [ModelCard("train")])
     card = (tmp_path / "whole" / "model" / "README.md").read_text()
     (tmp_path / "whole" / "model" / "README.md").unlink()
     train_until_killed(taught, tmp_path / "killed", 2)
     train(taught, tmp_path / "killed")
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
-    steps = "all steps" if over == "over=all" else "the optimal steps"
+    steps = "all steps" if over == "all" else "the optimal steps"
+    divided = ", temperature 2" if over == "all" else ""
     digest = Origin.of(taught).files["distillation.teacher/classifier.safetensors"]
-    assert f"distributions over {steps} of an encoder, encoder (SHA-256 of its weights: `{digest}`), weight 1." in card
+    assert f"distributions over {steps} of an encoder, encoder (SHA-256 of its weights: `{digest}`), weight 1{divided}." in card
     assert str(teacher) not in card
     without = run(treebank, "recipe=accurate", *FEW)
     train(without, tmp_path / "without")
@@ -188,6 +190,7 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
         (["beam=local", "second_pass.policy=beam"], "is not supported with second_pass.policy=beam"),
         (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
         (["distillation.weight=0"], "distillation.weight=0"),
+        (["distillation.temperature=0"], "distillation.temperature=0"),
     ],
 )
 def test_settings_that_no_taught_run_can_have(overrides, message):

@@ -18,7 +18,7 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import SetSums
 from parser.classifier.matrix_products import product
 from parser.training.compiled import kernels, losses
-from parser.training.loss import Groups
+from parser.training.loss import Groups, Taught
 
 
 @dataclass
@@ -157,7 +157,7 @@ class CompiledGradients:
         self._inputs = torch.empty(batch, self._width)
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Tensor | None = None) -> float:
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None) -> float:
         """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
 
         With ``taught``, distillation_loss() of the same scores is added.
@@ -166,7 +166,7 @@ class CompiledGradients:
             features: int32[rows, slots].
             targets: int64[rows, targets].
             groups: which rows are one example; None: each is one.
-            taught: float32[rows, outputs], where each row is an example; None: there is no teacher.
+            taught: for examples of one row each; None: there is no teacher.
         """
         values = features.numpy()
         if len(values) > len(self._inputs):
@@ -203,7 +203,7 @@ class CompiledGradients:
                     table.collect(by_input.numpy(), values, its_scale)
         return loss
 
-    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Tensor | None) -> tuple[float, Tensor]:
+    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Taught | None) -> tuple[float, Tensor]:
         """The loss, and float32[rows, outputs]: its derivatives by the scores, whose sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
@@ -215,7 +215,10 @@ class CompiledGradients:
         by_score = log_probabilities.exp()
         loss = losses.loss_and_gradient(log_probabilities.numpy(), targets.numpy(), by_score.numpy(), by_bias)
         if taught is not None:
-            loss += losses.add_distillation(log_probabilities.numpy(), taught.numpy(), by_score.numpy(), by_bias)
+            if taught.temperature != 1:
+                log_probabilities = (scores / taught.temperature).log_softmax(1)
+            wanted, temperature = taught.probabilities.numpy(), np.float32(taught.temperature)
+            loss += losses.add_distillation(log_probabilities.numpy(), wanted, temperature, by_score.numpy(), by_bias)
         return loss, by_score
 
     def _embed(self, features: np.ndarray, scale: np.ndarray, inputs: Tensor) -> None:

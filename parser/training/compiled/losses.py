@@ -40,12 +40,13 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_distillation(log_probabilities, taught, by_score, by_bias):
+def add_distillation(log_probabilities, taught, temperature, by_score, by_bias):
     """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See loss.distillation_loss.
 
     Args:
-        log_probabilities: float32[batch, outputs].
+        log_probabilities: float32[batch, outputs], those of the scores divided by the temperature.
         taught: float32[batch, outputs].
+        temperature: float32.
         by_score: float32[batch, outputs], derivatives by the scores.
         by_bias: float32[outputs], their sums over the batch.
     """
@@ -60,10 +61,10 @@ def add_distillation(log_probabilities, taught, by_score, by_bias):
             continue
         for a in range(len(wanted)):
             loss -= wanted[a] * logs[a]
-            slope = (mass * np.exp(logs[a]) - wanted[a]) / batch
+            slope = (mass * np.exp(logs[a]) - wanted[a]) * temperature / batch
             gradient[a] += slope
             by_bias[a] += slope
-    return loss / len(taught)
+    return loss * temperature * temperature / len(taught)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
