@@ -174,7 +174,11 @@ class _Passes(Run):
             loss = self._fitter.fit_epoch(examples, epoch, self.order, updates)
         seconds = self.stopwatch.last
         where = f"{name.replace('_', ' ')}, epoch {epoch + 1}"
-        moves = 1.0 if examples.soft is None else 1.0 + self.settings.distillation.weight * self.settings.distillation.temperature**2
+        moves = (
+            1.0
+            if examples.soft is None
+            else 1.0 + self.settings.distillation.weight * self.settings.distillation.temperature**2
+        )
         check_losses(self.settings, self._model.n_outputs, where, loss, updates.losses, moves)
         return Fitted(loss, updates.learning_rate, len(examples), int(source.data.sentences.lengths.sum()), seconds)
 

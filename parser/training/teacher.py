@@ -109,7 +109,9 @@ def load_teacher(settings: Settings, student: Model) -> Model | None:
 def teacher_of(model: Model, corpus: Corpus, settings: Settings) -> Teacher:
     """What teaches on the sentences of the second pass."""
     sentences = corpus.sentences(TrainingTrees(str(settings.second_pass.trees)))
-    return Teacher(model, model.vocabularies.encode(sentences), Over(settings.distillation.over), settings.distillation.temperature)
+    return Teacher(
+        model, model.vocabularies.encode(sentences), Over(settings.distillation.over), settings.distillation.temperature
+    )
 
 
 def _system(model: Model) -> str:
