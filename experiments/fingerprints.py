@@ -14,8 +14,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-# Which trees and whose outcome a row is about stands in the row; table7 holds what all columns would be, chosen or not.
-LEFT_OUT = ("seed", "paths", "treebank", "resume", "table7", "tensorboard")
+# Which trees and whose outcome a row is about stands in the row, as does whose sentences of a text it parses; table7 holds what
+# all columns would be, chosen or not.
+LEFT_OUT = ("seed", "paths", "treebank", "resume", "table7", "tensorboard", "segmenter")
 
 # Key, with dots -> the value at which a training is what it was before there was such a key.
 NEUTRAL: dict[str, Any] = {
@@ -29,7 +30,8 @@ NEUTRAL: dict[str, Any] = {
     "beam.training.continue_without_gold": False,
     "online": None,
     "tokenizer": "none",
-    "distillation": {"teacher": None, "weight": 1.0, "over": "optimal"},
+    "distillation": {"teacher": None, "weight": 1.0, "temperature": 1.0, "over": "optimal"},
+    "distillation.temperature": 1.0,
     "vectors.limit": None,
     "vectors.restrict": False,
     "lattice": {

@@ -72,6 +72,7 @@ class BiLSTM(ContextualRepresentation):
         shape: layers and dropout.
         n_characters: characters that have a vector, where ``shape.characters`` says how they are read.
         tags: by task of the tagger, its values.
+        input_dropout: the share of the numbers of what goes in that are dropped in training.
     """
 
     def __init__(
@@ -81,10 +82,12 @@ class BiLSTM(ContextualRepresentation):
         shape: BiLSTMShape,
         n_characters: int = 0,
         tags: Mapping[str, Vocabulary] | None = None,
+        input_dropout: float = 0.0,
     ) -> None:
         super().__init__(embeddings, 2 * shape.hidden)
         self.shape = shape
         self.inputs = inputs
+        self.input_dropout = input_dropout
         self.inputs.initialize(self.inputs.sizes)
         widths = [sum(inputs.sizes.values()), *[2 * shape.hidden] * (shape.layers - 1)]
         self.characters = None if shape.characters is None else CharacterEncoder(shape.characters, n_characters)
@@ -154,4 +157,5 @@ class BiLSTM(ContextualRepresentation):
             parts.append(self.characters(values[:, len(parts) :]))
         if dropping and self.shape.attribute_dropout:
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.shape.attribute_dropout) for part in parts]
-        return torch.cat(parts, dim=1)
+        read = torch.cat(parts, dim=1)
+        return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read

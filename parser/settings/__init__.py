@@ -105,6 +105,7 @@ class Settings:
     keep: str = MISSING
     resume: bool = MISSING
     tokenizer: str = "none"
+    segmenter: str = "bilstm"
     paths: Paths = field(default_factory=Paths)
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING

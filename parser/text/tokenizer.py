@@ -1,8 +1,9 @@
 """Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
 
-The tokenizer of a model lies in its folder. A blank line always ends a sentence, so that text is tokenized some paragraphs at a
-time, and memory is that of these. Many letters without a space between them are tokenized in pieces (pieces.py), at whose ends
-sentences end, too, unless the text is presegmented.
+The tokenizer of a model lies in its folder, and a segmenter, where there is one, which then decides where sentences end
+(segmenter.py). A blank line always ends a sentence, so that text is tokenized some paragraphs at a time, and memory is that of
+these. Many letters without a space between them are tokenized in pieces (pieces.py), at whose ends sentences end, too, unless
+the text is presegmented or there is a segmenter.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import codecs
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parser.text import udpipe
 from parser.text.pieces import pieces
-from parser.text.tokens import Token, TokenizedSentence
+from parser.text.tokens import Token, TokenizedSentence, text_of
 from parser.text.udpipe import UdpipeError
 
+if TYPE_CHECKING:
+    from parser.text.segmenter import Segmenter
+
 TOKENIZER = "tokenizer.udpipe"
+SEGMENTER = "segmenter.json"  # what there is of a segmenter where there is one
 
 # Bytes of text that are tokenized at a time, more where a paragraph has more.
 _BLOCK_BYTES = 2**16
@@ -39,6 +45,7 @@ class Tokenizer:
 
     Args:
         path: a file of UDPipe's.
+        segmenter: what decides where sentences end; None: UDPipe.
 
     Attributes:
         path: the file.
@@ -47,13 +54,14 @@ class Tokenizer:
         TokenizerError: the file does not exist, or is not a model with a tokenizer, or UDPipe is not installed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, segmenter: Segmenter | None = None) -> None:
         try:
             self._udpipe = udpipe.package()
             self._model = udpipe.load(path)
         except UdpipeError as error:
             raise TokenizerError(str(error)) from error
         self.path = path
+        self._segmenter = segmenter
         self._new()
 
     def tokenize(self, text: str) -> list[list[Token]]:
@@ -94,6 +102,22 @@ class Tokenizer:
             yield "".join(f"{line}\n" for line in written).encode()
 
     def _sentences(self, text: str, presegmented: bool = False) -> Iterator[TokenizedSentence]:
+        found = self._sentences_of_udpipe(text, presegmented)
+        if self._segmenter is None or presegmented:
+            yield from found
+            return
+        paragraphs: list[list[TokenizedSentence]] = []
+        for sentence in found:
+            if sentence.begins_paragraph or not paragraphs:
+                paragraphs.append([])
+            paragraphs[-1].append(sentence)
+        tokens = [list(chain.from_iterable(sentence.tokens for sentence in paragraph)) for paragraph in paragraphs]
+        for paragraph, divided in zip(paragraphs, self._segmenter.split(tokens), strict=True):
+            for number, of_sentence in enumerate(divided):
+                begins = number == 0 and paragraph[0].begins_paragraph
+                yield TokenizedSentence(text_of(of_sentence), of_sentence, begins)
+
+    def _sentences_of_udpipe(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
         parts = list(pieces(text))
         before: TokenizedSentence | None = None  # that of a line which goes on in the next part
         for number, part in enumerate(parts):
@@ -134,10 +158,11 @@ def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
 
     Args:
         folder: the model's folder, or that of a run.
-        path: another file to take instead.
+        path: another file to take instead; UDPipe then decides where sentences end.
 
     Raises:
         TokenizerError: there is none, or it cannot be loaded.
+        ModelError: the segmenter beside it is damaged.
     """
     places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
     found = next((place for place in places if place.is_file()), None)
@@ -146,7 +171,20 @@ def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
             f"{places[0]}: there is no tokenizer; train one into the model's folder (scripts/train.py tokenizer=udpipe), or "
             "name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
         )
-    return Tokenizer(found)
+    return Tokenizer(found, None if path is not None else segmenter_beside(found))
+
+
+def segmenter_beside(tokenizer: Path) -> Segmenter | None:
+    """The segmenter in a tokenizer's folder, if there is one.
+
+    Raises:
+        ModelError: it is damaged.
+    """
+    if not (tokenizer.parent / SEGMENTER).is_file():
+        return None
+    from parser.text.segmenter import Segmenter  # loads torch
+
+    return Segmenter.load(tokenizer.parent)
 
 
 def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:

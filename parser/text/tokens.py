@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -37,3 +38,8 @@ class TokenizedSentence:
     def joined(self, other: TokenizedSentence) -> TokenizedSentence:
         """One sentence of both, the other one right after."""
         return TokenizedSentence(self.text + other.text, self.tokens + other.tokens, self.begins_paragraph)
+
+
+def text_of(tokens: Iterable[Token]) -> str:
+    """The text that tokens were found in, but for runs of spaces, and for one at its end."""
+    return "".join(token.form + " " if token.space_after else token.form for token in tokens).rstrip(" ")

@@ -25,6 +25,7 @@ from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
 from parser.settings import Settings, SettingsError, given_models, training_files
+from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import TOKENIZER
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import run_folder
@@ -89,6 +90,8 @@ def train(
             if settings.tokenizer == "udpipe":
                 target = folder / run_folder.MODEL / TOKENIZER
                 train_tokenizer_apart(training_files(settings), settings.treebank.dev, target)
+                if settings.segmenter == "bilstm":
+                    train_segmenter(training_files(settings), settings.treebank.dev, target, settings.seed)
             everyone.on_end(metrics)
         run_folder.write_results(folder, origin, metrics)
     return metrics

@@ -54,6 +54,8 @@ class Origin:
         del plain["resume"], plain["tensorboard"]
         if not plain["treebank"]["held_out"]:  # a run from before there was this setting is the same
             del plain["treebank"]["held_out"]
+        if plain["tokenizer"] != "udpipe":
+            del plain["segmenter"]
         training = plain["beam"]["training"]
         if training is None:
             del plain["beam"]["training"]

@@ -44,6 +44,7 @@ SPANS = ("pass", "run")
 KEEP = ("last", "best")
 BEAMS = ("none", *Scores, EXACT)
 TOKENIZERS = ("none", "udpipe")
+SEGMENTERS = ("none", "bilstm")
 
 
 def check(settings: Settings) -> None:
@@ -62,6 +63,7 @@ def check(settings: Settings) -> None:
         ("vocabulary_from", settings.vocabulary_from, list(VocabularySource)),
         ("keep", settings.keep, KEEP),
         ("tokenizer", settings.tokenizer, TOKENIZERS),
+        ("segmenter", settings.segmenter, SEGMENTERS),
         ("model", settings.model, list(MODELS)),
         ("classifier.activation", settings.classifier.activation, list(ACTIVATIONS)),
         ("optimizer.name", settings.optimizer.name, OPTIMIZERS),

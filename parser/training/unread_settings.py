@@ -53,6 +53,7 @@ _OF_TRAINED_VECTORS = tuple(f"vectors.{name}" for name in ("dimensions", "window
 
 # By setting, when it is read, and the setting that makes it so.
 _READ_IF: dict[str, tuple[Callable[[Settings], bool], str]] = {
+    "segmenter": (lambda settings: settings.tokenizer == "udpipe", "tokenizer=udpipe"),
     "vectors.limit": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
     "vectors.restrict": (lambda settings: settings.vectors.file is not None, "vectors.file=FILE"),
     "optimizer.momentum": (lambda settings: settings.optimizer.name == "sgd", "optimizer.name=sgd"),

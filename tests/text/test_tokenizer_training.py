@@ -47,11 +47,16 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
     assert started[0].returncode is not None
 
 
-def test_a_run_trains_it_into_the_folder_of_the_model(tmp_path, monkeypatch):
+@pytest.mark.parametrize("segmenter", ["bilstm", "none"])
+def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_path, monkeypatch, segmenter):
     asked = []
+    monkeypatch.setattr(passes, "train_segmenter", lambda *arguments: asked.append(arguments))
     monkeypatch.setattr(passes, "train_tokenizer_apart", lambda train, dev, target: asked.append((train, dev, target)))
     path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
-    passes.train(settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe"), tmp_path / "run")
-    assert asked == [([path], path, tmp_path / "run/model/tokenizer.udpipe")]
+    passes.train(
+        settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", f"segmenter={segmenter}"), tmp_path / "run"
+    )
+    trained = [path], path, tmp_path / "run/model/tokenizer.udpipe"
+    assert asked == [trained, *([(*trained, 1)] if segmenter == "bilstm" else [])]
     assert (tmp_path / "run/model").is_dir()

@@ -1,0 +1,192 @@
+"""Trains a segmenter (segmenter.py) on a treebank, and compares its sentences with those of UDPipe's tokenizer on dev.
+
+The sentences of a treebank follow each other as in their text, or in any order where it has been shuffled, as the text of its
+other parts then is, too. The network learns from windows that begin anywhere.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.data.vocabulary import UNKNOWN, Vocabulary
+from parser.text.gold_text import read_paragraphs
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterNetwork, SegmenterShape, encoded, sentences
+from parser.text.tokenizer import Tokenizer
+from parser.text.tokens import Token, text_of
+
+log = logging.getLogger(__name__)
+
+Paragraph = list[list[Token]]
+
+# The attribute that has the most values, and the most that training never saw.
+_FORM = list(ATTRIBUTES).index("lower")
+
+# By how much UDPipe's sentences of dev must be better to be kept, in points of F1: dev has chosen the best of their tokenizer's
+# 100 epochs, so that they are better there than elsewhere.
+_FLATTERED = 2.0
+
+# Of these, the one with the best sentences of dev is chosen; without dev, the first.
+_THRESHOLDS = (0.5, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8)
+
+
+@dataclass(frozen=True)
+class SegmenterTraining:
+    """How a segmenter is trained; chosen on the dev parts of got, cu and hu.
+
+    Attributes:
+        shape: the sizes of the network.
+        window: tokens of a window.
+        batch: windows of a batch.
+        tokens: that are read in all, which bounds the epochs of a large treebank.
+        most_epochs: those of a small one.
+        learning_rate: of Adam; it falls to zero linearly.
+        unknown: share of the forms that are read as one which training never saw; their affixes are not.
+    """
+
+    shape: SegmenterShape = field(default_factory=SegmenterShape)
+    window: int = 80
+    batch: int = 8
+    tokens: int = 600_000
+    most_epochs: int = 16
+    learning_rate: float = 0.002
+    unknown: float = 0.2
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """F1 of sentences on dev in percent: UDPipe's, and those of a segmenter."""
+
+    udpipe: float
+    segmenter: float
+
+
+def train_segmenter(
+    train: Sequence[str | Path],
+    dev: str | Path | None,
+    tokenizer: Path,
+    seed: int,
+    how: SegmenterTraining = SegmenterTraining(),
+) -> Comparison | None:
+    """Trains a segmenter, and writes it beside a tokenizer, unless UDPipe's sentences of dev are clearly better.
+
+    Args:
+        train: files of CoNLL-U to learn from.
+        dev: CoNLL-U to choose the threshold on, as text that the tokenizer splits.
+        tokenizer: UDPipe's, in the folder that the segmenter is written to.
+        seed: of its weights and batches.
+        how: the sizes and the schedule.
+
+    Returns:
+        What dev says; None without dev.
+
+    Raises:
+        ConlluError: a file is not CoNLL-U.
+        TokenizerError: there is no tokenizer.
+    """
+    paragraphs = [paragraph for path in train for paragraph in read_paragraphs(path)]
+    segmenter = fitted(paragraphs, seed, how)
+    if dev is None:
+        segmenter.save(tokenizer.parent)
+        return None
+    gold = read_paragraphs(dev)
+    found = [
+        Tokenizer(tokenizer).tokenize(text_of(token for sentence in paragraph for token in sentence)) for paragraph in gold
+    ]
+    tokens = [[token for sentence in paragraph for token in sentence] for paragraph in found]
+    probabilities = segmenter.probabilities(tokens)
+    by_threshold = {
+        threshold: sentence_f1(
+            gold, [sentences(*pair) for pair in zip(tokens, (p > threshold for p in probabilities), strict=True)]
+        )
+        for threshold in _THRESHOLDS
+    }
+    segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
+    compared = Comparison(sentence_f1(gold, found), by_threshold[segmenter.threshold])
+    better = compared.segmenter > compared.udpipe - _FLATTERED
+    log.info(
+        "sentences of dev, F1: %.2f by the segmenter, %.2f by UDPipe's tokenizer, which is %s",
+        compared.segmenter,
+        compared.udpipe,
+        "not asked" if better else "kept",
+    )
+    if better:
+        segmenter.save(tokenizer.parent, {"dev_sentence_f1": asdict(compared)})
+    return compared
+
+
+def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -> Segmenter:
+    """A segmenter that has learned where the sentences of paragraphs end; its threshold is 0.5."""
+    tokens = [[token for sentence in paragraph for token in sentence] for paragraph in paragraphs]
+    vocabularies = {
+        name: Vocabulary.of(value(token) for paragraph in tokens for token in paragraph) for name, value in ATTRIBUTES.items()
+    }
+    values = [torch.from_numpy(encoded(vocabularies, paragraph).T) for paragraph in tokens]
+    ends = [torch.from_numpy(ends_of(paragraph)) for paragraph in paragraphs]
+    n_tokens = sum(map(len, tokens))
+    epochs = min(how.most_epochs, max(1, how.tokens // max(n_tokens, 1)))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = SegmenterNetwork(how.shape, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+        optimizer = torch.optim.Adam(network.parameters(), how.learning_rate)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
+        for _ in range(epochs):
+            for batch in _batches(list(_windows(values, ends, how.window)), how):
+                loss = _loss(network, *batch, how.unknown)
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(network.parameters(), 5.0)
+                optimizer.step()
+            schedule.step()
+    return Segmenter(network, how.shape, vocabularies, _THRESHOLDS[0])
+
+
+def ends_of(paragraph: Paragraph) -> np.ndarray:
+    """float32[tokens]: 1 for those with which a sentence ends."""
+    ends = np.zeros(sum(map(len, paragraph)), np.float32)
+    ends[np.cumsum([len(sentence) for sentence in paragraph]) - 1] = 1
+    return ends
+
+
+def sentence_f1(gold: Sequence[Paragraph], found: Sequence[Paragraph]) -> float:
+    """F1 in percent of sentences as stretches of characters other than spaces, as in the shared task of CoNLL 2018."""
+    there, ours = _stretches(gold), _stretches(found)
+    return 200 * len(there & ours) / (len(there) + len(ours)) if there or ours else 100.0
+
+
+def _stretches(paragraphs: Sequence[Paragraph]) -> set[tuple[int, int]]:
+    lengths = [
+        sum(len("".join(token.form.split())) for token in sentence) for paragraph in paragraphs for sentence in paragraph
+    ]
+    ends = [0, *accumulate(lengths)]
+    return set(pairwise(ends))
+
+
+def _windows(values: Sequence[Tensor], ends: Sequence[Tensor], window: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Consecutive windows of each paragraph, the first of which is cut off anywhere."""
+    for of_tokens, its_ends in zip(values, ends, strict=True):
+        first = int(torch.randint(1, window + 1, ()))
+        starts = [0, *range(first, len(its_ends), window), len(its_ends)]
+        for start, end in pairwise(starts):
+            if end > start:
+                yield of_tokens[start:end], its_ends[start:end]
+
+
+def _batches(windows: list[tuple[Tensor, Tensor]], how: SegmenterTraining) -> Iterator[tuple[Tensor, Tensor, np.ndarray]]:
+    for numbers in torch.randperm(len(windows)).split(how.batch):
+        some = [windows[number] for number in numbers.tolist()]
+        lengths = np.array([len(ends) for _, ends in some])
+        yield torch.cat([values for values, _ in some]), torch.cat([ends for _, ends in some]), lengths
+
+
+def _loss(network: SegmenterNetwork, values: Tensor, ends: Tensor, lengths: np.ndarray, unknown: float) -> Tensor:
+    read = values.clone()
+    read[torch.rand(len(values)) < unknown, _FORM] = UNKNOWN
+    return nn.functional.binary_cross_entropy_with_logits(network(read, lengths), ends)

@@ -1,0 +1,192 @@
+"""Sentences by a segmenter: what it learns, its windows, its files, and the tokenizer that asks it."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parser.data.vocabulary import Vocabulary
+from parser.evaluation import evaluate_files
+from parser.model_folder import ModelError
+from parser.text import segmenter as module
+from parser.text.gold_text import read_paragraphs
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterNetwork, SegmenterShape, encoded, sentences
+from parser.text.segmenter_training import SegmenterTraining, ends_of, fitted, sentence_f1, train_segmenter
+from parser.text.tokenizer import TOKENIZER, Tokenizer, model_tokenizer
+from parser.text.tokens import Token, text_of
+from tests.text import fake_udpipe
+
+SHAPE = SegmenterShape(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
+# "c" ends a sentence of two or three tokens; nothing else tells.
+GOLD = [[[Token(form, (form,), True) for form in words.split()] for words in ("a b c", "b c", "a a c", "b b c") * 3]]
+QUICK = SegmenterTraining(SHAPE, window=9, batch=4, tokens=1_500, most_epochs=60, learning_rate=0.02)
+
+
+def words(paragraph):
+    return [token for sentence in paragraph for token in sentence]
+
+
+def random_segmenter(seed=0):
+    torch.manual_seed(seed)
+    tokens = words(GOLD[0])
+    vocabularies = {name: Vocabulary.of(map(value, tokens)) for name, value in ATTRIBUTES.items()}
+    network = SegmenterNetwork(SHAPE, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+    return Segmenter(network, SHAPE, vocabularies, 0.5)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return fitted(GOLD, 1, QUICK)
+
+
+def test_it_learns_where_sentences_end(learned):
+    text = words(GOLD[0])[1:] + words(GOLD[0])[:7]
+    found = learned.split([text, [], text[:1]])
+    assert [[token.form for token in sentence][-1] for sentence in found[0]][:-1] == ["c"] * (len(found[0]) - 1)
+    assert words(found[0]) == text
+    assert found[1:] == [[], [text[:1]]]
+
+
+def test_the_same_seed_makes_the_same_segmenter_and_leaves_the_generator_alone(learned):
+    torch.manual_seed(7)
+    again, drawn = fitted(GOLD, 1, QUICK), torch.rand(3)
+    torch.manual_seed(7)
+    torch.testing.assert_close(drawn, torch.rand(3), rtol=0, atol=0)
+    for name, tensor in learned.network.state_dict().items():
+        torch.testing.assert_close(tensor, again.network.state_dict()[name], rtol=0, atol=0)
+
+
+@given(st.lists(st.integers(0, 40), max_size=4), st.sampled_from([(128, 32), (5, 3), (1, 0)]), st.integers(0, 9))
+def test_windows_are_read_as_the_network_reads_each_by_itself(lengths, sizes, seed):
+    """The reference: torch's LSTMs, one window at a time."""
+    rng, segmenter = np.random.default_rng(seed), random_segmenter(seed)
+    paragraphs = [[Token(str(rng.choice(list("abcdX"))), ("a",), bool(rng.random() < 0.5)) for _ in range(n)] for n in lengths]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_DECIDED", sizes[0])
+        patch.setattr(module, "_AROUND", sizes[1])
+        patch.setattr(module, "_TOGETHER", 3)
+        found = segmenter.probabilities(paragraphs)
+    segmenter.network.eval()
+    for paragraph, probabilities in zip(paragraphs, found, strict=True):
+        for start in range(0, len(paragraph), sizes[0]):
+            first = max(0, start - sizes[1])
+            read = encoded(segmenter.vocabularies, paragraph[first : start + sum(sizes)]).T
+            with torch.no_grad():
+                vectors = segmenter.network.encoder.encode(torch.from_numpy(read), np.array([len(read)])).tokens
+                expected = torch.sigmoid(segmenter.network.output(vectors))[:, 0].numpy()
+            decided = probabilities[start : start + sizes[0]]
+            np.testing.assert_allclose(decided, expected[start - first :][: len(decided)], rtol=1e-4, atol=1e-5)
+
+
+def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned):
+    learned.threshold = 0.35
+    learned.save(tmp_path, {"note": 1})
+    loaded = Segmenter.load(tmp_path)
+    assert loaded.threshold == 0.35
+    for here, there in zip(learned.probabilities(GOLD[0]), loaded.probabilities(GOLD[0]), strict=True):
+        np.testing.assert_array_equal(here, there)
+    settings = json.loads((tmp_path / "segmenter.json").read_text())
+    for damage, message in [
+        ({"threshold": "x"}, "could not convert"),
+        ({"threshold": 2}, "not a probability"),
+        ({"shape": {**settings["shape"], "hidden": 9}}, "do not belong to the same model"),
+        ({"shape": {**settings["shape"], "hidden": 10**9}}, "not those of a segmenter"),
+        ({"shape": {**settings["shape"], "layers": True}}, "not those of a segmenter"),
+        ({"shape": {**settings["shape"], "dropout": 7}}, "not those of a segmenter"),
+        ({"vocabularies": {}}, "there is no field 'lower'"),
+    ]:
+        (tmp_path / "segmenter.json").write_text(json.dumps(settings | damage))
+        with pytest.raises(ModelError, match=message):
+            Segmenter.load(tmp_path)
+    (tmp_path / "segmenter.json").write_text(json.dumps(settings))
+    (tmp_path / "segmenter.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"segmenter\.safetensors: this part of the model is missing"):
+        Segmenter.load(tmp_path)
+
+
+def test_the_tokenizer_asks_it_and_its_paragraphs_stay(tmp_path, monkeypatch, learned):
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    text = "a b c b. c a a c\n\nb b c a c"
+    without = model_tokenizer(tmp_path)
+    learned.save(tmp_path)
+    asked = model_tokenizer(tmp_path)
+    tokens = words(asked.tokenize(text))
+    assert tokens == words(without.tokenize(text))
+    expected = learned.split([words(without.tokenize(paragraph)) for paragraph in text.split("\n\n")])
+    assert asked.tokenize(text) == [sentence for paragraph in expected for sentence in paragraph]
+    conllu = b"".join(asked.conllu(io.BytesIO(text.encode()))).decode()
+    assert [line for line in conllu.splitlines() if line.startswith("# text")] == [
+        f"# text = {text_of(sentence)}" for paragraph in expected for sentence in paragraph
+    ]
+    assert conllu.count("# newpar") == 2
+    # A file that is named comes with UDPipe's sentences, and lines are sentences where they are said to be.
+    assert model_tokenizer(tmp_path, tmp_path / TOKENIZER).tokenize(text) == without.tokenize(text)
+    (presegmented,) = asked.conllu(io.BytesIO(b"a b c b c\n"), presegmented=True)
+    assert presegmented.count(b"# text") == 1
+
+
+def test_it_is_not_written_if_udpipe_has_clearly_better_sentences_of_dev(tmp_path, monkeypatch):
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    gold = tmp_path / "gold.conllu"
+    gold.write_text(conllu_of(GOLD))
+    compared = train_segmenter([gold], gold, tmp_path / TOKENIZER, 1, QUICK)
+    assert compared.segmenter > 90 > compared.udpipe
+    assert json.loads((tmp_path / "segmenter.json").read_text())["dev_sentence_f1"]["segmenter"] == compared.segmenter
+    (tmp_path / "segmenter.json").unlink()
+    whole = tmp_path / "whole.conllu"  # each paragraph is a sentence, as UDPipe says, though there is a "c" within
+    whole.write_text(conllu_of([[words(GOLD)[i] + words(GOLD)[i + 1]] for i in range(3)]))
+    compared = train_segmenter([gold], whole, tmp_path / TOKENIZER, 1, QUICK)
+    assert compared.segmenter < compared.udpipe - 2 == 98
+    assert not (tmp_path / "segmenter.json").exists()
+    assert train_segmenter([gold], None, tmp_path / TOKENIZER, 1, QUICK) is None
+    assert (tmp_path / "segmenter.json").exists()
+
+
+def test_surface_tokens_and_paragraphs_of_a_file(tmp_path):
+    lines = ["# newdoc id = x", "1-2\tdel\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No"]
+    lines += [f"{i}\t{form}\t_\t_\t_\t_\t{i - 1}\tdep\t_\t_" for i, form in enumerate(["de", "el", "a b"], 1)]
+    second = ["1\tc\t_\t_\t_\t_\t0\troot\t_\tX=1|SpaceAfter=No"]
+    path = tmp_path / "a.conllu"
+    path.write_text("\n".join([*lines, "", *second, "", "# newpar", *second, "", ""]))
+    del_, a_b, c = Token("del", ("de", "el"), False), Token("a b", ("a b",), True), Token("c", ("c",), False)
+    assert read_paragraphs(path) == [[[del_, a_b], [c]], [[c]]]
+
+
+@given(st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=4), min_size=1, max_size=4), st.integers(0, 99))
+def test_its_f1_is_that_of_the_official_evaluation(tmp_path_factory, lengths, seed):
+    folder, rng = tmp_path_factory.mktemp("f1"), np.random.default_rng(seed)
+    gold = [[[Token("ab", ("ab",), True)] * n for n in paragraph] for paragraph in lengths]
+    found = [sentences(words(paragraph), rng.random(len(words(paragraph))) < 0.5) for paragraph in gold]
+    for name, paragraphs in (("gold", gold), ("found", found)):
+        (folder / f"{name}.conllu").write_text(conllu_of(paragraphs))
+    scores = evaluate_files(folder / "gold.conllu", folder / "found.conllu")
+    assert sentence_f1(gold, found) == pytest.approx(scores["sentences"].f1, abs=1e-9)
+    assert sentence_f1(gold, gold) == 100
+    np.testing.assert_array_equal(np.flatnonzero(ends_of(gold[0])) + 1, np.cumsum(lengths[0]))
+
+
+def conllu_of(paragraphs):
+    """CoNLL-U in which each word's head is the one before."""
+    lines = []
+    for paragraph in paragraphs:
+        lines.append("# newpar")
+        for sentence in paragraph:
+            for i, token in enumerate(sentence, 1):
+                relation = "dep" if i > 1 else "root"
+                lines.append(f"{i}\t{token.form}\t_\tX\t_\t_\t{i - 1}\t{relation}\t_\t_")
+            lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def test_a_tokenizer_may_be_given_one(tmp_path, monkeypatch, learned):
+    monkeypatch.setattr("parser.text.udpipe.package", lambda: fake_udpipe)
+    (tmp_path / TOKENIZER).write_text(fake_udpipe.MAGIC)
+    assert len(Tokenizer(tmp_path / TOKENIZER, learned).tokenize("b c b c")) == 2
