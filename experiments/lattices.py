@@ -53,6 +53,9 @@ _COLOURS = {GOLD: BLUE, LATTICES: ORANGE, ALONE: GREEN, PIPELINE: RED}
 _METRICS = ("las_universal", "uas", "words", "upos")  # in the order of the fields of a row
 PARTS = ("train", "dev", "test")
 
+# Analysers give lemmas, which tell analyses of a word apart that have the same tags. They are read wherever forms are.
+_LEMMAS = ["+features.lemma=${features.form}", "+embeddings.lemma=32"]
+
 
 @dataclass
 class LatticeExperiment(Trainings):
@@ -62,6 +65,7 @@ class LatticeExperiment(Trainings):
     systems: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     lookaheads: list[int] = field(default_factory=list)
+    lemmas: list[bool] = field(default_factory=list)
     clocks: list[bool] = field(default_factory=list)
     lattices: str = MISSING
     files: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -73,13 +77,14 @@ class LatticeExperiment(Trainings):
 class Row:
     """A line of results.csv: official F1 on test in percent, over aligned words; relations without subtypes.
 
-    ``clock``: whether items were compared by the clock, or by their steps.
+    ``lemmas``: whether the arcs' lemmas were read. ``clock``: whether items were compared by the clock, or by their steps.
     """
 
     system: str
     treebank: str
     seed: str
     lookahead: str
+    lemmas: str
     clock: str
     size: str
     las: str
@@ -91,7 +96,7 @@ class Row:
     @property
     def key(self) -> tuple[str, ...]:
         """What there is one row for."""
-        return self.system, self.treebank, self.seed, self.lookahead, self.clock, self.size
+        return self.system, self.treebank, self.seed, self.lookahead, self.lemmas, self.clock, self.size
 
 
 Rows = dict[Key, Row]
@@ -109,7 +114,7 @@ def main(wanted: LatticeExperiment) -> None:
     missing: dict[tuple[str, Training], list[Key]] = {}
     trainings: dict[Key, tuple[str, Training]] = {}
     for key in keys(wanted):
-        training = training_of(wanted, key[0], key[1], int(key[2]), int(key[3]))
+        training = training_of(wanted, key[0], key[1], int(key[2]), int(key[3]), key[4] == "true")
         asked[key], trainings[key] = training.fingerprint(), (key[0], training)
     for key in results.missing(asked):
         missing.setdefault(trainings[key], []).append(key)
@@ -122,21 +127,23 @@ def main(wanted: LatticeExperiment) -> None:
 
 
 def keys(wanted: LatticeExperiment) -> Iterator[Key]:
-    """The cells that are asked for. A given path and a pipeline know no clock; a pipeline knows no lookahead."""
+    """The cells that are asked for. A given path and a pipeline know no clock; a pipeline knows no lookahead and no lemmas."""
     settings = product(wanted.languages, range(1, wanted.seeds + 1), wanted.systems or _COLOURS, wanted.sizes)
     for language, seed, system, size in settings:
         lookaheads = wanted.lookaheads[-1:] if system == PIPELINE else wanted.lookaheads
+        lemmas = [False] if system == PIPELINE else wanted.lemmas
         clocks = wanted.clocks if system in (LATTICES, ALONE) else [True]
-        for lookahead, clock in product(lookaheads, clocks):
-            yield system, language, str(seed), str(lookahead), str(clock).lower(), str(size)
+        for lookahead, *switches in product(lookaheads, lemmas, clocks):
+            yield system, language, str(seed), str(lookahead), *(str(switch).lower() for switch in switches), str(size)
 
 
-def training_of(wanted: LatticeExperiment, system: str, language: str, seed: int, lookahead: int) -> Training:
+def training_of(wanted: LatticeExperiment, system: str, language: str, seed: int, lookahead: int, lemmas: bool) -> Training:
     """The training of a system; (a) and (c) have the same."""
     overrides = [f"treebank.{part}={file}" for part, file in wanted.trees.get(language, {}).items()]
     if system != PIPELINE:
         overrides += [f"lattice.{part}={file}" for part, file in lattice_files(wanted, language).items()]
         overrides += [f"lattice.lookahead={lookahead}", f"lattice.choices={str(system == LATTICES).lower()}"]
+        overrides += _LEMMAS if lemmas else []
     return Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, (*overrides, *wanted.overrides))
 
 
@@ -152,7 +159,7 @@ def make_lattices(wanted: LatticeExperiment, language: str) -> None:
     files = {part: Path(file) for part, file in lattice_files(wanted, language).items()}
     if language in wanted.files or all(file.exists() for file in files.values()):
         return
-    settings = training_of(wanted, PIPELINE, language, 1, 1).settings()
+    settings = training_of(wanted, PIPELINE, language, 1, 1, lemmas=False).settings()
     train = [sentence for file in training_files(settings) for sentence in read_trees(file)]
     lexicon = Lexicon.of(train)
     for part, file in files.items():
@@ -170,8 +177,8 @@ def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment)
     model, gold = Model.load(folder), str(training.settings().treebank.test)
     rows = []
     for key in cells:
-        system, beam, clock = key[0], Beam(int(key[5])), key[4] == "true"
-        parsed = folder / f"{system.replace(' ', '_')}-{key[5]}-{key[4]}.conllu"
+        system, beam, clock = key[0], Beam(int(key[6])), key[5] == "true"
+        parsed = folder / f"{system.replace(' ', '_')}-{key[6]}-{key[5]}.conllu"
         if system == PIPELINE:
             pipeline(training, Path(wanted.runs), model, beam, parsed)
             reference: str | Path = gold
@@ -186,9 +193,7 @@ def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment)
             write(reference, "".join("".join([*tree.lines, "\n"]) for _, tree in pairs))
         scores = evaluate_files(reference, parsed)
         las, uas, words, upos = (f"{scores[metric].f1:.4f}" for metric in _METRICS)
-        system, treebank, seed, lookahead, of_clock, size = key
-        numbers = lookahead, of_clock, size, las, uas, words, upos
-        rows.append(Row(system, treebank, seed, *numbers, training.fingerprint()))
+        rows.append(Row(*key, las, uas, words, upos, training.fingerprint()))
     return rows
 
 
@@ -219,7 +224,7 @@ def write(path: Path, text: str) -> None:
 
 
 def report(rows: Rows) -> str:
-    """Markdown: a table for each treebank, lookahead and clock."""
+    """Markdown: a table for each treebank, lookahead, clock, and whether lemmas are read; the pipeline is in all of them."""
     lines = [
         "# Word lattices",
         "",
@@ -227,13 +232,17 @@ def report(rows: Rows) -> str:
         "of words and of UPOS; mean ± standard deviation of LAS over seeds. Sentences without a lattice are left out, but for "
         "UDPipe, which splits the raw text of the whole file.",
     ]
-    for treebank, lookahead, clock in sorted({(row.treebank, row.lookahead, row.clock) for row in rows.values()}):
-        found = [row for row in rows.values() if (row.treebank, row.lookahead, row.clock) == (treebank, lookahead, clock)]
+    pipelines = [row for row in rows.values() if row.system == PIPELINE]
+    others = [row for row in rows.values() if row.system != PIPELINE]
+    asked = {(row.treebank, row.lookahead, row.lemmas, row.clock) for row in others or pipelines}
+    for treebank, lookahead, lemmas, clock in sorted(asked):
+        found = [r for r in others if (r.treebank, r.lookahead, r.lemmas, r.clock) == (treebank, lookahead, lemmas, clock)]
+        found += [row for row in pipelines if row.treebank == treebank]
         systems = [system for system in _COLOURS if any(row.system == system for row in found)]
-        compared = "clock" if clock == "true" else "steps"
+        read, compared = "read" if lemmas == "true" else "not read", "clock" if clock == "true" else "steps"
         lines += [
             "",
-            f"## {treebank}, {lookahead} words ahead, compared by {compared}",
+            f"## {treebank}, {lookahead} words ahead, lemmas {read}, compared by {compared}",
             "",
             f"| beam | {' | '.join(systems)} |",
         ]
@@ -258,11 +267,14 @@ def draw(rows: Rows, folder: Path) -> None:
         figure, (plot,) = panels(width=7)
         for system, colour in _COLOURS.items():
             own = [row for row in of_treebank if row.system == system]
-            for style, lookahead in zip(("-", "--", ":"), sorted({row.lookahead for row in own}, reverse=True), strict=False):
-                sizes = sorted({int(row.size) for row in own if row.lookahead == lookahead})
-                scores = [[float(r.las) for r in own if (r.lookahead, r.size) == (lookahead, str(size))] for size in sizes]
+            settings = sorted({(row.lookahead, row.lemmas) for row in own}, reverse=True)
+            for style, setting in zip(("-", "--", ":", "-."), settings, strict=False):
+                drawn = [row for row in own if (row.lookahead, row.lemmas) == setting]
+                sizes = sorted({int(row.size) for row in drawn})
+                scores = [[float(row.las) for row in drawn if row.size == str(size)] for size in sizes]
                 means = [sum(of_size) / len(of_size) for of_size in scores]
-                plot.plot(sizes, means, style, marker="o", color=colour, label=f"{system}, {lookahead} ahead")
+                read = " with lemmas" if setting[1] == "true" else ""
+                plot.plot(sizes, means, style, marker="o", color=colour, label=f"{system}{read}, {setting[0]} ahead")
         label_beam_sizes(plot)
         save(figure, folder / f"{treebank}.svg")
 

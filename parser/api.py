@@ -112,6 +112,7 @@ class _Columns:
     """What is read of a sentence."""
 
     forms: list[str]
+    lemmas: list[str]
     upos: list[str]
     xpos: list[str]
     feats: list[str]
@@ -269,21 +270,24 @@ class Parser:
 
 def _read(sentence: Iterable[Word], number: int) -> _Columns:
     """The columns of a sentence; ``number`` is the sentence's, for errors."""
-    columns = _Columns([], [], [], [])
+    columns = _Columns([], [], [], [], [])
     if isinstance(sentence, str):
         raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
     if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
         raise InputError(f"sentence {number} is {_named(sentence)}; give a list of its words")
     for place, word in enumerate(sentence, 1):
+        lemma = None
         if isinstance(word, Mapping):
             if not isinstance(word.get("id", place), int):
                 continue  # a multiword token or an empty node
+            lemma = word.get("lemma")
             values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), _written(word.get("feats")))
         else:
             values = tuple(word) if isinstance(word, list | tuple) else (word,)
         if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])
+        columns.lemmas.append(lemma if isinstance(lemma, str) and lemma else _EMPTY)
         tags = (*values[1:], None, None, None)
         for name, column, value in zip(_TAGS, (columns.upos, columns.xpos, columns.feats), tags, strict=False):
             if not (value is None or isinstance(value, str)):

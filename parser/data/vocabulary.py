@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from parser.conllu.checks import FEATS, FORM, UPOS, XPOS
+from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS
 
 if TYPE_CHECKING:
     from parser.data.characters import Characters
@@ -59,13 +59,14 @@ class Columns(Protocol):
     """What is read of a sentence: the columns of its words 1..n, as far as they serve as attributes."""
 
     forms: list[str]
+    lemmas: list[str]
     upos: list[str]
     xpos: list[str]
     feats: list[str]
 
 
 # Their numbers among the ten columns of CoNLL-U.
-COLUMN_NUMBERS = {"forms": FORM, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ ATTRIBUTES = {
     "suffix2": Attribute("forms", lambda form: form[-2:].lower()),
     "suffix3": Attribute("forms", lambda form: form[-3:].lower()),
     "suffix4": Attribute("forms", lambda form: form[-4:].lower()),
+    "lemma": Attribute("lemmas", str.lower),
     "upos": Attribute("upos", lambda tag: tag),
     "xpos": Attribute("xpos", lambda tag: tag),
     "feats": Attribute("feats", lambda feats: feats),

@@ -18,7 +18,7 @@ from typing import BinaryIO
 import numpy as np
 
 from parser.beam_settings import Beam, Search
-from parser.conllu.checks import FEATS, FORM, UPOS, XPOS, ConlluError, is_blank
+from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.vocabulary import ATTRIBUTES, Sentences
@@ -95,6 +95,7 @@ class Columns:
 
     def __init__(self, sentence: RawSentence) -> None:
         self.forms = sentence.column(FORM)
+        self.lemmas = sentence.column(LEMMA)
         self.upos = sentence.column(UPOS)
         self.xpos = sentence.column(XPOS)
         self.feats = sentence.column(FEATS)

@@ -17,15 +17,16 @@ def wanted(*overrides: str) -> lattices.LatticeExperiment:
 
 
 def test_the_systems_are_settings_that_can_be():
-    asked = wanted("languages=[tr,he,hu]", "lookaheads=[1,3]", "clocks=[true,false]", "sizes=[8]")
+    asked = wanted("languages=[tr,he,hu]", "lookaheads=[1,3]", "clocks=[true,false]", "lemmas=[true,false]", "sizes=[8]")
     cells = list(lattices.keys(asked))
-    assert len(cells) == len(set(cells)) == 3 * (2 + 4 + 4 + 1)
-    trainings = {key: lattices.training_of(asked, key[0], key[1], 1, int(key[3])) for key in cells}
+    assert len(cells) == len(set(cells)) == 3 * (4 + 8 + 8 + 1)
+    trainings = {key: lattices.training_of(asked, key[0], key[1], 1, int(key[3]), key[4] == "true") for key in cells}
     for training in set(trainings.values()):
         check(training.settings())
     of_turkish = {training.fingerprint() for key, training in trainings.items() if key[1] == "tr"}
-    assert len(of_turkish) == 5  # gold paths and lattices with 1 and 3 ahead, plain
-    assert lattices.training_of(asked, lattices.GOLD, "he", 1, 3) == lattices.training_of(asked, lattices.ALONE, "he", 1, 3)
+    assert len(of_turkish) == 9  # gold paths and lattices with 1 and 3 ahead, with lemmas and without, plain
+    given, alone = (lattices.training_of(asked, system, "he", 1, 3, lemmas=True) for system in (lattices.GOLD, lattices.ALONE))
+    assert given == alone
 
 
 def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
@@ -38,18 +39,20 @@ def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
 
 def test_the_table_has_a_column_for_each_system():
     def row(system: str, seed: str, las: str, clock: str = "true") -> lattices.Row:
-        return lattices.Row(system, "tr", seed, "3", clock, "8", las, "70.0", "97.5", "90.0", "")
+        return lattices.Row(system, "tr", seed, "3", "true", clock, "8", las, "70.0", "97.5", "90.0", "")
 
     rows = [row(lattices.LATTICES, "1", "60.0"), row(lattices.LATTICES, "2", "62.0"), row(lattices.ALONE, "1", "50.0")]
     rows.append(row(lattices.LATTICES, "1", "55.0", "false"))
+    rows.append(row(lattices.PIPELINE, "1", "58.0"))
     page = lattices.report({one.key: one for one in rows})
-    assert "## tr, 3 words ahead, compared by clock" in page
-    assert "| 8 | 61.00 ± 1.41 (97.5, 90.0) | 50.00 (97.5, 90.0) |" in page
-    assert "## tr, 3 words ahead, compared by steps" in page
+    assert "## tr, 3 words ahead, lemmas read, compared by clock" in page
+    assert "| 8 | 61.00 ± 1.41 (97.5, 90.0) | 50.00 (97.5, 90.0) | 58.00 (97.5, 90.0) |" in page
+    assert "## tr, 3 words ahead, lemmas read, compared by steps" in page
+    assert "| 8 | 55.00 (97.5, 90.0) | 58.00 (97.5, 90.0) |" in page
 
 
 def test_the_picture(tmp_path):
     pytest.importorskip("matplotlib")
-    row = lattices.Row(lattices.GOLD, "tr", "1", "3", "true", "8", "60.0", "70.0", "97.5", "90.0", "")
+    row = lattices.Row(lattices.GOLD, "tr", "1", "3", "true", "true", "8", "60.0", "70.0", "97.5", "90.0", "")
     lattices.draw({row.key: row}, tmp_path)
     assert (tmp_path / "tr.svg").exists()
