@@ -193,7 +193,8 @@ def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment)
             write(reference, "".join("".join([*tree.lines, "\n"]) for _, tree in pairs))
         scores = evaluate_files(reference, parsed)
         las, uas, words, upos = (f"{scores[metric].f1:.4f}" for metric in _METRICS)
-        rows.append(Row(*key, las, uas, words, upos, training.fingerprint()))
+        cell = *key, las, uas, words, upos, training.fingerprint()
+        rows.append(Row(*cell))
     return rows
 
 

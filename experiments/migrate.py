@@ -64,8 +64,8 @@ def known_trainings() -> Iterator[Training]:
     for system in text.all_systems.values():
         yield of(text.recipe, 5, system)
     of_lattices = settings_of(LatticeExperiment, "lattices", ["paths.treebanks=any"])
-    for name, lookahead in product(lattices.SYSTEMS, (1, 3)):
-        yield lattices.training_of(of_lattices, name, "tr", 1, lookahead)
+    for name, lookahead, lemmas in product(lattices.SYSTEMS, (1, 3), (False, True)):
+        yield lattices.training_of(of_lattices, name, "tr", 1, lookahead, lemmas)
     taught = settings_of(Distillation, "distillation", ["paths.treebanks=any"])
     for name in taught.all_variants:
         yield distillation.variant_of(taught, name, "hu", 1)
