@@ -35,12 +35,12 @@ from parser.model_folder import (
     ModelError,
     check_settings,
     check_tensors,
+    errors_named,
     find_model,
     read_header,
     read_json,
     read_tensors,
     read_vocabularies,
-    told,
 )
 from parser.model_formats import FORMAT, FORMATS, upgrade
 from parser.transitions.features import TOKEN, FeatureTable, Slot
@@ -241,7 +241,7 @@ class Model:
                 f"{' and '.join(map(str, FORMATS))}; train it again, or use the version that wrote it"
             )
         stored = settings
-        with told(folder / SETTINGS):
+        with errors_named(folder / SETTINGS):
             settings, header = upgrade(stored, header)
             check_settings(settings, header)
             shape = ClassifierShape.of_fields(settings["classifier"])
@@ -253,12 +253,12 @@ class Model:
         tagger = shape.encoder is not None and shape.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
-        with told(folder / SETTINGS):
+        with errors_named(folder / SETTINGS):
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
             model.calibration = calibration
             model.lookahead = settings.get("lattice", {}).get("lookahead")
             expected = model._tensor_shapes()
-        with told(folder / TENSORS):
+        with errors_named(folder / TENSORS):
             check_tensors(header, expected)
             _, model._tensors = upgrade(stored, read_tensors(folder))
         if device != "cpu" or shape.encoder is not None:

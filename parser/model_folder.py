@@ -57,7 +57,7 @@ def find_model(folder: Path) -> Path:
     Raises:
         ModelError: there is none.
     """
-    with told(folder):
+    with errors_named(folder):
         if not folder.is_dir():
             raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
         inside = folder / _MODEL
@@ -71,7 +71,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         ModelError: it is missing, or no JSON object.
     """
     path = _part(folder, name)
-    with told(path):
+    with errors_named(path):
         value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
         if not isinstance(value, dict):
             raise ValueError("not an object")
@@ -85,7 +85,7 @@ def read_header(folder: Path, name: str = TENSORS) -> dict[str, TensorInfo]:
         ModelError: the file is missing, or is not a safetensors file.
     """
     path = _part(folder, name)
-    with told(path), safe_open(path, framework="np") as tensors:
+    with errors_named(path), safe_open(path, framework="np") as tensors:
         slices = {name: tensors.get_slice(name) for name in tensors.keys()}  # noqa: SIM118 - it is not a mapping
         return {name: TensorInfo(found.get_dtype(), tuple(found.get_shape())) for name, found in slices.items()}
 
@@ -97,7 +97,7 @@ def read_tensors(folder: Path, name: str = TENSORS) -> dict[str, np.ndarray]:
         ModelError: the file is damaged, or a number is not finite.
     """
     path = _part(folder, name)
-    with told(path):
+    with errors_named(path):
         tensors = load_file(path)
         for key, tensor in tensors.items():
             if not np.isfinite(tensor).all():
@@ -193,7 +193,7 @@ def read_vocabularies(folder: Path, longest_form: int | None = None, tagger: boo
         ModelError: the part is missing or damaged.
     """
     vocabularies = read_json(folder, VOCABULARIES)
-    with told(folder / VOCABULARIES):
+    with errors_named(folder / VOCABULARIES):
         _check_vocabularies(vocabularies)
         attributes = {name: vocabulary_for(name, symbols) for name, symbols in vocabularies["attributes"].items()}
         characters = None if longest_form is None else Characters(vocabularies["characters"], longest_form)
@@ -226,7 +226,7 @@ def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def errors_named(path: Path) -> Iterator[None]:
     """Makes a ModelError that names the part of whatever is wrong with it."""
     try:
         yield
@@ -242,7 +242,7 @@ def told(path: Path) -> Iterator[None]:
 
 def _part(folder: Path, name: str) -> Path:
     path = folder / name
-    with told(path):
+    with errors_named(path):
         if not os.path.lexists(path):
             raise ModelError(f"{path}: this part of the model is missing; copy the whole folder again")
         if not path.is_file():  # a pipe would be waited for

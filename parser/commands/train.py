@@ -31,7 +31,7 @@ from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, register, training_files
 from parser.training.observer import Observer, RunStart
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
-from parser.training.unread_settings import check_overrides, told_absent
+from parser.training.unread_settings import absent_setting_message, check_overrides
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
@@ -190,7 +190,7 @@ def _run() -> None:
         given = [override.input_line for override in frames if isinstance(override, Override)]
         if not given:
             raise
-        raise ValueError(told_absent(str(given[-1]))) from error
+        raise ValueError(absent_setting_message(str(given[-1]))) from error
     except (CompactHydraException, OmegaConfBaseException) as error:
         cause = f": {_first_line(error.__cause__)}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
         raise ValueError(f"{_first_line(error)}{cause}") from error

@@ -25,12 +25,12 @@ from parser.model_folder import (
     VOCABULARIES,
     ModelError,
     check_system,
+    errors_named,
     find_model,
     read_header,
     read_json,
     read_tensors,
     read_vocabularies,
-    told,
 )
 from parser.transitions.system import TransitionSystem
 from parser.versions import versions
@@ -116,7 +116,7 @@ class LinearModel:
         folder = find_model(folder)
         settings, header = read_json(folder, SETTINGS), read_header(folder, WEIGHTS)
         vocabularies, relations = read_vocabularies(folder)
-        with told(folder / SETTINGS):
+        with errors_named(folder / SETTINGS):
             if settings["model"] != cls.kind or settings["format"] != FORMAT:
                 raise ModelError(f"{folder / SETTINGS}: not a linear model of format {FORMAT}; train it again")
             check_system(settings)
@@ -126,7 +126,7 @@ class LinearModel:
             name, options = settings["transition_system"], settings.get("transition_options", {})
             model = cls.new(vocabularies, relations, templates, name, options)
             model.beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
-        with told(folder / WEIGHTS):
+        with errors_named(folder / WEIGHTS):
             if {name: info.type for name, info in header.items()} != _TYPES:
                 raise ValueError("these are not the tensors of a linear model")
             if any(len(info.shape) != 1 for info in header.values()):

@@ -27,7 +27,7 @@ from parser.classifier.bilstm import BiLSTM, BiLSTMShape
 from parser.classifier.embeddings import Embeddings
 from parser.classifier.shape import Embedding
 from parser.data.vocabulary import Sentences, Vocabulary
-from parser.model_folder import check_tensors, read_header, read_json, read_tensors, told
+from parser.model_folder import check_tensors, errors_named, read_header, read_json, read_tensors
 from parser.text.tokenizer import SEGMENTER
 from parser.text.tokens import Token
 
@@ -132,7 +132,7 @@ class Segmenter:
             ModelError: a part is missing or damaged.
         """
         settings, header = read_json(folder, SETTINGS), read_header(folder, TENSORS)
-        with told(folder / SETTINGS):
+        with errors_named(folder / SETTINGS):
             shape = SegmenterShape(**settings["shape"])
             sizes = shape.form, shape.affix, shape.layers, shape.hidden
             if not all(type(size) is int and 0 < size <= _LARGEST for size in sizes) or not 0 <= shape.dropout < 1:

@@ -107,7 +107,7 @@ def check_overrides(settings: Settings, overrides: Iterable[str]) -> None:
             log.warning("%s is not read: this run has no second pass (column=3 to 6 have one)", override)
 
 
-def told_absent(override: str) -> str:
+def absent_setting_message(override: str) -> str:
     """What to say of an override, KEY=VALUE, of a group of settings that is empty in this run."""
     key = override.partition("=")[0].lstrip("+~")
     if (group := _names_read_by(key, _FILLED_BY)) is None:
