@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -137,8 +138,9 @@ class Parser:
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder
-        self._parser = ProbabilityParser(model, beam or model.beam)
-        self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
+        with model.sharing_weights() if isinstance(model, Model) else nullcontext():
+            self._parser = ProbabilityParser(model, beam or model.beam)
+            self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
         self._options: tuple[Any, ...] | None = None  # those of load()
 

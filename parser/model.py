@@ -12,7 +12,8 @@ static token representation takes the weights as numpy arrays (classifier/weight
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -89,6 +90,7 @@ class Model:
         # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}
+        self._shared: ClassifierWeights | None = None
 
     @classmethod
     def new(
@@ -160,12 +162,23 @@ class Model:
 
         return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
+    @contextmanager
+    def sharing_weights(self) -> Iterator[None]:
+        """All that weights() gives meanwhile are the same, so that what an encoder knows of word types is worked out once."""
+        self._shared = self.weights()
+        try:
+            yield
+        finally:
+            self._shared = None
+
     def weights(self) -> ClassifierWeights:
         """The weights as they are now, for parsing; without torch if none has been needed yet.
 
         Raises:
             Int8Error: 8-bit products are requested, and not available.
         """
+        if self._shared is not None:
+            return self._shared
         if self._classifier is None and self.shape.encoder is None and not self.int8:
             return self._layout().weights(self._tensors)
         return self.classifier.weights(self.int8)

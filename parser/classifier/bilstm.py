@@ -28,7 +28,7 @@ from parser.classifier.padding import Grid
 from parser.classifier.representation import ContextualRepresentation, Encoded
 from parser.classifier.resting_matrices import Int8, SinglePrecision
 from parser.classifier.tagger import Tagger, TaggerShape
-from parser.classifier.weights import SentenceEncoder
+from parser.classifier.weights import TaggingEncoder
 from parser.data.vocabulary import Vocabulary
 
 
@@ -104,7 +104,7 @@ class BiLSTM(ContextualRepresentation):
         """See TokenRepresentation."""
         self.inputs.set_vectors(attribute, matrix)
 
-    def at_rest(self, int8: bool = False) -> SentenceEncoder:
+    def at_rest(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation; on a CPU, a faster way."""
         if not self.reserved.is_cpu:
             return super().at_rest(int8)

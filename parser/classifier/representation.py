@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from parser.classifier.embeddings import Embeddings, draw_vectors
 from parser.classifier.resting_matrices import Matrix, SinglePrecision
-from parser.classifier.weights import Int8Error, SentenceEncoder
+from parser.classifier.weights import Int8Error, SentenceEncoder, TaggingEncoder
 from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.transitions.features import TOKEN
 
@@ -148,7 +148,7 @@ class ContextualRepresentation(TokenRepresentation):
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
 
-    def at_rest(self, int8: bool = False) -> SentenceEncoder:
+    def at_rest(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation: here, what encode() does, on any device."""
         if int8:
             raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")
@@ -215,6 +215,9 @@ class _OnDevice:
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         return self._tokens.encoded(sentences).numpy(force=True)
+
+    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+        return self._tokens.tags_of(sentences)
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         return vectors

@@ -27,6 +27,8 @@ from parser.data.vocabulary import ABSENT, Sentences
 
 # Word types that are computed together; the last ones are filled up with any.
 _TYPES_TOGETHER = 64
+# Tokens whose tags are predicted at a time, more where a sentence has more: what goes into a layer takes kilobytes for each.
+_TAGGED_TOGETHER = 5000
 
 
 class RestingEncoder:
@@ -47,7 +49,7 @@ class RestingEncoder:
         self._first = SinglePrecision().matrix(first.inputs, first.bias)
         self._others = [self.arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagger = None
-        if encoder.tagger is not None and encoder.tagger.size:
+        if encoder.tagger is not None:
             layer = encoder.tagger.shape.layer
             self._tagger = _RestingTagger(encoder.tagger, self._layers[layer].inputs[:, 2 * first.hidden :])
             self._tagged = layer - 1
@@ -56,12 +58,29 @@ class RestingEncoder:
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """The vectors of all tokens, as they are stored: [tokens, size]."""
+        return self._read(sentences, len(self._layers))
+
+    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+        """By column that is predicted, int32[tokens], the most probable values; layers above the tagger are not computed."""
+        if self._tagger is None:
+            return {}
+        found = {task: np.empty(int(sentences.offsets[-1]), np.int32) for task in self._tagger.tasks}
+        order = np.argsort(np.diff(sentences.offsets), kind="stable")
+        groups = (np.cumsum(np.diff(sentences.offsets)[order]) - 1) // _TAGGED_TOGETHER
+        for numbers in np.split(order, np.flatnonzero(np.diff(groups)) + 1) if len(order) else []:
+            read = self.arithmetic.floats(self._read(sentences.take(numbers), self._tagged + 1))
+            for task, scores in self._tagger.scores(read).items():
+                found[task][sentences.places(numbers)] = scores.argmax(axis=1)
+        return found
+
+    def _read(self, sentences: Sentences, n_layers: int) -> np.ndarray:
+        """What the first layers make of all tokens, as it is stored: [tokens, 2 * hidden]."""
         types, inputs = self._of_types(sentences.values)
         read = self._layers[0](inputs, types, sentences.offsets)
         tokens = np.arange(len(types), dtype=np.int32)
-        for below, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True)):
+        for below, (layer, matrix) in enumerate(zip(self._layers[1:n_layers], self._others, strict=False)):
             inputs = matrix(read)
-            if self._tagger is not None and below == self._tagged:
+            if self._tagger is not None and self._tagger.is_read and below == self._tagged:
                 with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
                     inputs += self._tagger(self.arithmetic.floats(read))
             read = layer(inputs, tokens, sentences.offsets)
@@ -108,7 +127,7 @@ class _RestingCharacters:
 
 
 class _RestingTagger:
-    """What the expected tags of tokens bring to the inputs of a layer.
+    """The scores of tags, and what their expected vectors bring to the inputs of a layer.
 
     Args:
         tagger: the tagger.
@@ -117,17 +136,28 @@ class _RestingTagger:
 
     def __init__(self, tagger: Tagger, weights: np.ndarray) -> None:
         single = SinglePrecision()
-        self._tasks: list[tuple[Matrix, Matrix, Matrix]] = []
+        self.tasks = {
+            task: single.matrix(_array(values()), _array(tagger.biases[task])) for task, values in tagger.outputs.items()
+        }
+        self._inputs: dict[str, tuple[Matrix, Matrix]] = {}
         for number, (task, values) in enumerate(tagger.inputs.items()):
-            scores = single.matrix(_array(tagger.outputs[task]()), _array(tagger.biases[task]))
             part = weights[:, number * tagger.shape.size : (number + 1) * tagger.shape.size]
-            self._tasks.append((scores, single.matrix(_array(values()).T), single.matrix(part)))
+            self._inputs[task] = single.matrix(_array(values()).T), single.matrix(part)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the layer above reads the tags."""
+        return bool(self._inputs)
+
+    def scores(self, tokens: np.ndarray) -> dict[str, np.ndarray]:
+        """By task, float32[tokens, values] from float32[tokens, 2 * hidden]."""
+        return {task: matrix(tokens) for task, matrix in self.tasks.items()}
 
     def __call__(self, tokens: np.ndarray) -> np.ndarray:
         """float32[tokens, 8 * hidden] from float32[tokens, 2 * hidden]."""
         parts = []
-        for scores, expected, inputs in self._tasks:
-            shares = torch.from_numpy(scores(tokens)).softmax(1).numpy()
+        for task, (expected, inputs) in self._inputs.items():
+            shares = torch.from_numpy(self.tasks[task](tokens)).softmax(1).numpy()
             parts.append(inputs(expected(shares)))
         return np.sum(parts, axis=0)
 

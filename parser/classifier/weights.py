@@ -105,6 +105,14 @@ class SentenceEncoder(Protocol):
         ...
 
 
+class TaggingEncoder(SentenceEncoder, Protocol):
+    """One that may predict tags, too."""
+
+    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
+        """By column that is predicted, int32[tokens]: the most probable values."""
+        ...
+
+
 @dataclass(frozen=True)
 class ClassifierWeights:
     """The weights of a classifier; see Classifier for how scores are made of them.

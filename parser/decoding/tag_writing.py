@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import cast
 
+from parser.classifier.weights import TaggingEncoder
 from parser.conllu.stream import RawSentence
 from parser.data.vocabulary import COLUMN_NUMBERS, Sentences
 from parser.model import Model
@@ -36,12 +38,14 @@ class TagPredictor:
             raise NoTagsError(
                 "this model predicts no tags; train one with recipe=text, which does, or leave the tags alone (--tags=keep)"
             )
-        self._tokens = model.classifier.tokens
+        # Tags are exact even where the parser multiplies in 8 bits.
+        encoder = model.classifier.tokens.at_rest() if model.int8 else model.weights().encoder
+        self._encoder = cast(TaggingEncoder, encoder)  # only these predict tags
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
     def __call__(self, sentences: Sentences) -> dict[str, list[str]]:
         """By column that is predicted, the values of all tokens in the layout of ``Sentences``; those of roots mean nothing."""
-        predicted = self._tokens.tags_of(sentences)
+        predicted = self._encoder.tags_of(sentences)
         return {column: [self._symbols[column][value] for value in values.tolist()] for column, values in predicted.items()}
 
 

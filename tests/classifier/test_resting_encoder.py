@@ -49,6 +49,17 @@ def test_vectors_are_those_of_the_encoder(sentences, monkeypatch):
         assert model.weights().vectors_in(encoded)["token"].shape == (3 + len(found), found.shape[1])
 
 
+@pytest.mark.parametrize("together", [1, 30, 10**6])
+def test_tags_are_those_of_the_encoder(sentences, monkeypatch, together):
+    monkeypatch.setattr(resting_encoder, "_TAGGED_TOGETHER", together)
+    for model, columns in zip(models(sentences), ([], ["upos", "feats"], ["upos", "feats"]), strict=True):
+        encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
+        expected, found = tokens.tags_of(encoded), tokens.at_rest().tags_of(encoded)
+        assert list(found) == list(expected) == columns
+        for column in columns:
+            np.testing.assert_array_equal(found[column], expected[column])
+
+
 def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch):
     model = models(sentences)[1]
     encoded = model.vocabularies.encode(sentences)
