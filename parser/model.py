@@ -165,11 +165,12 @@ class Model:
     @contextmanager
     def sharing_weights(self) -> Iterator[None]:
         """All that weights() gives meanwhile are the same, so that what an encoder knows of word types is worked out once."""
+        before = self._shared
         self._shared = self.weights()
         try:
             yield
         finally:
-            self._shared = None
+            self._shared = before
 
     def weights(self) -> ClassifierWeights:
         """The weights as they are now, for parsing; without torch if none has been needed yet.

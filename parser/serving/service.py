@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from io import BytesIO
 
@@ -65,10 +66,11 @@ class Service:
         self.tokenizer = tokenizer
         self.beam = beam
         self._allow_missing_columns = allow_missing_columns
-        self._parser = ChunkParser(model, beam=beam)
         self._tags = isinstance(model, Model) and bool(model.vocabularies.tags)
-        self._predict_tags = TagPredictor(model) if self._tags else None
-        self._tagging_parser = ChunkParser(model, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser
+        with model.sharing_weights() if isinstance(model, Model) else nullcontext():
+            self._parser = ChunkParser(model, beam=beam)
+            self._predict_tags = TagPredictor(model) if self._tags else None
+            self._tagging_parser = ChunkParser(model, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser
 
     @property
     def steps(self) -> list[str]:

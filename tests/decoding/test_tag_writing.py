@@ -6,8 +6,12 @@ from io import BytesIO
 
 import pytest
 
-from parser.decoding.file_parsing import OnError, parse_file
+from parser.api import Parser
+from parser.classifier import resting_encoder
+from parser.classifier.resting_encoder import RestingEncoder
+from parser.decoding.file_parsing import ChunkParser, OnError, parse_file
 from parser.decoding.tag_writing import NoTagsError, TagUse
+from parser.serving.service import Service
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_model
 
@@ -70,3 +74,26 @@ def test_a_sentence_that_cannot_be_read_is_skipped():
 def test_a_model_without_tags_says_so():
     with pytest.raises(NoTagsError, match="recipe=text"):
         parse_file(small_model("static"), BytesIO(TEXT), BytesIO(), tags=TagUse.FILL)
+
+
+def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
+    made = []
+
+    class Counted(RestingEncoder):
+        def __init__(self, *arguments):
+            made.append(self)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(resting_encoder, "RestingEncoder", Counted)
+    model = random_text_model()
+    ChunkParser(model, tags=TagUse.OVERWRITE)
+    assert len(made) == 1
+    Parser(model)
+    assert len(made) == 2
+    Service(model, "name")
+    assert len(made) == 3
+    weights = model.weights()  # which may have changed by then
+    assert len(made) == 4
+    with model.sharing_weights(), model.sharing_weights():
+        assert model.weights() is model.weights() is not weights
+    assert model.weights() is not model.weights()
