@@ -39,7 +39,7 @@ _THRESHOLDS = (0.5, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.55, 0.6, 0.7, 
 
 @dataclass(frozen=True)
 class SegmenterTraining:
-    """How a segmenter is trained; chosen on the dev parts of got, cu and hu.
+    """How a segmenter is trained; chosen on the dev part of got.
 
     Attributes:
         shape: the sizes of the network.

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parser.data.vocabulary import Vocabulary
@@ -62,6 +62,7 @@ def test_the_same_seed_makes_the_same_segmenter_and_leaves_the_generator_alone(l
         torch.testing.assert_close(tensor, again.network.state_dict()[name], rtol=0, atol=0)
 
 
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 40), max_size=4), st.sampled_from([(128, 32), (5, 3), (1, 0)]), st.integers(0, 9))
 def test_windows_are_read_as_the_network_reads_each_by_itself(lengths, sizes, seed):
     """The reference: torch's LSTMs, one window at a time."""
@@ -91,20 +92,21 @@ def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned):
     assert loaded.threshold == 0.35
     for here, there in zip(learned.probabilities(GOLD[0]), loaded.probabilities(GOLD[0]), strict=True):
         np.testing.assert_array_equal(here, there)
-    settings = json.loads((tmp_path / "segmenter.json").read_text())
+    fields = json.loads((tmp_path / "segmenter.json").read_text())
     for damage, message in [
         ({"threshold": "x"}, "could not convert"),
         ({"threshold": 2}, "not a probability"),
-        ({"shape": {**settings["shape"], "hidden": 9}}, "do not belong to the same model"),
-        ({"shape": {**settings["shape"], "hidden": 10**9}}, "not those of a segmenter"),
-        ({"shape": {**settings["shape"], "layers": True}}, "not those of a segmenter"),
-        ({"shape": {**settings["shape"], "dropout": 7}}, "not those of a segmenter"),
+        ({"shape": {**fields["shape"], "hidden": 9}}, "do not belong to the same model"),
+        ({"shape": {**fields["shape"], "hidden": 10**9}}, "not those of a segmenter"),
+        ({"shape": {**fields["shape"], "layers": 10**9}}, "not those of a segmenter"),
+        ({"shape": {**fields["shape"], "layers": True}}, "not those of a segmenter"),
+        ({"shape": {**fields["shape"], "dropout": 7}}, "not a share"),
         ({"vocabularies": {}}, "there is no field 'lower'"),
     ]:
-        (tmp_path / "segmenter.json").write_text(json.dumps(settings | damage))
+        (tmp_path / "segmenter.json").write_text(json.dumps(fields | damage))
         with pytest.raises(ModelError, match=message):
             Segmenter.load(tmp_path)
-    (tmp_path / "segmenter.json").write_text(json.dumps(settings))
+    (tmp_path / "segmenter.json").write_text(json.dumps(fields))
     (tmp_path / "segmenter.safetensors").unlink()
     with pytest.raises(ModelError, match=r"segmenter\.safetensors: this part of the model is missing"):
         Segmenter.load(tmp_path)
