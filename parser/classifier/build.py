@@ -46,16 +46,16 @@ def tensor_shapes(
     shape: ClassifierShape, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
 ) -> dict[str, tuple[int, ...]]:
     """The names and shapes of the tensors of new_classifier(), without memory for them, however large they would be."""
-    with torch.device("meta"), _Undrawn():
+    with torch.device("meta"), Undrawn():
         tensors = new_classifier(shape, slots, vocabularies, relations, n_outputs).state_dict()
     return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
 
 
-class _Undrawn(TorchFunctionMode):
+class Undrawn(TorchFunctionMode):
     """Draws no numbers: for tensors without memory torch would first load its compiler, which takes a second."""
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
-        if function in (nn.init.normal_, nn.init.uniform_):
+        if function in (nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_):
             return keywords["tensor"]
         return function(*arguments, **keywords)

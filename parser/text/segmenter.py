@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from parser.atomic import replacing, write_json
 from parser.classifier.bilstm import BiLSTM, BiLSTMShape
+from parser.classifier.build import Undrawn
 from parser.classifier.embeddings import Embeddings
 from parser.classifier.shape import Embedding
 from parser.data.vocabulary import Sentences, Vocabulary
@@ -141,7 +142,7 @@ class Segmenter:
                 raise ValueError(f"the threshold {threshold} is not a probability")
             vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
             n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.items()}
-            with torch.device("meta"):  # which takes no memory, whatever the sizes
+            with torch.device("meta"), Undrawn():  # which takes no memory, whatever the sizes
                 expected = SegmenterNetwork(shape, n_values).state_dict()
             check_tensors(header, {name: tuple(tensor.shape) for name, tensor in expected.items()})
         tensors, network = read_tensors(folder, TENSORS), SegmenterNetwork(shape, n_values)
