@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -50,6 +51,8 @@ from parser.versions import versions
 
 if TYPE_CHECKING:
     from parser.classifier.classifier import Classifier
+
+_SHARING = Lock()  # of all models: who begins and who ends to share weights
 
 
 @dataclass
@@ -91,6 +94,7 @@ class Model:
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}
         self._shared: ClassifierWeights | None = None
+        self._sharing = 0
 
     @classmethod
     def new(
@@ -165,12 +169,15 @@ class Model:
     @contextmanager
     def sharing_weights(self) -> Iterator[None]:
         """All that weights() gives meanwhile are the same, so that what an encoder knows of word types is worked out once."""
-        before = self._shared
-        self._shared = self.weights()
+        with _SHARING:
+            self._shared = self.weights()
+            self._sharing += 1
         try:
             yield
         finally:
-            self._shared = before
+            with _SHARING:  # other threads may still be sharing them
+                self._sharing -= 1
+                self._shared = self._shared if self._sharing else None
 
     def weights(self) -> ClassifierWeights:
         """The weights as they are now, for parsing; without torch if none has been needed yet.
