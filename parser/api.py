@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -35,9 +34,10 @@ from parser.decoding.tag_writing import TagPredictor
 from parser.model import Model
 from parser.model_folder import ModelError as ModelError
 from parser.models import AnyModel, load_for_parsing
-from parser.text.tokenizer import Tokenizer, conllu_lines, model_tokenizer, spans
-from parser.text.tokenizer import TokenizerError as TokenizerError
-from parser.text.tokens import Token
+from parser.text.blocks import TokenizerError as TokenizerError
+from parser.text.token_spans import spans
+from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokens import Token, conllu_lines, text_of
 
 _EMPTY = "_"
 _TAGS = ("upos", "xpos", "feats")
@@ -102,9 +102,8 @@ class ParsedSentence:
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
         columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
         between = ["\t".join([_EMPTY, *of_word, _EMPTY]) for of_word in columns]
-        text = "".join(token.form + " " * token.space_after for token in self.tokens).rstrip(" ")
         tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
-        lines = [*([f"# text = {text}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
+        lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
         return "".join(f"{line}\n" for line in lines)
 
 
@@ -138,7 +137,7 @@ class Parser:
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder
-        with model.sharing_weights() if isinstance(model, Model) else nullcontext():
+        with model.sharing_weights():
             self._parser = ProbabilityParser(model, beam or model.beam)
             self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
@@ -289,9 +288,9 @@ def _read(sentence: Iterable[Word], number: int) -> _Columns:
         if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
             raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
         columns.forms.append(values[0])
-        columns.lemmas.append(lemma if isinstance(lemma, str) and lemma else _EMPTY)
-        tags = (*values[1:], None, None, None)
-        for name, column, value in zip(_TAGS, (columns.upos, columns.xpos, columns.feats), tags, strict=False):
+        others = (lemma, *values[1:], None, None, None)
+        read = (columns.lemmas, columns.upos, columns.xpos, columns.feats)
+        for name, column, value in zip(("lemma", *_TAGS), read, others, strict=False):
             if not (value is None or isinstance(value, str)):
                 raise InputError(f"sentence {number}, word {place}: its {name} is {_named(value)}; give a str, or None")
             column.append(value or _EMPTY)

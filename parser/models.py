@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -36,6 +37,10 @@ class AnyModel(Protocol):
     @property
     def contextual(self) -> bool:
         """See the class."""
+        ...
+
+    def sharing_weights(self) -> AbstractContextManager[None]:
+        """While the weights stay as they are: parsers and taggers made within it share what they work out of them."""
         ...
 
     def save(self, folder: Path) -> None:

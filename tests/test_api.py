@@ -21,7 +21,7 @@ from parser.decoding import probabilities
 from parser.decoding.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.model import Model
-from parser.text.tokenizer import TokenizerError
+from parser.text.blocks import TokenizerError
 from tests.classifier.test_resting_encoder import needs_int8
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_linear_model, small_model
@@ -204,6 +204,7 @@ def test_threads_share_a_parser(folder):
         ([{"form": "a"}], "sentence 1 is dict"),
         ([["a", b"b"]], "sentence 1, word 2"),
         ([[("a", 5)]], "sentence 1, word 1: its upos is int 5"),
+        ([[{"form": "a", "lemma": 5}]], "sentence 1, word 1: its lemma is int 5"),
         ([[("a", "X", None, {"A": "b"})]], "sentence 1, word 1: its feats is dict"),
         ([["a"], [{"id": 1, "form": "b", "xpos": ["Y"]}]], "sentence 2, word 1: its xpos is list"),
     ],

@@ -9,7 +9,6 @@ the line.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
@@ -29,7 +28,6 @@ from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.word_cache import WordCache
-from parser.model import Model
 from parser.models import AnyModel
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
@@ -190,7 +188,7 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
-        with model.sharing_weights() if isinstance(model, Model) else nullcontext():
+        with model.sharing_weights():
             self._parser = parser_with_beam(model, beam)
             self._predict_tags = None if tags is TagUse.KEEP else TagPredictor(model)
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)

@@ -7,6 +7,7 @@ The folder: ``settings.json`` (the kind of model, the templates, versions), ``vo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -86,6 +87,10 @@ class LinearModel:
         parses_with = transitions.create(system, len(relations.symbols), root_relation, **(options or {}))
         features = Templates(templates, vocabularies.attributes, type(parses_with))
         return cls(vocabularies, relations, parses_with, features, without_weights(parses_with.n_outputs))
+
+    def sharing_weights(self) -> AbstractContextManager[None]:
+        """See AnyModel; the weights are used as they are."""
+        return nullcontext()
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""

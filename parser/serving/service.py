@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from io import BytesIO
 
@@ -67,7 +66,7 @@ class Service:
         self.beam = beam
         self._allow_missing_columns = allow_missing_columns
         self._tags = isinstance(model, Model) and bool(model.vocabularies.tags)
-        with model.sharing_weights() if isinstance(model, Model) else nullcontext():
+        with model.sharing_weights():
             self._parser = ChunkParser(model, beam=beam)
             self._predict_tags = TagPredictor(model) if self._tags else None
             self._tagging_parser = ChunkParser(model, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser

@@ -12,9 +12,9 @@ It lies in the folder of a model: ``segmenter.json`` (the vocabularies, the size
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -191,11 +191,7 @@ def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.
 
 def sentences(tokens: Sequence[Token], ends: np.ndarray) -> list[list[Token]]:
     """The tokens of a paragraph, divided after each one where ``ends``, bool[tokens], is true, and after the last."""
-    return list(_divided(tokens, [*(np.flatnonzero(ends[:-1]) + 1).tolist(), len(tokens)])) if len(tokens) else []
-
-
-def _divided(tokens: Sequence[Token], ends: list[int]) -> Iterator[list[Token]]:
-    start = 0
-    for end in ends:
-        yield list(tokens[start:end])
-        start = end
+    if not tokens:
+        return []
+    bounds = [0, *(np.flatnonzero(ends[:-1]) + 1).tolist(), len(tokens)]
+    return [list(tokens[start:end]) for start, end in pairwise(bounds)]

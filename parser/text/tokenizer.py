@@ -8,17 +8,17 @@ the text is presegmented or there is a segmenter.
 
 from __future__ import annotations
 
-import codecs
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parser.text import udpipe
+from parser.text.blocks import TokenizerError, blocks_of
 from parser.text.pieces import pieces
-from parser.text.tokens import Token, TokenizedSentence, text_of
+from parser.text.tokens import Token, TokenizedSentence, conllu_lines, text_of
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
@@ -27,17 +27,8 @@ if TYPE_CHECKING:
 TOKENIZER = "tokenizer.udpipe"
 SEGMENTER = "segmenter.json"  # what there is of a segmenter where there is one
 
-# Bytes of text that are tokenized at a time, more where a paragraph has more.
-_BLOCK_BYTES = 2**16
-
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
-
-BYTE_ORDER_MARK = "\ufeff"
-
-
-class TokenizerError(ValueError):
-    """Text cannot be tokenized; the message says why, and the fix."""
 
 
 class Tokenizer:
@@ -70,7 +61,7 @@ class Tokenizer:
         Raises:
             UnicodeEncodeError: there is half of a surrogate pair, which is not a character, in the text.
         """
-        blocks = _blocks(io.BytesIO(text.encode()), "the text")
+        blocks = blocks_of(io.BytesIO(text.encode()), "the text")
         return [sentence.tokens for block in blocks for sentence in self._sentences(block)]
 
     def conllu(self, source: BinaryIO, name: str = "-", presegmented: bool = False) -> Iterator[bytes]:
@@ -87,7 +78,7 @@ class Tokenizer:
             TokenizerError: it is not UTF-8.
         """
         number = 0
-        for block in _blocks(source, name):
+        for block in blocks_of(source, name):
             written = []
             for sentence in self._sentences(block, presegmented):
                 number += 1
@@ -187,55 +178,6 @@ def segmenter_beside(tokenizer: Path) -> Segmenter | None:
     return Segmenter.load(tokenizer.parent)
 
 
-def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:
-    """Where the tokens of a text stand in it, each as (start, end); those of UDPipe's option ``ranges``.
-
-    Nothing but what separates stands between two tokens, or in place of a space within one, and no token begins with it: so
-    what is between the spaces of a form is where it comes next.
-
-    Args:
-        text: as tokenize() was given it.
-        sentences: what tokenize() found.
-
-    Raises:
-        TokenizerError: they are of another text.
-    """
-    end = int(text.startswith(BYTE_ORDER_MARK))
-    found: list[list[tuple[int, int]]] = []
-    for tokens in sentences:
-        found.append([])
-        for token in tokens:
-            starts = []
-            for part in token.form.split(" "):
-                if (start := text.find(part, end)) < 0:
-                    raise TokenizerError(
-                        f"{token.form!r} is not in the text after character {end:,}; give the text it comes from"
-                    )
-                starts.append(start)
-                end = start + len(part)
-            found[-1].append((starts[0], end))
-    return found
-
-
-def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> Iterator[str]:
-    """The lines of a sentence in CoNLL-U, without comments.
-
-    Args:
-        tokens: of the sentence.
-        columns: of each word, what stands between FORM and MISC; without, it is empty.
-    """
-    empty = "\t".join("_" * 7)
-    word = 0
-    for token in tokens:
-        misc = "_" if token.space_after else "SpaceAfter=No"
-        if token.words != (token.form,):
-            yield f"{word + 1}-{word + len(token.words)}\t{token.form}\t{empty}\t{misc}"
-            misc = "_"
-        for form in token.words:
-            yield f"{word + 1}\t{form}\t{empty if columns is None else columns[word]}\t{misc}"
-            word += 1
-
-
 class _Stream(io.RawIOBase):
     """Pieces of bytes as a stream to read from."""
 
@@ -276,36 +218,3 @@ def _tokens(sentence: Any) -> list[Token]:
         tokens.append(Token(written.form, forms, written.getSpaceAfter()))
         number = last + 1
     return tokens
-
-
-def _blocks(source: BinaryIO, name: str) -> Iterator[str]:
-    """The text cut after blank lines, without a byte order mark, and with LF at the ends of lines."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    held: list[str] = []  # pieces without a blank line, none of them empty
-    carriage = ""  # a CR that may begin an end of line
-    at_start, read = True, 0
-    while True:
-        piece = source.read(_BLOCK_BYTES)
-        try:
-            text = carriage + decoder.decode(piece, final=not piece)
-        except UnicodeDecodeError as error:
-            place = read - len(decoder.getstate()[0]) + error.start
-            raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
-        if text and at_start:
-            text, at_start = text.removeprefix(BYTE_ORDER_MARK), False
-        read += len(piece)
-        carriage = "\r" if piece and text.endswith("\r") else ""
-        text = text[: len(text) - len(carriage)].replace("\r\n", "\n")
-        if (found := text.rfind("\n\n")) >= 0:
-            end = found + 2
-        else:  # the line before a blank one may end what is held
-            end = int(bool(held) and held[-1].endswith("\n") and text.startswith("\n"))
-        if end:
-            yield "".join([*held, text[:end]])
-            held, text = [], text[end:]
-        if text:
-            held.append(text)
-        if not piece:
-            break
-    if (last := "".join(held)).strip():
-        yield last

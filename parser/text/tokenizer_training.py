@@ -18,7 +18,7 @@ from parser.atomic import replacing
 from parser.child_process import end_with_parent
 from parser.conllu.files import open_input
 from parser.text import udpipe
-from parser.text.tokenizer import BYTE_ORDER_MARK
+from parser.text.blocks import BYTE_ORDER_MARK
 from parser.text.udpipe import UdpipeError
 
 log = logging.getLogger(__name__)

@@ -1,8 +1,8 @@
-"""What a tokenizer finds in a text."""
+"""What a tokenizer finds in a text, and how it is written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -43,3 +43,22 @@ class TokenizedSentence:
 def text_of(tokens: Iterable[Token]) -> str:
     """The text that tokens were found in, but for runs of spaces, and for one at its end."""
     return "".join(token.form + " " if token.space_after else token.form for token in tokens).rstrip(" ")
+
+
+def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> Iterator[str]:
+    """The lines of a sentence in CoNLL-U, without comments.
+
+    Args:
+        tokens: of the sentence.
+        columns: of each word, what stands between FORM and MISC; without, it is empty.
+    """
+    empty = "\t".join("_" * 7)
+    word = 0
+    for token in tokens:
+        misc = "_" if token.space_after else "SpaceAfter=No"
+        if token.words != (token.form,):
+            yield f"{word + 1}-{word + len(token.words)}\t{token.form}\t{empty}\t{misc}"
+            misc = "_"
+        for form in token.words:
+            yield f"{word + 1}\t{form}\t{empty if columns is None else columns[word]}\t{misc}"
+            word += 1

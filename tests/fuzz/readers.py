@@ -22,7 +22,8 @@ from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.text import tokenizer as tokenizers
 from parser.text import udpipe
-from parser.text.tokenizer import Tokenizer, TokenizerError, as_stream
+from parser.text.blocks import TokenizerError
+from parser.text.tokenizer import Tokenizer, as_stream
 from tests.forgery import small_model
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.outputs import hostile_model, make_hostile

@@ -14,21 +14,14 @@ from parser.data.treebank import read_treebank
 from parser.model import Model
 from parser.serving.requests import Request
 from parser.serving.service import Job, Service
-from parser.text import tokenizer, udpipe
+from parser.text import udpipe
+from parser.text.blocks import TokenizerError, blocks_of
 from parser.text.pieces import LONGEST_RUN, pieces
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
-from parser.text.tokenizer import (
-    TOKENIZER,
-    Tokenizer,
-    TokenizerError,
-    _blocks,
-    as_stream,
-    conllu_lines,
-    model_tokenizer,
-    spans,
-)
-from parser.text.tokens import Token
+from parser.text.token_spans import spans
+from parser.text.tokenizer import TOKENIZER, Tokenizer, as_stream, model_tokenizer
+from parser.text.tokens import Token, conllu_lines
 from tests.classifier.test_text_model import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
@@ -134,7 +127,7 @@ def _ranges(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int]]]:
     package = udpipe.package()
     kept = [i for i in range(len(text)) if text[i : i + 2] != "\r\n" and (i or text[i] != "\ufeff")]
     found = []
-    for block in _blocks(io.BytesIO(text.encode()), "text"):
+    for block in blocks_of(io.BytesIO(text.encode()), "text"):
         reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
         reader.setText(block.replace("\0", " "))
         while reader.nextSentence(sentence, error):
@@ -226,9 +219,9 @@ def test_multiword_tokens_have_lines_of_their_own():
 
 @pytest.mark.parametrize("size", [1, 7, 2**16])
 def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
-    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
     text = "é a\nb\n\nc\r\n\r\n\n\nd"
-    blocks = list(_blocks(io.BytesIO(text.encode("utf-8-sig")), "text"))
+    blocks = list(blocks_of(io.BytesIO(text.encode("utf-8-sig")), "text"))
     assert "".join(blocks) == text.replace("\r\n", "\n")
     assert all(block.endswith("\n\n") for block in blocks[:-1])
 
@@ -236,35 +229,35 @@ def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
 @pytest.mark.parametrize(("content", "place"), [(b"ab\xffc", 2), (b"a\n\n" * 30 + b"\xc3", 90), (b"\xe9", 0)])
 @pytest.mark.parametrize("size", [4, 2**16])
 def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, place, size):
-    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {place}"):
-        list(_blocks(io.BytesIO(content), "text"))
+        list(blocks_of(io.BytesIO(content), "text"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"])
 def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
-    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} "):
-        list(_blocks(io.BytesIO(content), "text"))
+        list(blocks_of(io.BytesIO(content), "text"))
 
 
 def test_lines_without_blank_ones_between_are_looked_at_once(monkeypatch):
     content, size = b"a b c.\n" * 5_000, 64
-    monkeypatch.setattr(tokenizer, "_BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
     source, looked_at = io.BytesIO(content), [0]
 
     def trace(frame, event, argument):
-        if frame.f_code is _blocks.__code__ and source.tell() < len(content):
+        if frame.f_code is blocks_of.__code__ and source.tell() < len(content):
             looked_at.append(max((len(value) for value in frame.f_locals.values() if isinstance(value, str)), default=0))
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        blocks = list(_blocks(source, "text"))
+        blocks = list(blocks_of(source, "text"))
     finally:
         sys.settrace(before)
     assert "".join(blocks).encode() == content
