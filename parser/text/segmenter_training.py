@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class SegmenterTraining:
         unknown: share of the forms that are read as one which training never saw; their affixes are not.
     """
 
-    shape: SegmenterShape = SegmenterShape()
+    shape: SegmenterShape = field(default_factory=SegmenterShape)
     window: int = 80
     batch: int = 8
     tokens: int = 600_000
