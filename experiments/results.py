@@ -27,7 +27,7 @@ FILE = "results.csv"
 _LOCK = ".lock"
 
 
-class Made(Keyed, Protocol):
+class Fingerprinted(Keyed, Protocol):
     """A row that says which settings made it."""
 
     @property
@@ -36,7 +36,7 @@ class Made(Keyed, Protocol):
         ...
 
 
-RowT = TypeVar("RowT", bound=Made)
+RowT = TypeVar("RowT", bound=Fingerprinted)
 
 
 @dataclass
@@ -156,7 +156,7 @@ def write_page(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _made(row: Made | None, config: str) -> bool:
+def _made(row: Fingerprinted | None, config: str) -> bool:
     return row is not None and row.config == config
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from parser.beam_settings import BeamError as BeamError
 from parser.beam_settings import Merge, Search
 from parser.classifier.weights import Int8Error as Int8Error
-from parser.conllu.checks import shortened
+from parser.conllu.checks import EMPTY, shortened
 from parser.data.vocabulary import COLUMN_NUMBERS
 from parser.decoding.missing_columns import MissingColumnsError as MissingColumnsError
 from parser.decoding.missing_columns import check_columns
@@ -39,7 +39,6 @@ from parser.text.token_spans import spans
 from parser.text.tokenizer import Tokenizer, model_tokenizer
 from parser.text.tokens import Token, conllu_lines, text_of
 
-_EMPTY = "_"
 _TAGS = ("upos", "xpos", "feats")
 # What ends a column or a line of CoNLL-U, or cannot be encoded.
 _UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
@@ -95,13 +94,13 @@ class ParsedSentence:
         """
         if not self.forms:
             return ""
-        tags = [(self.tags | self.given).get(column, [_EMPTY] * len(self)) for column in _TAGS]
+        tags = [(self.tags | self.given).get(column, [EMPTY] * len(self)) for column in _TAGS]
         for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
             for value in values:
                 if not value or _UNWRITABLE.search(value):
                     raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
         columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
-        between = ["\t".join([_EMPTY, *of_word, _EMPTY]) for of_word in columns]
+        between = ["\t".join([EMPTY, *of_word, EMPTY]) for of_word in columns]
         tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
         lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
         return "".join(f"{line}\n" for line in lines)
@@ -223,7 +222,7 @@ class Parser:
                     probabilities=of_arcs[words].tolist(),
                     probability=float(np.exp(probabilities.trees[s])),
                     tags={column: values[words] for column, values in tags.items()},
-                    given={column: values for column in _TAGS if set(values := getattr(read[s], column)) - {_EMPTY}},
+                    given={column: values for column in _TAGS if set(values := getattr(read[s], column)) - {EMPTY}},
                 )
             )
         return found
@@ -263,7 +262,7 @@ class Parser:
         empty = [
             number
             for column, number in COLUMN_NUMBERS.items()
-            if all(value == _EMPTY for sentence in sentences for value in getattr(sentence, column))
+            if all(value == EMPTY for sentence in sentences for value in getattr(sentence, column))
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
         check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences", "allow_missing_columns=True")
@@ -293,7 +292,7 @@ def _read(sentence: Iterable[Word], number: int) -> _Columns:
         for name, column, value in zip(("lemma", *_TAGS), read, others, strict=False):
             if not (value is None or isinstance(value, str)):
                 raise InputError(f"sentence {number}, word {place}: its {name} is {_named(value)}; give a str, or None")
-            column.append(value or _EMPTY)
+            column.append(value or EMPTY)
     return columns
 
 
@@ -301,7 +300,7 @@ def _written(feats: Any) -> Any:
     """FEATS as ``conllu`` writes them, where they are a mapping: "" is of an attribute without =, None of one without value."""
     if not isinstance(feats, Mapping):
         return feats
-    return "|".join(str(key) if value == "" else f"{key}={_EMPTY if value is None else value}" for key, value in feats.items())
+    return "|".join(str(key) if value == "" else f"{key}={EMPTY if value is None else value}" for key, value in feats.items())
 
 
 def _named(value: object) -> str:

@@ -19,7 +19,7 @@ from typing import NoReturn
 from parser.commands.command_line import positive, run
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
-from parser.lattices.gold_paths import Gold, gold_paths, read_trees
+from parser.lattices.gold_paths import MissingPath, gold_paths, read_trees
 from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Lexicon, jackknife
 from parser.lattices.output import conllu
 
@@ -50,9 +50,9 @@ def main(arguments: list[str] | None = None) -> None:
     paths.add_argument("trees", metavar="TREES")
     paths.add_argument(
         "--gold",
-        choices=[*Gold],
-        type=Gold,
-        default=Gold.INFUSED,
+        choices=[*MissingPath],
+        type=MissingPath,
+        default=MissingPath.INFUSED,
         help="sentences without a gold path: infused (default), skip",
     )
     paths.set_defaults(work=_paths)

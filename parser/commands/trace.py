@@ -24,7 +24,7 @@ from parser.drawing.html import LEGEND, page
 from parser.reports.trace_pages import as_html, as_text, drawn
 
 if TYPE_CHECKING:
-    from parser.reports.trace import Gold
+    from parser.reports.trace import GoldTree
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -48,11 +48,11 @@ def main(arguments: list[str] | None = None) -> None:
 
     from parser.decoding.file_parsing import Columns  # what follows loads torch
     from parser.model import Model
-    from parser.reports.trace import Gold, gold_trace, model_trace
+    from parser.reports.trace import GoldTree, gold_trace, model_trace
 
     sentence = _sentence(given.file, given.sentence)
     tagged = any(head != "_" for head in sentence.column(HEAD))
-    gold = Gold(sentence.heads(several_roots=True), sentence.column(DEPREL)) if tagged else None
+    gold = GoldTree(sentence.heads(several_roots=True), sentence.column(DEPREL)) if tagged else None
     if given.model is not None:
         model = Model.load(given.model)
         if not is_greedy(model.beam):
@@ -86,7 +86,7 @@ def _oracle(given: argparse.Namespace, system: str, options: dict[str, int]) -> 
     return oracles.create(given.oracle or known[0], given.strategy, **options)
 
 
-def _check_projective(oracle: oracles.Oracle, gold: Gold | None, sentence: RawSentence) -> None:
+def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: RawSentence) -> None:
     if gold is None or not oracle.needs_projective_gold or Trees.from_heads([gold.heads]).projective.all():
         return
     able = [

@@ -15,6 +15,10 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 N_COLUMNS = 10
 COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
+EMPTY = "_"  # what stands in a column where there is nothing
+NO_SPACE = "SpaceAfter=No"  # in MISC: the next token follows without a space
+BYTE_ORDER_MARK = "\ufeff"  # which some editors write before a text in UTF-8
+
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 
 # Digits of the longest number that is taken at its word. No sentence has that many words, so that a longer number, which Python

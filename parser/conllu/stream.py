@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from conllu.parser import parse_comment_line
 
 from parser.conllu.checks import (
+    BYTE_ORDER_MARK,
     DEPS,
     HEAD,
     ID,
@@ -25,8 +26,6 @@ from parser.conllu.checks import (
     parse_heads,
     sort_rows,
 )
-
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(slots=True)
@@ -61,6 +60,15 @@ class RawSentence:
         """One column of the words 1..n; the numbers are ``FORM``, ``UPOS``... of ``parser.conllu.checks``."""
         return [columns[number] for columns in self.columns]
 
+    def surface_tokens(self) -> Iterator[tuple[list[str], range]]:
+        """The words and multiword tokens that the text consists of: the columns of each, and its words, counted from 0."""
+        multiwords = {first: (place, last) for place, first, last in self.multiwords}
+        word = 0
+        while word < len(self):
+            place, end = multiwords.get(word + 1, (None, word + 1))
+            yield self.columns[word] if place is None else self.lines[place].rstrip("\r\n").split("\t"), range(word, end)
+            word = end
+
     def heads(self, several_roots: bool = False) -> list[int]:
         """The column HEAD as a tree [h_1, ..., h_n].
 
@@ -85,7 +93,7 @@ class RawSentence:
 def sent_id(lines: Iterable[str]) -> str:
     """The value of the comment ``# sent_id = ...``, empty if there is none. The library ``conllu`` reads the comments."""
     for line in lines:
-        comment = line.removeprefix(_BYTE_ORDER_MARK)
+        comment = line.removeprefix(BYTE_ORDER_MARK)
         if comment.startswith("#"):
             for key, value in parse_comment_line(comment):
                 if key == "sent_id" and value:
@@ -133,7 +141,7 @@ def _split(lines: list[str], path: str, first_line: int, number: int, strict: bo
     places: list[int] = []
     for place, line in enumerate(lines):
         if first_line + place == 1:
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(BYTE_ORDER_MARK)
         if line[:1] == "#" or is_blank(line):
             continue
         places.append(place)

@@ -18,7 +18,7 @@ from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.vocabulary import ABSENT, Sentences
-from parser.decoding.exact_chart import Moves, Rules, best_tree, choose_outputs, n_states, states
+from parser.decoding.exact_chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.k_best import Tree
 from parser.decoding.lockstep_beam import LockstepBeamParser
 from parser.transitions.features import FeatureTable
@@ -73,7 +73,7 @@ class ExactParser:
         if too_long := int((sentences.lengths > LONGEST).sum()):
             text = "sentences of more than %d words are not searched exactly, but with a beam of %d: %d"
             log.warning(text, LONGEST, BEAM_OF_LONGER, too_long)
-        rules = Rules.of(self._system, single_root)
+        rules = ChartRules.of(self._system, single_root)
         for first, last in sentences.spans(_SHARE):
             part = sentences.span(first, last)
             scorer = batch_scorer(self._weights, self._table, part)
@@ -83,11 +83,11 @@ class ExactParser:
                 else:
                     yield self._tree(part, s, n, scorer, rules)
 
-    def _tree(self, sentences: Sentences, s: int, n: int, scorer: Scorer, rules: Rules) -> Tree:
+    def _tree(self, sentences: Sentences, s: int, n: int, scorer: Scorer, rules: ChartRules) -> Tree:
         """The best tree of sentence ``s``, of n tokens."""
         tops, fronts = states(n)
         features = features_of_states(self._table, sentences, s)
-        moves = Moves.room(n_states(n))
+        moves = StateScores.room(n_states(n))
         for first in range(0, len(features), _STATES):
             some = slice(first, first + _STATES)
             local = self._search.scores is Scores.LOCAL

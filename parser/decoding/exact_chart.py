@@ -32,7 +32,7 @@ from parser.transitions.decisions import required_root_relation
 from parser.transitions.system import TransitionSystem
 
 
-class Rules(NamedTuple):
+class ChartRules(NamedTuple):
     """What of the transition system the chart needs.
 
     Attributes:
@@ -46,12 +46,12 @@ class Rules(NamedTuple):
     single_root: bool
 
     @classmethod
-    def of(cls, system: TransitionSystem, single_root: bool) -> Rules:
+    def of(cls, system: TransitionSystem, single_root: bool) -> ChartRules:
         """Those of arc-hybrid."""
         return cls(system.n_relations, required_root_relation(system, single_root), single_root)
 
 
-class Moves(NamedTuple):
+class StateScores(NamedTuple):
     """What the moves of a sentence's states score.
 
     Attributes:
@@ -65,7 +65,7 @@ class Moves(NamedTuple):
     outputs: np.ndarray
 
     @classmethod
-    def room(cls, states: int) -> Moves:
+    def room(cls, states: int) -> StateScores:
         """Room for this many states."""
         return cls(np.empty((2, states)), np.empty((2, states)), np.empty((2, states), np.int32))
 

@@ -14,7 +14,7 @@ from parser.decoding.compiled import CompiledParser, Words
 from parser.decoding.greedy import Rules
 from parser.decoding.k_best import Tree
 from parser.decoding.lattice_candidates import Candidates
-from parser.decoding.lattice_items import Arcs, LatticeItems, LatticeScratch, Search
+from parser.decoding.lattice_items import Arcs, LatticeItems, LatticeScratch, LatticeSearch
 from parser.decoding.lattice_search import search_lattice
 from parser.decoding.tree_stacks import TreeStacks, read_trees
 from parser.transitions.attardi import Attardi
@@ -32,7 +32,7 @@ class LatticeBeam(CompiledParser):
     _system: Attardi
 
     def __init__(
-        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, search: Search, threads: int = 1
+        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, search: LatticeSearch, threads: int = 1
     ) -> None:
         super().__init__(weights, system, table, threads)
         self._search = search
@@ -69,7 +69,7 @@ class LatticeBeam(CompiledParser):
 class _Room:
     """Room for the longest of some lattices; more when it is asked for."""
 
-    def __init__(self, search: Search, arcs: Sequence[Arcs]) -> None:
+    def __init__(self, search: LatticeSearch, arcs: Sequence[Arcs]) -> None:
         nodes = max((one.last_node for one in arcs), default=0)
         self.buckets = 2 * nodes + search.lookahead + 1
         self.items = LatticeItems.room(self.buckets, search.size, search.lookahead)

@@ -43,7 +43,7 @@ class Arcs(NamedTuple):
         return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, lengths]).astype(np.int32))
 
 
-class Search(NamedTuple):
+class LatticeSearch(NamedTuple):
     """Items of a bucket, whether equal ones merge, whether scores are local, L, and the output of choices or NO_NODE."""
 
     size: int

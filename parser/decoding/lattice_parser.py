@@ -16,7 +16,7 @@ from parser.data.vocabulary import Sentences, Vocabularies
 from parser.decoding.compiled import SHARE
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice_beam import LatticeBeam
-from parser.decoding.lattice_items import Arcs, Search
+from parser.decoding.lattice_items import Arcs, LatticeSearch
 from parser.decoding.merging_beam import MergingBeamParser
 from parser.decoding.merging_search import arc_standard_alone
 from parser.decoding.sentence_parser import SentenceParser
@@ -93,7 +93,7 @@ class LatticeParser:
             system = arc_standard_alone(model.system)
             self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
         else:
-            search = Search(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
+            search = LatticeSearch(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
             self._searcher = LatticeBeam(model.weights(), model.system, model.table, search, threads)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:

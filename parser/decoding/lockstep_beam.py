@@ -30,7 +30,7 @@ _SHARE = 2_000
 
 
 @dataclass
-class Items:
+class LockstepItems:
     """The items of all sentences.
 
     Attributes:
@@ -43,9 +43,9 @@ class Items:
     numbers: np.ndarray
     totals: np.ndarray
 
-    def take(self, rows: np.ndarray) -> Items:
+    def take(self, rows: np.ndarray) -> LockstepItems:
         """Copies of some of them."""
-        return Items(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
+        return LockstepItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
 
 
 def search_in_lockstep(
@@ -56,7 +56,7 @@ def search_in_lockstep(
     beam: Beam,
     *,
     single_root: bool = True,
-) -> Items:
+) -> LockstepItems:
     """The final items of all sentences.
 
     Args:
@@ -68,7 +68,7 @@ def search_in_lockstep(
         single_root: see parse_in_lockstep.
     """
     numbers = np.arange(len(sentences))
-    items = Items(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
+    items = LockstepItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
     while len(rows := system.unfinished(items.now)):
         moves = system.moves(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
@@ -86,13 +86,13 @@ class Step:
         columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
     """
 
-    items: Items
+    items: LockstepItems
     parents: np.ndarray
     columns: np.ndarray
 
 
 def step(
-    items: Items,
+    items: LockstepItems,
     rows: np.ndarray,
     system: TransitionSystem,
     moves: Moves,
@@ -171,7 +171,7 @@ def _taken(moves: Moves, rows: np.ndarray) -> Moves:
     return Moves(moves.rows[rows], moves.blocks[rows], moves.heads[rows], moves.children[rows])
 
 
-def _distinct_rows(made: Items, size: int) -> np.ndarray:
+def _distinct_rows(made: LockstepItems, size: int) -> np.ndarray:
     """int64[m]: of each sentence the first ``size`` items whose configurations differ from all before them."""
     kept, seen = [], set()
     counts: dict[int, int] = {}

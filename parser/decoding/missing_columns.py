@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from parser.conllu.checks import COLUMN_NAMES, FEATS, FORM, ID, ConlluError
+from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.vocabulary import ATTRIBUTES, COLUMN_NUMBERS, Vocabulary
-
-_EMPTY = "_"
 
 # A column is looked at in this many words at the beginning of the input.
 _LOOKED_AT = 1000
@@ -46,7 +44,7 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
             columns = line.split(b"\t")
             if len(columns) > FEATS and columns[ID].isdigit():
                 n_words += 1
-                empty = {column for column in empty if columns[column] == _EMPTY.encode()}
+                empty = {column for column in empty if columns[column] == EMPTY.encode()}
             if not empty or n_words == _LOOKED_AT:
                 break
         if not empty or n_words == _LOOKED_AT:
@@ -79,7 +77,7 @@ def check_columns(
         of_column = [
             known for attribute, known in vocabularies.items() if COLUMN_NUMBERS.get(ATTRIBUTES[attribute].column) == column
         ]
-        never_empty = column != FORM and any(_EMPTY not in known for known in of_column)
+        never_empty = column != FORM and any(EMPTY not in known for known in of_column)
         if n_words >= _BY_CHANCE or (n_words and never_empty):
             missing.append(COLUMN_NAMES[column])
     if missing:

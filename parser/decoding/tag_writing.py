@@ -6,12 +6,11 @@ from enum import StrEnum
 from typing import cast
 
 from parser.classifier.weights import TaggingEncoder
+from parser.conllu.checks import EMPTY
 from parser.conllu.stream import RawSentence
 from parser.data.vocabulary import COLUMN_NUMBERS, Sentences
 from parser.model import Model
 from parser.models import AnyModel
-
-_EMPTY = "_"
 
 
 class TagUse(StrEnum):
@@ -59,5 +58,5 @@ def tags_to_write(sentence: RawSentence, predicted: dict[str, list[str]], use: T
     """
     written = {COLUMN_NUMBERS[column]: values for column, values in predicted.items()}
     if use is TagUse.FILL:
-        return {column: values for column, values in written.items() if set(sentence.column(column)) <= {_EMPTY}}
+        return {column: values for column, values in written.items() if set(sentence.column(column)) <= {EMPTY}}
     return {} if use is TagUse.KEEP else written

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from parser.conllu.checks import ConlluError, LineError, describe_place, is_blank, shortened
+from parser.conllu.checks import BYTE_ORDER_MARK, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
 from parser.conllu.files import open_input
 from parser.conllu.stream import sent_id
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
@@ -28,7 +28,6 @@ _ENDING, _COMPRESSED = ".conllul", (".gz", ".xz", ".bz2")
 
 _TOKEN_ID = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _NODE = re.compile(r"[0-9]{1,9}")
-_NO_SPACE = "SpaceAfter=No"
 
 # Parsing takes memory for every node, so a few bytes must not name a billion of them. Without gaps there is an arc for each.
 _NODES_PER_ARC = 10
@@ -107,7 +106,7 @@ def _sentences(stream: Iterable[bytes], path: str) -> Iterator[_Lines]:
         except UnicodeDecodeError as error:
             raise LatticeError(f"{path}, line {number}: this is not UTF-8 ({error.reason}); convert it to UTF-8") from error
         if number == 1:
-            line = line.removeprefix("\ufeff")
+            line = line.removeprefix(BYTE_ORDER_MARK)
         if is_blank(line):
             if part.lines:
                 yield part
@@ -185,7 +184,7 @@ def _arc(row: int, columns: Sequence[str]) -> Arc:
 
 def _space(misc: str) -> str:
     """What is kept of MISC."""
-    return _NO_SPACE if _NO_SPACE in misc.split("|") else "_"
+    return NO_SPACE if NO_SPACE in misc.split("|") else "_"
 
 
 def _all_tokens(

@@ -28,7 +28,7 @@ from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 _MOST_DIFFERING = 0.1
 
 
-class Gold(StrEnum):
+class MissingPath(StrEnum):
     """What becomes of a sentence in whose lattice there is no path with the gold forms; see above."""
 
     INFUSED = "infused"
@@ -57,7 +57,7 @@ class GoldPath:
 
 
 @dataclass
-class Found:
+class GoldPathCounts:
     """How many gold paths there are."""
 
     sentences: int = 0
@@ -122,13 +122,7 @@ def joined(lattices: Sequence[Lattice], trees: Sequence[RawSentence]) -> Iterato
 
 def surface_tokens(tree: RawSentence) -> list[tuple[str, range]]:
     """The tokens of a tree: their forms and their words, from 0."""
-    multiwords = {first: (place, last) for place, first, last in tree.multiwords}
-    tokens, word = [], 1
-    while word <= len(tree):
-        place, last = multiwords.get(word, (tree.word_lines[word - 1], word))
-        tokens.append((tree.lines[place].split("\t", 2)[FORM], range(word - 1, last)))
-        word = last + 1
-    return tokens
+    return [(columns[FORM], words) for columns, words in tree.surface_tokens()]
 
 
 def gold_path(lattice: Lattice, tree: RawSentence) -> GoldPath:
@@ -225,21 +219,21 @@ def _infused(lattice: Lattice, missing: Sequence[Sequence[Arc] | None]) -> Latti
 
 
 def gold_paths(
-    lattices: Sequence[Lattice], trees: Sequence[RawSentence], gold: Gold = Gold.INFUSED
-) -> tuple[list[GoldPath], Found]:
+    lattices: Sequence[Lattice], trees: Sequence[RawSentence], gold: MissingPath = MissingPath.INFUSED
+) -> tuple[list[GoldPath], GoldPathCounts]:
     """The gold paths of a file, and how many there are.
 
     Raises:
         ConlluError: lattices and trees are not of the same tokens. (A few may be written otherwise: numbers of the Hebrew
             lattices are written backwards.)
     """
-    paths, found, first = [], Found(), ""
+    paths, found, first = [], GoldPathCounts(), ""
     for lattice, tree in joined(lattices, trees):
         path = gold_path(lattice, tree)
         found.add(path)
         if path.differing and not first:
             first = "{}: the token {!r} is {!r} in the tree ({})".format(lattice.where, *path.differing[0], tree.place())
-        if gold is Gold.INFUSED or path.with_forms.all():
+        if gold is MissingPath.INFUSED or path.with_forms.all():
             paths.append(path)
     if found.tokens_differing > _MOST_DIFFERING * found.tokens:
         raise LatticeError(

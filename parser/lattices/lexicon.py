@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parser.atomic import write_json
-from parser.conllu.checks import FEATS, FORM, LEMMA, MISC, UPOS, XPOS
+from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, NO_SPACE, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices.conllul import LatticeError
 from parser.lattices.gold_paths import surface_tokens
@@ -125,11 +125,8 @@ def jackknife(sentences: Sequence[RawSentence], folds: int = FOLDS) -> Iterator[
 
 def _tokens(sentence: RawSentence) -> Iterator[tuple[str, str]]:
     """Form and MISC of the surface tokens."""
-    multiwords = {first: place for place, first, _ in sentence.multiwords}
-    for form, words in surface_tokens(sentence):
-        place = multiwords.get(words.start + 1, sentence.word_lines[words.start])
-        misc = sentence.lines[place].rstrip("\r\n").split("\t")[MISC]
-        yield form, "SpaceAfter=No" if "SpaceAfter=No" in misc.split("|") else "_"
+    for columns, _ in sentence.surface_tokens():
+        yield columns[FORM], NO_SPACE if NO_SPACE in columns[MISC].split("|") else EMPTY
 
 
 def _word(columns: Sequence[str]) -> tuple[str, ...]:

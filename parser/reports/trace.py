@@ -73,14 +73,14 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldTree:
     """A gold tree: heads [h_1, ..., h_n], 0 = the artificial root, and relations."""
 
     heads: Sequence[int]
     deprels: Sequence[str]
 
 
-def gold_trace(gold: Gold, relations: Sequence[str], system: TransitionSystem, oracle: Oracle) -> Trace:
+def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSystem, oracle: Oracle) -> Trace:
     """A gold computation.
 
     Args:
@@ -108,7 +108,7 @@ def gold_trace(gold: Gold, relations: Sequence[str], system: TransitionSystem, o
 
 
 def model_trace(
-    model: Model, words: Columns, n: int, oracle: Oracle, gold: Gold | None = None, *, single_root: bool = True
+    model: Model, words: Columns, n: int, oracle: Oracle, gold: GoldTree | None = None, *, single_root: bool = True
 ) -> Trace:
     """The computation that a model makes.
 
@@ -180,7 +180,7 @@ def _step(
     edges: np.ndarray | None,
     column: int,
     *,
-    gold: Gold | None = None,
+    gold: GoldTree | None = None,
     judged: dict[int, tuple[float, str | None]] | None = None,
     relation: str | None = None,
 ) -> Step:

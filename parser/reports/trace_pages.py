@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from parser.drawing.drawn_tree import DrawnTree, display_width, printable
 from parser.drawing.html import drawing, table, text
-from parser.reports.trace import Gold, Move, Step, Trace
+from parser.reports.trace import GoldTree, Move, Step, Trace
 
 _SHOWN = 8  # words of the buffer in a line of the terminal
 
 
-def drawn(trace: Trace, forms: Sequence[str], tags: Sequence[str], gold: Gold | None) -> DrawnTree:
+def drawn(trace: Trace, forms: Sequence[str], tags: Sequence[str], gold: GoldTree | None) -> DrawnTree:
     """The tree of the trace, against the gold one if there is one."""
     against = (gold.heads, gold.deprels) if gold is not None else (None, None)
     return DrawnTree(forms, tags, trace.heads, trace.deprels, *against)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from parser.conllu.checks import FORM
+from parser.conllu.checks import BYTE_ORDER_MARK, FORM
 from parser.conllu.stream import RawSentence
 
 _NO_BREAK = "\u00a0"
@@ -29,7 +29,7 @@ def read_words(data: str, layout: str) -> list[list[str]]:
 
     A word is what stands between spaces and tabs, or in vertical layout before the first tab of its line.
     """
-    lines = data.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
     if layout == "horizontal":
         return [[word for word in line.replace("\t", " ").split(" ") if word] for line in lines]
     sentences: list[list[str]] = [[]]

@@ -6,10 +6,10 @@ import codecs
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from parser.conllu.checks import BYTE_ORDER_MARK
+
 # Bytes of text that are tokenized at a time, more where a paragraph has more.
 _BLOCK_BYTES = 2**16
-
-BYTE_ORDER_MARK = "\ufeff"
 
 
 class TokenizerError(ValueError):

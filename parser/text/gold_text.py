@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from parser.conllu.checks import FORM, MISC
+from parser.conllu.checks import FORM, MISC, NO_SPACE
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.text.tokens import Token
 
 # The comments with which a paragraph or a document begins.
 _BEGINNINGS = ("# newpar", "# newdoc")
-_NO_SPACE = "SpaceAfter=No"
 
 
 def read_paragraphs(path: str | Path) -> list[list[list[Token]]]:
@@ -36,10 +35,5 @@ def read_paragraphs(path: str | Path) -> list[list[list[Token]]]:
 def tokens_of(sentence: RawSentence) -> Iterator[Token]:
     """The surface tokens of a sentence."""
     forms = sentence.column(FORM)
-    lines = {first: (sentence.lines[place].rstrip("\r\n").split("\t"), last) for place, first, last in sentence.multiwords}
-    number = 1
-    while number <= len(forms):
-        columns, last = lines.get(number, (sentence.columns[number - 1], number))
-        space_after = _NO_SPACE not in columns[MISC].split("|")
-        yield Token(columns[FORM], tuple(forms[number - 1 : last]), space_after)
-        number = last + 1
+    for columns, words in sentence.surface_tokens():
+        yield Token(columns[FORM], tuple(forms[words.start : words.stop]), NO_SPACE not in columns[MISC].split("|"))

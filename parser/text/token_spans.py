@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from parser.text.blocks import BYTE_ORDER_MARK, TokenizerError
+from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.text.blocks import TokenizerError
 from parser.text.tokens import Token
 
 

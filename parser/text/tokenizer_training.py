@@ -16,9 +16,9 @@ from pathlib import Path
 
 from parser.atomic import replacing
 from parser.child_process import end_with_parent
+from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.conllu.files import open_input
 from parser.text import udpipe
-from parser.text.blocks import BYTE_ORDER_MARK
 from parser.text.udpipe import UdpipeError
 
 log = logging.getLogger(__name__)

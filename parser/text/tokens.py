@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from parser.conllu.checks import EMPTY, NO_SPACE
+
 
 @dataclass(frozen=True)
 class Token:
@@ -52,13 +54,13 @@ def conllu_lines(tokens: list[Token], columns: Sequence[str] | None = None) -> I
         tokens: of the sentence.
         columns: of each word, what stands between FORM and MISC; without, it is empty.
     """
-    empty = "\t".join("_" * 7)
+    empty = "\t".join(EMPTY * 7)
     word = 0
     for token in tokens:
-        misc = "_" if token.space_after else "SpaceAfter=No"
+        misc = EMPTY if token.space_after else NO_SPACE
         if token.words != (token.form,):
             yield f"{word + 1}-{word + len(token.words)}\t{token.form}\t{empty}\t{misc}"
-            misc = "_"
+            misc = EMPTY
         for form in token.words:
             yield f"{word + 1}\t{form}\t{empty if columns is None else columns[word]}\t{misc}"
             word += 1

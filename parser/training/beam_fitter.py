@@ -14,7 +14,7 @@ from parser.classifier.dropout import dropout_mask
 from parser.model import Model
 from parser.settings import OptimizerSettings
 from parser.training.beam_reading import EncoderReading, ReadBatch, Reading, StaticReading
-from parser.training.beam_updates import BeamTraining, BeamUpdates, GoldTrees, Searched
+from parser.training.beam_updates import BeamTraining, BeamUpdates, GoldTrees, SearchResults
 from parser.training.examples import TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.updates import TorchOptimizer
@@ -41,11 +41,11 @@ class SearchReport:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchedBatch:
     """A batch, what the searches through it found, and float32[m, units], masks of hidden units; None if none is dropped."""
 
     batch: ReadBatch
-    searched: Searched
+    searched: SearchResults
     kept: Tensor | None
 
 
@@ -120,14 +120,14 @@ class BeamFitter:
             on_update(loss / len(numbers), len(numbers), rate)
         return total / self._n_sentences, report.report()
 
-    def search(self, numbers: np.ndarray, dropping: bool = True) -> Found:
+    def search(self, numbers: np.ndarray, dropping: bool = True) -> SearchedBatch:
         """Searches through some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
         batch, classifier = self._reading.read(numbers, dropping), self._classifier
         kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout) if dropping else None
         updates = BeamUpdates(batch.weights, self._system, self._table, self._training, self._trees)
-        return Found(batch, updates.search(batch.sentences, numbers, None if kept is None else kept.numpy()), kept)
+        return SearchedBatch(batch, updates.search(batch.sentences, numbers, None if kept is None else kept.numpy()), kept)
 
-    def surrogate(self, found: Found) -> Tensor:
+    def surrogate(self, found: SearchedBatch) -> Tensor:
         """A sum of scores that has the gradient of the loss of the sentences that search() has gone through."""
         classifier, searched = self._classifier, found.searched
         device = classifier.output.weight.device
@@ -154,7 +154,7 @@ class _Sums:
         self._sentences = self._updated = self._lost = self._configurations = 0
         self._steps = 0.0
 
-    def add(self, searched: Searched) -> None:
+    def add(self, searched: SearchResults) -> None:
         """Those of a batch."""
         self._sentences += len(searched.losses)
         self._updated += len(np.unique(searched.sentences))

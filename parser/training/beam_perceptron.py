@@ -21,7 +21,7 @@ from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import Sentences
-from parser.decoding.lockstep_beam import Items, step
+from parser.decoding.lockstep_beam import LockstepItems, step
 from parser.decoding.move_costs import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
@@ -47,7 +47,7 @@ class Path:
 
 
 @dataclass
-class Side:
+class BeamSide:
     """The items of one of the two beams.
 
     Attributes:
@@ -56,13 +56,13 @@ class Side:
         paths: of each; None for the initial configuration.
     """
 
-    items: Items
+    items: LockstepItems
     lost: np.ndarray
     paths: list[Path | None]
 
 
 @dataclass(frozen=True)
-class Learned:
+class SentenceUpdate:
     """What a sentence has taught.
 
     Attributes:
@@ -121,7 +121,7 @@ class BeamPerceptron:
         self._oracle = oracle
         self._training = training
 
-    def learn(self, s: int) -> Learned:
+    def learn(self, s: int) -> SentenceUpdate:
         """Searches through sentence number ``s``, and changes the weights by what was found."""
         violations, lost = [], False
         for beam, guide in self.search(s):
@@ -133,20 +133,20 @@ class BeamPerceptron:
         changed = sum(self._update(violation) for violation in learned_from)
         self._perceptron.steps += 1
         loss = sum(violation.size for violation in learned_from)
-        return Learned(loss, (chosen + 1) / (2 * int(self._data.sentences.lengths[s])), lost, changed)
+        return SentenceUpdate(loss, (chosen + 1) / (2 * int(self._data.sentences.lengths[s])), lost, changed)
 
-    def search(self, s: int) -> Iterator[tuple[Side, Side]]:
+    def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
         """The beam, and the guide, whose items are all gold, after each step of a sentence."""
         sentence = self._data.sentences.span(s, s + 1)
         now = self._system.initial(sentence.lengths)
-        beam = guide = Side(Items(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
+        beam = guide = BeamSide(LockstepItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
         sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
         while len(self._system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
             guide = self._advance(guide, s, sentence, sizes[1], only_gold=True)
             yield beam, guide
 
-    def _advance(self, side: Side, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> Side:
+    def _advance(self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> BeamSide:
         system, items = self._system, side.items
         now, rows = items.now, np.arange(len(items.totals))
         moves = system.moves(now, rows)
@@ -165,8 +165,8 @@ class BeamPerceptron:
             paths.append(Path(keys[moves.rows[parent, column]], output, side.paths[parent]))
         if only_gold and lost.any():  # there were fewer gold moves than the beam has items
             kept = np.flatnonzero(lost == 0)
-            return Side(made.items.take(kept), lost[kept], [paths[i] for i in kept])
-        return Side(made.items, lost, list(paths))
+            return BeamSide(made.items.take(kept), lost[kept], [paths[i] for i in kept])
+        return BeamSide(made.items, lost, list(paths))
 
     def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a move."""
@@ -198,7 +198,7 @@ class BeamPerceptron:
                 scored[rows[item, column], start : start + size][wrong] = LOWEST
         return Moves(rows, moves.blocks, moves.heads, moves.children, moves.anchors, moves.starts), scored
 
-    def _violation(self, beam: Side, guide: Side) -> Violation:
+    def _violation(self, beam: BeamSide, guide: BeamSide) -> Violation:
         ahead = beam.items.totals + self._training.margin * beam.lost
         best = int(ahead.argmax())
         gold = [(float(guide.items.totals[0]), guide.paths[0])]

@@ -26,7 +26,7 @@ from parser.decoding.greedy import Rules
 from parser.decoding.tree_stacks import TreeStacks
 from parser.training.beam_objectives import Objective, UpdateStep
 from parser.training.compiled import beam_steps
-from parser.training.compiled.gold_beam import Asked, Gold, Side, search_with_gold
+from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
 from parser.training.examples import TrainingSentences
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
@@ -65,7 +65,7 @@ class BeamTraining:
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResults:
     """What the searches through some sentences ask of the classifier, and how they went.
 
     Attributes:
@@ -99,7 +99,7 @@ class GoldTrees:
         bound = oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees)
         self._oracle = cast(BoundContextRows, bound)
         self.lock = self._oracle.lock
-        self.gold = Gold(data.trees.heads, data.trees.offsets, data.relations, self._oracle.memory)
+        self.gold = CompiledGold(data.trees.heads, data.trees.offsets, data.relations, self._oracle.memory)
 
 
 class _Moves(NamedTuple):
@@ -137,7 +137,7 @@ class BeamUpdates(BeamParser):
         self._trees = trees
         self.shape = len(self._layers.hidden_bias), len(self._layers.bias)
 
-    def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> Searched:
+    def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> SearchResults:
         """Searches through some of the training sentences.
 
         Args:
@@ -169,7 +169,7 @@ class BeamUpdates(BeamParser):
         joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
         features, of_rows, move_rows, outputs, slopes = joined
         moves = move_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
-        return Searched(features, of_rows, *moves, losses, steps, lost)
+        return SearchResults(features, of_rows, *moves, losses, steps, lost)
 
     def _search_sentence(
         self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room
@@ -193,8 +193,8 @@ class _Room:
         units, outputs = shape
         addresses, elements = len(table.programs), table.stack_elements
         sizes = training.beam.size, training.gold_size
-        self.beam, self.guide = (Side.room(tokens, size, outputs, elements, units) for size in sizes)
-        self.asked = Asked.room(tokens, max(sizes))
+        self.beam, self.guide = (CompiledSide.room(tokens, size, outputs, elements, units) for size in sizes)
+        self.asked = OracleQueries.room(tokens, max(sizes))
         self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
         self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
         self.found = _Moves.room(2 * tokens * sum(sizes))

@@ -21,7 +21,7 @@ from parser.data.treebank import Sentence, Treebank, TreebankError, read_treeban
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabularies, Vocabulary, attribute_values
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
-from parser.lattices.gold_paths import Gold
+from parser.lattices.gold_paths import MissingPath
 from parser.settings import (
     Settings,
     SettingsError,
@@ -189,7 +189,7 @@ def _lattices(settings: Settings) -> dict[str, LatticePart]:
     for part in ("train", "dev", "test"):
         if (lattices := getattr(options, part)) is not None:
             trees = training_files(settings)[0] if part == "train" else getattr(settings.treebank, part)
-            gold = Gold(options.gold) if part == "train" else Gold.INFUSED
+            gold = MissingPath(options.gold) if part == "train" else MissingPath.INFUSED
             found[part] = LatticePart.read(part, lattices, trees, gold, options.max_arcs)
     return found
 

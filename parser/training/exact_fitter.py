@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import Sentences
 from parser.decoding.exact import LONGEST, features_of_states
-from parser.decoding.exact_chart import Rules, n_states
+from parser.decoding.exact_chart import ChartRules, n_states
 from parser.model import Model
 from parser.settings import OptimizerSettings
 from parser.training.compiled.inside_outside import add_posteriors
@@ -146,13 +146,13 @@ class ExactFitter:
             losses[s] = of_all - add_posteriors(scores[some], n, rules, heads, relations, -1.0, slopes[some])
         return losses, slopes
 
-    def _rules(self, heads: np.ndarray, relations: np.ndarray) -> Rules:
+    def _rules(self, heads: np.ndarray, relations: np.ndarray) -> ChartRules:
         """The rules of the trees that Z is over, given the gold tree."""
-        rules = Rules.of(self._system, self._single_root)
+        rules = ChartRules.of(self._system, self._single_root)
         to_root = heads[1:] == 0
         one_root = not self._single_root or to_root.sum() == 1
         labelled = rules.root_relation == NO_NODE or bool((to_root == (relations[1:] == rules.root_relation)).all())
-        return rules if one_root and labelled else Rules.of(self._system, False)
+        return rules if one_root and labelled else ChartRules.of(self._system, False)
 
     def state(self) -> dict[str, Tensor]:
         """What the next epoch depends on besides weights and random generators: named tensors on the CPU."""

@@ -17,7 +17,7 @@ from parser.beam_settings import Beam
 from parser.classifier.batch_scorer import ContextualScorer
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
-from parser.decoding.lockstep_beam import Items, step
+from parser.decoding.lockstep_beam import LockstepItems, step
 from parser.training.examples import (
     Batch,
     Examples,
@@ -124,7 +124,7 @@ def explore(
         An example for each configuration met, and what happened.
     """
     assert exploration.policy is not Policy.BEAM, "see explore_with_beam()"
-    asking = _Asking(data, oracle, system, table, scorer, target, teach)
+    asking = _Questioner(data, oracle, system, table, scorer, target, teach)
     for batch in batches(data, system):
         asking.begin(batch)
         for rows in batch:
@@ -156,10 +156,10 @@ def explore_with_beam(
         data, oracle, system, table, scorer, target: see explore().
         beam: the beam; it merges by configuration or not at all.
     """
-    asking = _Asking(data, oracle, system, table, scorer, target)
+    asking = _Questioner(data, oracle, system, table, scorer, target)
     for batch in batches(data, system, beam.size):
         asking.begin(batch)
-        items = Items(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
+        items = LockstepItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
         lost = np.zeros(len(batch.numbers), np.int64)
         for rows in batch:
             asked = asking.ask(batch, rows)
@@ -195,7 +195,7 @@ class _Asked:
     losses: np.ndarray
 
 
-class _Asking:
+class _Questioner:
     """Asks classifier and oracle about configurations, and keeps examples and counts; see explore()."""
 
     def __init__(

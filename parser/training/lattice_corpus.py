@@ -14,7 +14,7 @@ from parser.decoding.lattice_parser import LatticeParser
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
 from parser.lattices.conllul import read_lattices
-from parser.lattices.gold_paths import Gold, GoldPath, gold_paths, joined, read_trees
+from parser.lattices.gold_paths import GoldPath, MissingPath, gold_paths, joined, read_trees
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.features import Slot
@@ -41,7 +41,7 @@ class LatticePart:
     text: str
 
     @classmethod
-    def read(cls, part: str, lattices: str, trees: str, gold: Gold, max_arcs: int | None) -> LatticePart:
+    def read(cls, part: str, lattices: str, trees: str, gold: MissingPath, max_arcs: int | None) -> LatticePart:
         """Reads a file of lattices and one of their trees; sentences that are in only one of them are left out.
 
         Raises:

@@ -13,7 +13,7 @@ from parser.beam_settings import EXACT, Merge, Scores
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
 from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
-from parser.lattices.gold_paths import Gold
+from parser.lattices.gold_paths import MissingPath
 from parser.settings import (
     ExampleUse,
     Settings,
@@ -77,7 +77,7 @@ def check(settings: Settings) -> None:
         ("distillation.over", settings.distillation.over, list(Over)),
         ("beam.name", settings.beam.name, BEAMS),
         ("beam.merge", settings.beam.merge, [None, *Merge]),
-        ("lattice.gold", settings.lattice.gold, list(Gold)),
+        ("lattice.gold", settings.lattice.gold, list(MissingPath)),
     ]
     for key, value, known in choices:
         if value not in known:

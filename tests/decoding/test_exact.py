@@ -21,7 +21,7 @@ from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding import exact
-from parser.decoding.exact_chart import Moves, Rules, best_tree, choose_outputs, n_states, states
+from parser.decoding.exact_chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.file_parsing import parse_file
 from parser.decoding.lattice_file import parse_lattice_file
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
@@ -33,10 +33,10 @@ from tests.jit import COMPILED
 from tests.toy import sentence
 
 
-def found_tree(scores: np.ndarray, n: int, rules: Rules, local: bool = False) -> tuple[float, dict[int, tuple[int, int]]]:
+def found_tree(scores: np.ndarray, n: int, rules: ChartRules, local: bool = False) -> tuple[float, dict[int, tuple[int, int]]]:
     """The score of the best tree, and its arcs."""
     tops, fronts = states(n)
-    moves = Moves.room(n_states(n))
+    moves = StateScores.room(n_states(n))
     for first in range(0, len(scores), 7):
         some = slice(first, first + 7)
         choose_outputs(scores[some], tops[some], fronts[some], n, rules, local, first, moves)
@@ -60,7 +60,7 @@ def drawn_scores(seed: int, n: int, n_relations: int) -> np.ndarray:
 def test_it_finds_the_best_of_all_computations(seed, n, n_relations, single_root, local):
     root_relation = seed % n_relations if single_root and n_relations > 1 else NO_NODE
     scores = drawn_scores(seed, n, n_relations)
-    score, arcs = found_tree(scores, n, Rules(n_relations, root_relation, single_root), local)
+    score, arcs = found_tree(scores, n, ChartRules(n_relations, root_relation, single_root), local)
     space = {"root_relation": root_relation, "single_root": single_root, "local": local}
     plain = scores.tolist()
     assert score == pytest.approx(over_computations(plain, n, max, **space), abs=1e-9)
@@ -84,7 +84,7 @@ def test_whatever_a_classifier_says_a_tree_comes_out(value, single_root):
         for local in (False, True):
             scores = drawn_scores(n, n, 3)
             scores[rng.random(scores.shape) < 0.7] = value
-            _, arcs = found_tree(scores, n, Rules(3, 1 if single_root else NO_NODE, single_root), local)
+            _, arcs = found_tree(scores, n, ChartRules(3, 1 if single_root else NO_NODE, single_root), local)
             assert all(0 <= head <= n and 0 <= relation < 3 for head, relation in arcs.values())
             for token in arcs:
                 seen = set()

@@ -11,7 +11,7 @@ import pytest
 
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.lattices.conllul import LatticeError, read_lattices
-from parser.lattices.gold_paths import Gold, gold_path, gold_paths, joined, read_trees, surface_tokens
+from parser.lattices.gold_paths import MissingPath, gold_path, gold_paths, joined, read_trees, surface_tokens
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.lattices.output import conllu
 from tests.lattices.made import all_paths, drawn_lattice, shared
@@ -87,13 +87,13 @@ def test_nodes_are_made_for_gold_words():
 
 def test_what_becomes_of_sentences_without_a_gold_path():
     whole, broken = lattice(Arc(0, 1, "a"), Arc(1, 2, "b")), lattice()
-    paths, found = gold_paths([whole, broken], [tree(GOLD), tree(GOLD)], Gold.SKIP)
+    paths, found = gold_paths([whole, broken], [tree(GOLD), tree(GOLD)], MissingPath.SKIP)
     assert len(paths) == 1
     assert (found.sentences, found.with_forms, found.tokens, found.tokens_with_forms) == (2, 1, 4, 3)
     assert "in 75.0% of the tokens" in str(found)
-    assert len(gold_paths([whole, broken], [tree(GOLD), tree(GOLD)], Gold.INFUSED)[0]) == 2
+    assert len(gold_paths([whole, broken], [tree(GOLD), tree(GOLD)], MissingPath.INFUSED)[0]) == 2
     with pytest.raises(ValueError, match="no sentence has a gold path"):
-        gold_paths([broken], [tree(GOLD)], Gold.SKIP)
+        gold_paths([broken], [tree(GOLD)], MissingPath.SKIP)
 
 
 def test_other_tokens_are_refused():

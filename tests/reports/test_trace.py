@@ -14,7 +14,7 @@ from parser.commands import trace as command
 from parser.data.vocabulary import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
 from parser.model import Model
-from parser.reports.trace import Gold, gold_trace, model_trace
+from parser.reports.trace import GoldTree, gold_trace, model_trace
 from parser.reports.trace_pages import as_html, as_text, drawn
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
@@ -35,7 +35,7 @@ def model() -> Model:
 def test_a_gold_computation_makes_the_gold_tree_and_loses_nothing(seed):
     rng = random.Random(seed)
     toy = sentence(random_projective_tree(rng, 7), rng)
-    gold = Gold(toy.heads, toy.deprels)
+    gold = GoldTree(toy.heads, toy.deprels)
     system = transitions.create("arc_standard", len(RELATIONS), RELATIONS.index("root"))
     found = gold_trace(gold, RELATIONS, system, oracles.create("context_rows"))
     assert (found.heads, found.deprels) == (toy.heads, toy.deprels)
@@ -48,7 +48,7 @@ def test_a_models_computation_is_that_of_parsing_and_scored_as_by_the_oracle(mod
     rng = random.Random(seed)
     toy = sentence(random_projective_tree(rng, 7), rng)
     oracle = oracles.create("context_rows")
-    found = model_trace(model, toy, len(toy), oracle, Gold(toy.heads, toy.deprels))
+    found = model_trace(model, toy, len(toy), oracle, GoldTree(toy.heads, toy.deprels))
     parsed = parse(model, [toy])
     assert found.heads == parsed.heads[1:].tolist()
     assert found.deprels == [RELATIONS[r] for r in parsed.relations[1:]]
@@ -72,7 +72,7 @@ def test_every_system_can_be_traced(system):
     toy = sentence([3, 4, 0, 3])
     made = transitions.create(system, len(RELATIONS), RELATIONS.index("root"))
     oracle = oracles.create(made.oracles[0])
-    found = gold_trace(Gold(toy.heads, toy.deprels), RELATIONS, made, oracle)
+    found = gold_trace(GoldTree(toy.heads, toy.deprels), RELATIONS, made, oracle)
     if not made.projective:
         assert found.heads == toy.heads
     shown = as_text(found, toy.forms)
@@ -82,7 +82,7 @@ def test_every_system_can_be_traced(system):
 def test_pages(model):
     toy = sentence([2, 0, 2])
     toy.forms[0] = "<b>"
-    gold = Gold(toy.heads, toy.deprels)
+    gold = GoldTree(toy.heads, toy.deprels)
     found = model_trace(model, toy, 3, oracles.create("context_rows"), gold)
     made = "".join(as_html(found, drawn(found, toy.forms, toy.upos, gold)))
     assert made.count("<h3>") == len(found.steps)

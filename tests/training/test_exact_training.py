@@ -16,7 +16,7 @@ from parser.beam_settings import Exact, Scores
 from parser.data.parses import NO_NODE
 from parser.data.treebank import read_treebank
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.exact_chart import Rules, n_states
+from parser.decoding.exact_chart import ChartRules, n_states
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
@@ -73,7 +73,7 @@ def test_the_partition_function_and_the_posteriors_are_those_of_all_computations
     for token, arc in arcs.items():
         heads[token], relations[token] = arc
     slopes = np.zeros_like(scores)
-    found = add_posteriors(scores, n, Rules(n_relations, root_relation, single_root), heads, relations, -2.0, slopes)
+    found = add_posteriors(scores, n, ChartRules(n_relations, root_relation, single_root), heads, relations, -2.0, slopes)
     values = torch.from_numpy(scores.astype(np.float64)).requires_grad_()
     expected = over_computations([row.unbind() for row in values], n, tensor_log_sum, **space, arcs=arcs)
     assert found == pytest.approx(expected if expected == IMPOSSIBLE else expected.item(), abs=1e-9)
@@ -92,7 +92,7 @@ def test_sums_over_longer_sentences_and_over_the_computations_of_a_tree(single_r
     n = 8 if COMPILED else 5
     for _ in range(3):
         scores = np.random.default_rng(rng.randrange(99)).normal(0, 2, (n_states(n), 5)).astype(np.float32)
-        rules = Rules(2, 1 if single_root else NO_NODE, single_root)
+        rules = ChartRules(2, 1 if single_root else NO_NODE, single_root)
         space = {"root_relation": rules.root_relation, "single_root": single_root}
         tree = random_projective_tree(rng, n)
         while tree.count(0) != 1:

@@ -49,7 +49,7 @@ class Document:
 
 
 @dataclass
-class Seen:
+class Answers:
     """What a client saw: words of right answers, seconds of each answer, and what was wrong."""
 
     words: int = 0
@@ -78,7 +78,7 @@ def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> d
         ValueError: the file has no sentences, or the server does not start.
     """
     documents = make_documents(models.load(model), file)
-    seen = [Seen() for _ in range(clients)]
+    seen = [Answers() for _ in range(clients)]
     with serving(model) as (process, address):
         start = time.monotonic()
         deadline = start + seconds
@@ -156,7 +156,7 @@ def resident_megabytes(pid: int) -> float:
     return next(int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
 
 
-def _ask(address: str, documents: Sequence[Document], deadline: float, rng: random.Random, seen: Seen) -> None:
+def _ask(address: str, documents: Sequence[Document], deadline: float, rng: random.Random, seen: Answers) -> None:
     connection = http.client.HTTPConnection(address, timeout=120)
     while time.monotonic() < deadline:
         document = rng.choice(documents)

@@ -28,7 +28,7 @@ from parser.decoding.tree_stacks import NO_ROOM, clear
 from parser.transitions.attardi import move_of
 
 
-class Gold(NamedTuple):
+class CompiledGold(NamedTuple):
     """Gold trees, sentence by sentence at ``offsets``, and what the oracle keeps of them.
 
     Attributes:
@@ -44,7 +44,7 @@ class Gold(NamedTuple):
     memory: tuple
 
 
-class Side(NamedTuple):
+class CompiledSide(NamedTuple):
     """One of the two beams.
 
     Attributes:
@@ -59,13 +59,13 @@ class Side(NamedTuple):
     lost: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Side:
+    def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> CompiledSide:
         """For a sentence of this many tokens; see Expansion."""
         lost = np.empty((2 * tokens + 1, size), np.int32)
         return cls(size, Items.room(tokens, size), Expansion.room(tokens, size, outputs, elements, units), lost)
 
 
-class Asked(NamedTuple):
+class OracleQueries(NamedTuple):
     """Room for what the oracle is asked of the items of a step: one configuration a row; see BoundOracle.score_batch."""
 
     sentences: np.ndarray
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
     fronts: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int) -> Asked:
+    def room(cls, tokens: int, size: int) -> OracleQueries:
         """For this many items of a sentence of this many tokens."""
         numbers = [np.empty(size, np.int32) for _ in range(3)]
         return cls(numbers[0], np.empty((size, tokens + 1), np.int32), *numbers[1:])
