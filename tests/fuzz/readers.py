@@ -20,8 +20,7 @@ from parser.decoding.tag_writing import TagUse
 from parser.lattices.conllul import Refused, stream_lattices, text_of
 from parser.lattices.lattice import Lattice
 from parser.model import Model
-from parser.text import tokenizer as tokenizers
-from parser.text import udpipe
+from parser.text import blocks, udpipe
 from parser.text.blocks import TokenizerError
 from parser.text.tokenizer import Tokenizer, as_stream
 from tests.forgery import small_model
@@ -58,7 +57,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
-        with mock.patch.object(tokenizers, "_BLOCK_BYTES", size):
+        with mock.patch.object(blocks, "_BLOCK_BYTES", size):
             try:
                 tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
                 parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))
