@@ -34,10 +34,10 @@ from parser.decoding.tag_writing import TagPredictor
 from parser.model import Model
 from parser.model_folder import ModelError as ModelError
 from parser.models import AnyModel, load_for_parsing
-from parser.text.blocks import TokenizerError as TokenizerError
 from parser.text.token_spans import spans
 from parser.text.tokenizer import Tokenizer, model_tokenizer
 from parser.text.tokens import Token, conllu_lines, text_of
+from parser.text.tokens import TokenizerError as TokenizerError
 
 _TAGS = ("upos", "xpos", "feats")
 # What ends a column or a line of CoNLL-U, or cannot be encoded.

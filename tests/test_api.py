@@ -21,7 +21,7 @@ from parser.decoding import probabilities
 from parser.decoding.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.model import Model
-from parser.text.blocks import TokenizerError
+from parser.text.tokens import TokenizerError
 from tests.classifier.test_resting_encoder import needs_int8
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_linear_model, small_model

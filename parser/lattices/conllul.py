@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from parser.conllu.checks import BYTE_ORDER_MARK, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
+from parser.conllu.checks import BYTE_ORDER_MARK, EMPTY, NO_SPACE, ConlluError, LineError, describe_place, is_blank, shortened
 from parser.conllu.files import open_input
 from parser.conllu.stream import sent_id
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
@@ -138,7 +138,7 @@ def _read(lines: Sequence[str], max_arcs: int | None, where: str, identifier: st
         if match := _TOKEN_ID.fullmatch(columns[0]):
             tokens.append((row, _token(row, columns, int(match[1]), int(match[2]))))
         else:
-            arcs.append((row, _arc(row, columns), columns[7] if len(columns) > 7 else "_"))
+            arcs.append((row, _arc(row, columns), columns[7] if len(columns) > 7 else EMPTY))
     if max_arcs is not None and len(arcs) > max_arcs:
         raise LineError(
             0,
@@ -159,7 +159,7 @@ def _token(row: int, columns: Sequence[str], start: int, end: int) -> SurfaceTok
         raise LineError(row, f"token {columns[0]} ends where it begins, or before; write its first and its last node")
     if not columns[1]:
         raise LineError(row, "an empty form; write the form of the token")
-    return SurfaceToken(start, end, columns[1], _space(columns[2] if len(columns) == 3 else "_"))
+    return SurfaceToken(start, end, columns[1], _space(columns[2] if len(columns) == 3 else EMPTY))
 
 
 def _arc(row: int, columns: Sequence[str]) -> Arc:
@@ -184,7 +184,7 @@ def _arc(row: int, columns: Sequence[str]) -> Arc:
 
 def _space(misc: str) -> str:
     """What is kept of MISC."""
-    return NO_SPACE if NO_SPACE in misc.split("|") else "_"
+    return NO_SPACE if NO_SPACE in misc.split("|") else EMPTY
 
 
 def _all_tokens(
@@ -256,6 +256,6 @@ def text_of(lattice: Lattice) -> str:
         lines.append(f"{token.start}-{token.end}\t{token.form}\t{token.misc}")
         for number in numbers:
             columns = lattice.forms, lattice.lemmas, lattice.upos, lattice.xpos, lattice.feats
-            values = [str(lattice.starts[number]), str(lattice.ends[number]), *(column[number] for column in columns), "_"]
+            values = [str(lattice.starts[number]), str(lattice.ends[number]), *(column[number] for column in columns), EMPTY]
             lines.append("\t".join(values))
     return "\n".join([*lines, "", ""])

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from parser.conllu.checks import EMPTY
+
 # Longer arcs count as ones of this length where their length is read as an attribute.
 _LONGEST = 9
 
@@ -25,7 +27,7 @@ class SurfaceToken(NamedTuple):
     start: int
     end: int
     form: str
-    misc: str = "_"
+    misc: str = EMPTY
 
 
 class Arc(NamedTuple):
@@ -34,10 +36,10 @@ class Arc(NamedTuple):
     start: int
     end: int
     form: str
-    lemma: str = "_"
-    upos: str = "_"
-    xpos: str = "_"
-    feats: str = "_"
+    lemma: str = EMPTY
+    upos: str = EMPTY
+    xpos: str = EMPTY
+    feats: str = EMPTY
 
 
 @dataclass(slots=True)

@@ -65,8 +65,8 @@ class Lexicon:
         """The analyses of a token, one at least."""
         if (known := self.analyses.get(form)) is not None:
             return known
-        tags = self.unknown or [("X", "_", "_")]
-        return [((form, "_", *of_word),) for of_word in tags]
+        tags = self.unknown or [("X", EMPTY, EMPTY)]
+        return [((form, EMPTY, *of_word),) for of_word in tags]
 
     def lattice(self, sentence: RawSentence) -> Lattice:
         """The lattice of the tokens of a sentence; what the sentence says of their words is not read."""

@@ -1,4 +1,4 @@
-"""Text read some paragraphs at a time."""
+"""Text read some paragraphs at a time, so that memory is that of these."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.text.tokens import TokenizerError
 
 # Bytes of text that are tokenized at a time, more where a paragraph has more.
 _BLOCK_BYTES = 2**16
-
-
-class TokenizerError(ValueError):
-    """Text cannot be tokenized; the message says why, and the fix."""
 
 
 def blocks_of(source: BinaryIO, name: str) -> Iterator[str]:

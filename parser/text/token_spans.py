@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from parser.conllu.checks import BYTE_ORDER_MARK
-from parser.text.blocks import TokenizerError
-from parser.text.tokens import Token
+from parser.text.tokens import Token, TokenizerError
 
 
 def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, int]]]:

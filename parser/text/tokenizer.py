@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parser.text import udpipe
-from parser.text.blocks import TokenizerError, blocks_of
+from parser.text.blocks import blocks_of
 from parser.text.pieces import pieces
-from parser.text.tokens import Token, TokenizedSentence, conllu_lines, text_of
+from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_lines, text_of
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:

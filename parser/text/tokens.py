@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from parser.conllu.checks import EMPTY, NO_SPACE
 
 
+class TokenizerError(ValueError):
+    """Text cannot be tokenized; the message says why, and the fix."""
+
+
 @dataclass(frozen=True)
 class Token:
     """A stretch of text without spaces in most languages: one word, or a multiword token.

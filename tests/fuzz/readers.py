@@ -21,8 +21,8 @@ from parser.lattices.conllul import Refused, stream_lattices, text_of
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.text import blocks, udpipe
-from parser.text.blocks import TokenizerError
 from parser.text.tokenizer import Tokenizer, as_stream
+from parser.text.tokens import TokenizerError
 from tests.forgery import small_model
 from tests.fuzz.mutations import mutate_bytes
 from tests.fuzz.outputs import hostile_model, make_hostile

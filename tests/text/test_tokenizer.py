@@ -15,13 +15,13 @@ from parser.model import Model
 from parser.serving.requests import Request
 from parser.serving.service import Job, Service
 from parser.text import udpipe
-from parser.text.blocks import TokenizerError, blocks_of
+from parser.text.blocks import blocks_of
 from parser.text.pieces import LONGEST_RUN, pieces
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
 from parser.text.token_spans import spans
 from parser.text.tokenizer import TOKENIZER, Tokenizer, as_stream, model_tokenizer
-from parser.text.tokens import Token, conllu_lines
+from parser.text.tokens import Token, TokenizerError, conllu_lines
 from tests.classifier.test_text_model import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
