@@ -1,6 +1,6 @@
 """Greedy neural dependency parsing: treebanks, transition system, classifier, training in passes, decoding, evaluation.
 
-As a library: ``from parser import Parser`` (api.py).
+As a library: ``from parser import Parser`` (library/).
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oracles.kernel_cache import forget_stale_kernels
 
 if TYPE_CHECKING:
-    from parser.api import (
+    from parser.library import (
         BeamError,
         InputError,
         Int8Error,
@@ -41,9 +41,9 @@ forget_stale_kernels(Path(__file__).parent)
 def __getattr__(name: str) -> Any:
     """What __all__ names is loaded when it is asked for: it loads the kernels."""
     if name in __all__:
-        from parser import api
+        from parser import library
 
-        return getattr(api, name)
+        return getattr(library, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -257,7 +257,7 @@ def test_the_readme_shows_output_as_it_is_today():
 def test_python_of_the_pages(page, text, here, capsys):
     if "import spacy" in text:
         pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
-        importlib.import_module("parser.spacy_component")  # as the entry point of an installed package
+        importlib.import_module("parser.library.spacy_component")  # as the entry point of an installed package
     if '"DET"' not in text:  # words without tags
         text = text.replace("RUN_FOLDER", "TEXT_FOLDER")
     exec(compile(text, page, "exec"), {})

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.api import Parser
+from parser import Parser
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, of_fields, searching
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.shape import ClassifierShape, Embedding

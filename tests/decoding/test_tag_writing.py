@@ -6,7 +6,7 @@ from io import BytesIO
 
 import pytest
 
-from parser.api import Parser
+from parser import Parser
 from parser.classifier import resting_encoder
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.decoding.file_parsing import ChunkParser, OnError, parse_file

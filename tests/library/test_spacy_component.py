@@ -27,7 +27,7 @@ from spacy import displacy  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
 from spacy.training import Example  # noqa: E402
 
-import parser.spacy_component  # noqa: E402 - registers the factory
+import parser.library.spacy_component  # noqa: E402 - registers the factory
 
 TEXTS = ["ab a éa bb. ba a!", "a", "", "  \n ", "ab  b\n ba. \n éab"]
 
@@ -166,7 +166,7 @@ def test_bytes_without_a_model_leave_that_of_the_settings(folder):
 )
 def test_bytes_that_are_no_model_are_refused(data):
     with pytest.raises(ModelError, match=r"^optimal_step: .* give what nlp\.to_bytes\(\) gave$"):
-        parser.spacy_component.OptimalStep().from_bytes(data)
+        parser.library.spacy_component.OptimalStep().from_bytes(data)
 
 
 def test_saving_replaces_what_is_there(folder, tmp_path, monkeypatch):

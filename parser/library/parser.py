@@ -12,9 +12,7 @@ was loaded from a folder can be pickled, and so sent to other processes; each lo
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -22,99 +20,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from parser.beam_settings import BeamError as BeamError
 from parser.beam_settings import Merge, Search
-from parser.classifier.weights import Int8Error as Int8Error
-from parser.conllu.checks import EMPTY, shortened
+from parser.conllu.checks import EMPTY
 from parser.data.vocabulary import COLUMN_NUMBERS
-from parser.decoding.missing_columns import MissingColumnsError as MissingColumnsError
 from parser.decoding.missing_columns import check_columns
 from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
+from parser.library.parsed_sentence import ParsedSentence
+from parser.library.words import TAGS, InputError, Word, WordColumns, named, read_words
 from parser.model import Model
-from parser.model_folder import ModelError as ModelError
 from parser.models import AnyModel, load_for_parsing
 from parser.text.token_spans import spans
 from parser.text.tokenizer import Tokenizer, model_tokenizer
-from parser.text.tokens import Token, conllu_lines, text_of
-from parser.text.tokens import TokenizerError as TokenizerError
-
-_TAGS = ("upos", "xpos", "feats")
-# What ends a column or a line of CoNLL-U, or cannot be encoded.
-_UNWRITABLE = re.compile(r"[\t\n\r\ud800-\udfff]")
-
-Word = str | Sequence[str | None] | Mapping[str, Any]
-"""A form; a tuple (form, upos, xpos, feats), of which only the form must be there; or a token of the library ``conllu``."""
-
-
-class InputError(ValueError):
-    """What was given to a Parser is not a sentence or not text; the message names the word or character, counted from 1."""
-
-
-@dataclass(frozen=True)
-class ParsedSentence:
-    """A sentence with its tree. Word i is at index i - 1 of each list.
-
-    Attributes:
-        forms: the words.
-        heads: the numbers of their heads, 0 for the root of the sentence.
-        deprels: their relations.
-        probabilities: 0 to 1: how probable it is that a word's head and relation are right, from the probability of the step
-            that made the arc, calibrated on the dev part of the model's training; without a dev part, not calibrated. NaN for
-            a linear model, whose scores are not probabilities.
-        probability: 0 to 1, that of all steps together, as the model sees it; NaN for a linear model.
-        tags: by column that the model predicts (upos, xpos, feats), the values of the words.
-        tokens: of text, the tokens, of which some have several words; see Token. A form is as it was written, but that any
-            spaces within it are one.
-        spans: of text, where each of the tokens stands in it: from character ``start`` to before ``end``.
-        given: by column (upos, xpos, feats) that was given for any of the words, the values, ``_`` for none.
-    """
-
-    forms: list[str]
-    heads: list[int]
-    deprels: list[str]
-    probabilities: list[float]
-    probability: float
-    tags: dict[str, list[str]] = field(default_factory=dict)
-    tokens: list[Token] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
-    given: dict[str, list[str]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.forms)
-
-    def conllu(self) -> str:
-        """The sentence in CoNLL-U, with the blank line after it; nothing of a sentence without words.
-
-        Columns of tags that were not given are those that the model predicts, as with ``parse.py --tags=fill``. Of text there
-        are multiword tokens, SpaceAfter=No, and the comment text.
-
-        Raises:
-            InputError: a value is empty, or has something in it that cannot be written, such as a tab.
-        """
-        if not self.forms:
-            return ""
-        tags = [(self.tags | self.given).get(column, [EMPTY] * len(self)) for column in _TAGS]
-        for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
-            for value in values:
-                if not value or _UNWRITABLE.search(value):
-                    raise InputError(f"word {number}: {shortened(repr(value))} cannot be written in CoNLL-U; change it")
-        columns = zip(*tags, map(str, self.heads), self.deprels, strict=True)
-        between = ["\t".join([EMPTY, *of_word, EMPTY]) for of_word in columns]
-        tokens = self.tokens or [Token(form, (form,), True) for form in self.forms]
-        lines = [*([f"# text = {text_of(self.tokens)}"] if self.tokens else []), *conllu_lines(tokens, between), ""]
-        return "".join(f"{line}\n" for line in lines)
-
-
-@dataclass
-class _Columns:
-    """What is read of a sentence."""
-
-    forms: list[str]
-    lemmas: list[str]
-    upos: list[str]
-    xpos: list[str]
-    feats: list[str]
+from parser.text.tokens import TokenizerError
 
 
 class Parser:
@@ -201,8 +119,8 @@ class Parser:
             MissingColumnsError: the model reads a column that the words do not have.
         """
         if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
-            raise InputError(f"{_named(sentences)} is not a list of sentences; give one, each sentence a list of its words")
-        read = [_read(sentence, number) for number, sentence in enumerate(sentences, 1)]
+            raise InputError(f"{named(sentences)} is not a list of sentences; give one, each sentence a list of its words")
+        read = [read_words(sentence, number) for number, sentence in enumerate(sentences, 1)]
         if not allow_missing_columns:
             self._check_columns(read)
         with self._encoding:
@@ -222,7 +140,7 @@ class Parser:
                     probabilities=of_arcs[words].tolist(),
                     probability=float(np.exp(probabilities.trees[s])),
                     tags={column: values[words] for column, values in tags.items()},
-                    given={column: values for column in _TAGS if set(values := getattr(read[s], column)) - {EMPTY}},
+                    given={column: values for column in TAGS if set(values := getattr(read[s], column)) - {EMPTY}},
                 )
             )
         return found
@@ -241,7 +159,7 @@ class Parser:
             MissingColumnsError: the model reads tags, which text does not have.
         """
         if not isinstance(text, str):
-            raise InputError(f"{_named(text)} is not text; give a str")
+            raise InputError(f"{named(text)} is not text; give a str")
         if self._tokenizer is None:
             if self._folder is None:
                 raise TokenizerError("this parser has no tokenizer; give one, Parser(model, Tokenizer(path))")
@@ -249,8 +167,8 @@ class Parser:
         try:
             tokenized = self._tokenizer.tokenize(text)
         except UnicodeEncodeError as error:
-            named = f"character {error.start + 1:,} of the text is {text[error.start]!a}, half of a surrogate pair"
-            raise InputError(f"{named}; decode the text with errors='replace'") from error
+            which = f"character {error.start + 1:,} of the text is {text[error.start]!a}, half of a surrogate pair"
+            raise InputError(f"{which}; decode the text with errors='replace'") from error
         words = [[word for token in tokens for word in token.words] for tokens in tokenized]
         parsed = self.parse(words, single_root=single_root, allow_missing_columns=allow_missing_columns)
         for sentence, tokens, places in zip(parsed, tokenized, spans(text, tokenized), strict=True):
@@ -258,7 +176,7 @@ class Parser:
             sentence.spans.extend(places)
         return parsed
 
-    def _check_columns(self, sentences: list[_Columns]) -> None:
+    def _check_columns(self, sentences: list[WordColumns]) -> None:
         empty = [
             number
             for column, number in COLUMN_NUMBERS.items()
@@ -266,43 +184,3 @@ class Parser:
         ]
         n_words = sum(len(sentence.forms) for sentence in sentences)
         check_columns(empty, n_words, self.model.vocabularies.by_attribute, "the sentences", "allow_missing_columns=True")
-
-
-def _read(sentence: Iterable[Word], number: int) -> _Columns:
-    """The columns of a sentence; ``number`` is the sentence's, for errors."""
-    columns = _Columns([], [], [], [], [])
-    if isinstance(sentence, str):
-        raise InputError(f"sentence {number} is a str; give a list of its words, or parse_text() the text")
-    if isinstance(sentence, bytes | Mapping) or not isinstance(sentence, Iterable):
-        raise InputError(f"sentence {number} is {_named(sentence)}; give a list of its words")
-    for place, word in enumerate(sentence, 1):
-        lemma = None
-        if isinstance(word, Mapping):
-            if not isinstance(word.get("id", place), int):
-                continue  # a multiword token or an empty node
-            lemma = word.get("lemma")
-            values: Sequence[Any] = (word.get("form"), word.get("upos"), word.get("xpos"), _written(word.get("feats")))
-        else:
-            values = tuple(word) if isinstance(word, list | tuple) else (word,)
-        if not 1 <= len(values) <= 4 or not isinstance(values[0], str):
-            raise InputError(f"sentence {number}, word {place}: give a form, or a tuple (form, upos, xpos, feats)")
-        columns.forms.append(values[0])
-        others = (lemma, *values[1:], None, None, None)
-        read = (columns.lemmas, columns.upos, columns.xpos, columns.feats)
-        for name, column, value in zip(("lemma", *_TAGS), read, others, strict=False):
-            if not (value is None or isinstance(value, str)):
-                raise InputError(f"sentence {number}, word {place}: its {name} is {_named(value)}; give a str, or None")
-            column.append(value or EMPTY)
-    return columns
-
-
-def _written(feats: Any) -> Any:
-    """FEATS as ``conllu`` writes them, where they are a mapping: "" is of an attribute without =, None of one without value."""
-    if not isinstance(feats, Mapping):
-        return feats
-    return "|".join(str(key) if value == "" else f"{key}={EMPTY if value is None else value}" for key, value in feats.items())
-
-
-def _named(value: object) -> str:
-    """A value as errors show it."""
-    return "None" if value is None else f"{type(value).__name__} {shortened(repr(value))}"

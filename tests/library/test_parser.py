@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import parser as package
-from parser import Parser, api
-from parser.api import InputError, _read
+from parser import InputError, Parser, library
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.classifier.weights import Int8Error
 from parser.conllu.checks import check_tree
 from parser.decoding import probabilities
 from parser.decoding.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse, parser_with_beam
+from parser.library.words import read_words
 from parser.model import Model
 from parser.text.tokens import TokenizerError
 from tests.classifier.test_resting_encoder import needs_int8
@@ -32,7 +32,7 @@ FORMS = [["a", "b", "éa"], ["b"], []]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("api") / "model"
+    folder = tmp_path_factory.mktemp("library") / "model"
     random_text_model().save(folder)
     return folder
 
@@ -43,7 +43,7 @@ def test_importing_the_package_loads_no_torch():
 
 
 def test_the_package_has_the_names_of_its_pages():
-    assert all(getattr(package, name) is getattr(api, name) for name in package.__all__)
+    assert all(getattr(package, name) is getattr(library, name) for name in package.__all__)
     assert package.MissingColumnsError is MissingColumnsError
     assert package.__all__ == sorted(package.__all__)
     assert {*package.__all__} <= {*dir(package)}
@@ -84,7 +84,7 @@ def test_feats_are_written_as_the_library_does():
     [tokens] = conllu.parse(lines + "\n")
     written = [line.split("\t")[5] for line in tokens.serialize().splitlines() if line]
     assert written == ["Foo", "A=b|C=d", "_", "E=_"]
-    assert _read(tokens, 1).feats == written
+    assert read_words(tokens, 1).feats == written
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_it_searches_with_the_beam_of_the_model(tmp_path, asked):
     model.beam = Beam(4)
     model.save(tmp_path / "model")
     many = [["a", "b", "éa", "b", "a", "ab"][:n] for n in range(7)]
-    encoded = model.vocabularies.encode([_read(forms, 1) for forms in many])
+    encoded = model.vocabularies.encode([read_words(forms, 1) for forms in many])
     for given in (None, 2, 1):
         found = Parser.load(tmp_path, beam=given).parse(many)
         expected = parser_with_beam(model, Beam(given or 4)).parse(encoded)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,24 +27,20 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from spacy.attrs import DEP, HEAD
 from spacy.language import Language
-from spacy.parts_of_speech import IDS as POS_IDS
 from spacy.pipeline import Pipe, Sentencizer
 from spacy.pipeline.dep_parser import parser_score
-from spacy.tokens import Doc, Span, Token
+from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
-from parser.api import ParsedSentence, Parser
 from parser.atomic import replacing_folder
 from parser.conllu.checks import shortened
 from parser.data.vocabulary import UD_ROOT
 from parser.decoding.tag_writing import NoTagsError, TagUse
+from parser.library.parsed_sentence import ParsedSentence
+from parser.library.parser import Parser
+from parser.library.spacy_tokens import ATTRIBUTES, ROOT, SETTERS, columns, heads_of_spaces
 from parser.model_folder import ModelError, find_model
 
-# What spaCy calls the relation of a root, and ours of whitespace, which no word has.
-_ROOT = "ROOT"
-_SPACE = "dep"
-# The part of speech of values that UD does not have; spaCy takes no others.
-_OTHER_POS = "X"
 # The files of a model, whatever its kind; a tokenizer, which is none of them, is not needed here.
 _PART = re.compile(r"\w+\.(json|safetensors)")
 PROBABILITY = "arc_probability"
@@ -212,7 +208,7 @@ class OptimalStep(Pipe):
     def _annotate(self, docs: list[Doc]) -> None:
         sentences = [(doc, words) for doc in docs for words in self._sentences(doc)]
         parsed = self.parser.parse(
-            [[_columns(token) for token in words] for _, words in sentences],
+            [[columns(token) for token in words] for _, words in sentences],
             allow_missing_columns=self._allow_missing_columns,
         )
         of_docs: dict[int, list[tuple[list[Token], ParsedSentence]]] = {}
@@ -231,62 +227,25 @@ class OptimalStep(Pipe):
                 yield words
 
     def _write(self, doc: Doc, trees: list[tuple[list[Token], ParsedSentence]]) -> None:
-        heads, deps = _spaces(list(doc.sents), len(doc))
+        heads, deps = heads_of_spaces(list(doc.sents), len(doc))
         for words, tree in trees:
             for word, head, deprel in zip(words, tree.heads, tree.deprels, strict=True):
                 heads[word.i] = words[head - 1].i if head else word.i
-                deps[word.i] = _ROOT if deprel == UD_ROOT else deprel
+                deps[word.i] = ROOT if deprel == UD_ROOT else deprel
         relations = [doc.vocab.strings.add(dep) for dep in deps]
         relative = np.array(heads, np.int64) - np.arange(len(doc))
         doc.from_array([HEAD, DEP], np.stack([relative.astype(np.uint64), np.array(relations, np.uint64)], axis=1))
-        written = {column for column in _SETTERS if self._writes(doc, column)}
+        written = {column for column in SETTERS if self._writes(doc, column)}
         for words, tree in trees:
             for number, word in enumerate(words):
                 word._.set(PROBABILITY, tree.probabilities[number])
                 for column in written & tree.tags.keys():
-                    _SETTERS[column](word, tree.tags[column][number])
+                    SETTERS[column](word, tree.tags[column][number])
 
     def _writes(self, doc: Doc, column: str) -> bool:
         if self._tags is TagUse.FILL:
-            return not doc.has_annotation(_ATTRIBUTES[column])
+            return not doc.has_annotation(ATTRIBUTES[column])
         return self._tags is TagUse.OVERWRITE
-
-
-_ATTRIBUTES = {"upos": "POS", "xpos": "TAG", "feats": "MORPH"}
-
-
-def _set_pos(token: Token, value: str) -> None:
-    token.pos_ = "" if value == "_" else value if value in POS_IDS else _OTHER_POS
-
-
-def _set_tag(token: Token, value: str) -> None:
-    token.tag_ = "" if value == "_" else value
-
-
-def _set_morph(token: Token, value: str) -> None:
-    token.set_morph("" if value == "_" else value)
-
-
-_SETTERS: dict[str, Callable[[Token, str], None]] = {"upos": _set_pos, "xpos": _set_tag, "feats": _set_morph}
-
-
-def _columns(token: Token) -> tuple[str, str, str, str]:
-    """What the parser reads of a token."""
-    return token.text, token.pos_, token.tag_, str(token.morph)
-
-
-def _spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]]:
-    """Heads and relations of all n tokens as if they were whitespace: on the word before it, or the first of the sentence."""
-    heads, deps = list(range(n)), [_SPACE] * n
-    for sentence in sentences:
-        last = next((token.i for token in sentence if not token.is_space), sentence.start)
-        if sentence[last - sentence.start].is_space:
-            deps[last] = _ROOT
-        for token in sentence:
-            heads[token.i] = last
-            if not token.is_space:
-                last = token.i
-    return heads, deps
 
 
 @Language.factory(
