@@ -46,6 +46,7 @@ NEUTRAL: dict[str, Any] = {
     },
     "encoder.characters": None,
     "encoder.tagger": None,
+    "encoder.heads": None,
 }
 
 # Files whose place does not matter, but whether there are any.

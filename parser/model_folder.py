@@ -156,6 +156,10 @@ def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -
             if tagger["size"] != 0:  # the tags are not read
                 _check_count(tagger["size"], "the size of a tag's vector", held)
             _check_share(tagger["dropout"], "dropout of the tagger")
+        if (heads := encoder.get("heads")) is not None:
+            for key in ("size", "relation_size"):
+                _check_count(heads[key], f"{key} of the heads", held)
+            _check_share(heads["dropout"], "dropout of the heads")
     _check(settings["slots"], list, "slots")
     _check(settings.get("lattice", {}), dict, "lattice")
     if (lookahead := settings.get("lattice", {}).get("lookahead")) is not None:

@@ -12,6 +12,7 @@ import torch
 
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.character_encoder import CharacterShape
+from parser.classifier.head_scorer import HeadScorerShape
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.classifier.tagger import TaggerShape
 from parser.data.characters import Characters
@@ -40,7 +41,8 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
         vocabularies.characters = Characters(["a", "b", "é"], 4)
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
-        encoder = BiLSTMShape(2, 3, 0.1, 0.1, CharacterShape(2, 3, 4), TaggerShape(1, tag_size, 0.1))
+        parts = CharacterShape(2, 3, 4), TaggerShape(1, tag_size, 0.1), HeadScorerShape(3, 2, 0.1)
+        encoder = BiLSTMShape(2, 3, 0.1, 0.1, *parts)
         shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
     shape = ClassifierShape(5, "relu", 0.0, 0.0, 0.0, embeddings)

@@ -100,6 +100,10 @@ TEXT_EDITS = {
     "a tagger above all layers": set_at("classifier", "encoder", "tagger", "layer", 2),
     "a tagger below all layers": set_at("classifier", "encoder", "tagger", "layer", 0),
     "no tagger": set_at("classifier", "encoder", "tagger", None),
+    "no heads": set_at("classifier", "encoder", "heads", None),
+    "heads of text": set_at("classifier", "encoder", "heads", "heads"),
+    "huge vectors of heads": set_at("classifier", "encoder", "heads", "size", 10**12),
+    "all of the heads dropped": set_at("classifier", "encoder", "heads", "dropout", 1.0),
     "a tagger of text": set_at("classifier", "encoder", "tagger", "tags"),
     "a calibration of text": set_at("calibration", {"shares": ["1"]}),
     "a calibration that turns around": set_at("calibration", {"log_odds": [0.0, 1.0], "shares": [0.5, 0.4]}),
@@ -179,6 +183,8 @@ def test_relations_with_tensors_to_match(forged, relations):
     tensors["output.weight"], tensors["output.bias"] = torch.zeros(outputs, 5), torch.zeros(outputs)
     if "one_hot.weight" in tensors:
         tensors["one_hot.weight"] = torch.zeros(3 + len(relations), 5)
+    if (scores := "tokens.heads.relations") + ".bias" in tensors:
+        tensors[f"{scores}.weight"], tensors[f"{scores}.bias"] = torch.zeros(len(relations), 3, 3), torch.zeros(len(relations))
     save_file(tensors, forged / TENSORS)
     if relations == ["a", "root"]:
         parses = parse(Model.load(forged), SENTENCES)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from parser.classifier.character_encoder import CharacterEncoder, CharacterShape
 from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.embeddings import Embeddings
+from parser.classifier.head_scorer import HeadScorer, HeadScorerShape
 from parser.classifier.padding import Grid
 from parser.classifier.representation import ContextualRepresentation, Encoded
 from parser.classifier.resting_matrices import Int8, SinglePrecision
@@ -43,6 +44,7 @@ class BiLSTMShape:
         attribute_dropout: the share of a token's attributes dropped in training.
         characters: how characters are read; None if they are not.
         tagger: how tags are predicted; None if they are not.
+        heads: how heads are predicted, beside the parser, in training; None if they are not.
     """
 
     layers: int
@@ -51,15 +53,13 @@ class BiLSTMShape:
     attribute_dropout: float
     characters: CharacterShape | None = None
     tagger: TaggerShape | None = None
+    heads: HeadScorerShape | None = None
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any]) -> BiLSTMShape:
         """From plain values, as dataclasses.asdict gives them; KeyError or TypeError if some are missing or too many."""
-        characters, tagger = fields.get("characters"), fields.get("tagger")
-        parts = {
-            "characters": None if characters is None else CharacterShape(**characters),
-            "tagger": None if tagger is None else TaggerShape(**tagger),
-        }
+        kinds: dict[str, type[Any]] = {"characters": CharacterShape, "tagger": TaggerShape, "heads": HeadScorerShape}
+        parts = {name: kind(**fields[name]) for name, kind in kinds.items() if fields.get(name) is not None}
         return cls(**(dict(fields) | parts))
 
 
@@ -72,6 +72,7 @@ class BiLSTM(ContextualRepresentation):
         shape: layers and dropout.
         n_characters: characters that have a vector, where ``shape.characters`` says how they are read.
         tags: by task of the tagger, its values.
+        n_relations: relations that ``shape.heads`` tells apart.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
     """
 
@@ -82,6 +83,7 @@ class BiLSTM(ContextualRepresentation):
         shape: BiLSTMShape,
         n_characters: int = 0,
         tags: Mapping[str, Vocabulary] | None = None,
+        n_relations: int = 0,
         input_dropout: float = 0.0,
     ) -> None:
         super().__init__(embeddings, 2 * shape.hidden)
@@ -97,6 +99,7 @@ class BiLSTM(ContextualRepresentation):
         if shape.tagger is not None and tags:
             self.tagger = Tagger(shape.tagger, 2 * shape.hidden, tags)
             widths[shape.tagger.layer] += self.tagger.size
+        self.heads = None if shape.heads is None else HeadScorer(shape.heads, 2 * shape.hidden, n_relations)
         self.forwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
         self.backwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
 

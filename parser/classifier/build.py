@@ -23,12 +23,14 @@ def new_classifier(
 ) -> Classifier:
     """A classifier with fresh weights, drawn from torch's global generator."""
     n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
-    tokens = _representation(shape, vocabularies, n_values)
+    tokens = _representation(shape, vocabularies, n_values, len(relations.symbols))
     layer = (shape.hidden, n_outputs, shape.activation, shape.dropout, shape.input_dropout, shape.slot_dropout)
     return Classifier(tokens, slots, n_values, *layer)
 
 
-def _representation(shape: ClassifierShape, vocabularies: Vocabularies, n_values: dict[str, int]) -> TokenRepresentation:
+def _representation(
+    shape: ClassifierShape, vocabularies: Vocabularies, n_values: dict[str, int], n_relations: int
+) -> TokenRepresentation:
     elements = {
         name: Elements.of(vocabulary)
         for name, vocabulary in vocabularies.by_attribute.items()
@@ -39,7 +41,7 @@ def _representation(shape: ClassifierShape, vocabularies: Vocabularies, n_values
     inputs = Embeddings({name: shape.embeddings[name] for name in vocabularies.attributes}, n_values, elements)
     of_relations = {name: embedding for name, embedding in shape.embeddings.items() if name == RELATION}
     n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
-    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder, n_characters, vocabularies.tags)
+    return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder, n_characters, vocabularies.tags, n_relations)
 
 
 def tensor_shapes(

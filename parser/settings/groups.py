@@ -77,6 +77,16 @@ class TaggerSettings:
 
 
 @dataclass
+class HeadScorerSettings:
+    """How training asks the encoder for heads; see classifier/head_scorer.py. ``weight``: of the loss beside the parser's."""
+
+    size: int = MISSING
+    relation_size: int = MISSING
+    dropout: float = MISSING
+    weight: float = MISSING
+
+
+@dataclass
 class EncoderSettings:
     """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
 
@@ -88,6 +98,7 @@ class EncoderSettings:
     slots: dict[str, list[str]] = MISSING
     characters: CharacterSettings | None = None
     tagger: TaggerSettings | None = None
+    heads: HeadScorerSettings | None = None
 
 
 @dataclass

@@ -17,6 +17,7 @@ from parser.training.beam_reading import EncoderReading, ReadBatch, Reading, Sta
 from parser.training.beam_updates import BeamTraining, BeamUpdates, GoldTrees, SearchResults
 from parser.training.examples import TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
+from parser.training.sentence_encoding import TaskWeights
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
 from parser.transitions.attardi import Attardi
@@ -62,7 +63,7 @@ class BeamFitter:
         settings: optimizer, learning rate and its schedule; a batch has ``batch_size`` sentences.
         span: the epochs that the schedule spans.
         word_dropout: of the sentences' attributes; None for none.
-        max_grad_norm, tag_weights: see SentenceFitter; only for a contextual token representation.
+        max_grad_norm, weights: see SentenceFitter; only for a contextual token representation.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class BeamFitter:
         span: Span,
         word_dropout: WordDropout | None = None,
         max_grad_norm: float | None = None,
-        tag_weights: Mapping[str, float] | None = None,
+        weights: TaskWeights | None = None,
     ) -> None:
         assert behaves_as(model.system, Attardi), "see beam_check.py"
         self._system = model.system
@@ -88,7 +89,7 @@ class BeamFitter:
         self._max_grad_norm = max_grad_norm
         self._reading: Reading
         if self._classifier.tokens.contextual:
-            self._reading = EncoderReading(self._classifier, data, word_dropout, tag_weights)
+            self._reading = EncoderReading(self._classifier, data, word_dropout, weights)
         else:
             self._reading = StaticReading(self._classifier, data, word_dropout)
         self._parameters = [p for p in self._classifier.parameters() if p.requires_grad]
@@ -107,11 +108,11 @@ class BeamFitter:
         total, report = 0.0, _Sums()
         for numbers, rate in zip(batches, rates, strict=True):
             found = self.search(numbers)
-            searched, of_tags = found.searched, found.batch.tag_loss()
-            if len(searched.rows) or of_tags is not None:
+            searched, of_tasks = found.searched, found.batch.task_loss()
+            if len(searched.rows) or of_tasks is not None:
                 surrogate = self.surrogate(found)
                 self._classifier.zero_grad()
-                (surrogate if of_tags is None else surrogate + of_tags).backward()
+                (surrogate if of_tasks is None else surrogate + of_tasks).backward()
                 if self._max_grad_norm is not None:
                     nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
                 self._optimizer.step(rate)

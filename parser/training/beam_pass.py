@@ -15,7 +15,7 @@ from parser.settings import BeamTrainingSettings, OptimizerSettings, Settings, T
 from parser.training.beam_fitter import BeamFitter, SearchReport
 from parser.training.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.beam_updates import BeamTraining
-from parser.training.build import tag_weights_of, word_dropout_of
+from parser.training.build import task_weights_of, word_dropout_of
 from parser.training.corpus import Corpus
 from parser.training.exact_fitter import ExactFitter, ExactReport
 from parser.training.examples import TrainingSentences
@@ -57,7 +57,7 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
     optimizer, span = _optimizer(settings, wanted), Span(0, wanted.epochs)
     word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
     clipped = None if settings.encoder is None else settings.encoder.max_grad_norm
-    weights = tag_weights_of(settings, corpus)
+    weights = task_weights_of(settings, corpus)
     if isinstance(beam, Exact):
         assert clipped is not None, "see beam_check.py"
         return ExactFitter(model, data, optimizer, span, clipped, settings.single_root, word_dropout, weights)

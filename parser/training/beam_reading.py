@@ -18,7 +18,7 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.weights import ClassifierWeights
 from parser.data.vocabulary import Sentences
 from parser.training.examples import TrainingSentences
-from parser.training.sentence_encoding import SentenceEncoding, batches_of_like_lengths
+from parser.training.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
 from parser.training.word_dropout import WordDropout
 
 
@@ -39,8 +39,8 @@ class ReadBatch(ABC):
     def hidden(self, features: np.ndarray) -> Tensor:
         """float32[m, units], what goes into the activation for int32[m, slots] features of configurations of the sentences."""
 
-    def tag_loss(self) -> Tensor | None:
-        """The weighted sum of the tagger's losses; None without a tagger."""
+    def task_loss(self) -> Tensor | None:
+        """The weighted sum of the losses of the encoder's further tasks; None if there are none."""
         return None
 
 
@@ -82,13 +82,13 @@ class StaticReading:
 class EncoderReading:
     """With a contextual token representation, whose dropout is in force, as is that of the classifier's inputs.
 
-    Sentences of like lengths are together. The loss is the mean of the moves, so that clipping and the weights of a tagger's
-    losses mean what they do in the passes before.
+    Sentences of like lengths are together. The loss is the mean of the moves, so that clipping and the weights of further
+    tasks' losses mean what they do in the passes before.
 
     Args:
         classifier: whose token representation it is.
         data: the sentences, with their tags if there are any to predict.
-        word_dropout, tag_weights: see SentenceEncoding.
+        word_dropout, weights: see SentenceEncoding.
     """
 
     def __init__(
@@ -96,11 +96,11 @@ class EncoderReading:
         classifier: Classifier,
         data: TrainingSentences,
         word_dropout: WordDropout | None,
-        tag_weights: Mapping[str, float] | None,
+        weights: TaskWeights | None,
     ) -> None:
         self._classifier = classifier
         self._lengths = np.diff(data.sentences.offsets)
-        self._encoding = SentenceEncoding(classifier, data, word_dropout, tag_weights)
+        self._encoding = SentenceEncoding(classifier, data, word_dropout, weights)
 
     def batches(self, size: int, generator: torch.Generator) -> Sequence[np.ndarray]:
         """See Reading."""
@@ -111,8 +111,8 @@ class EncoderReading:
         batch = self._encoding.encode(numbers, dropping)
         rate = self._classifier.input_dropout if dropping else 0.0
         vectors = {name: nn.functional.dropout(matrix, rate) for name, matrix in batch.vectors.items()}
-        tag_loss = self._encoding.tag_loss(batch) if batch.tag_scores else None
-        return _EncodedBatch(self._classifier, batch.lengths, vectors, tag_loss)
+        task_loss = self._encoding.task_loss(batch, dropping) if self._encoding.has_tasks else None
+        return _EncodedBatch(self._classifier, batch.lengths, vectors, task_loss)
 
 
 class _StaticBatch(ReadBatch):
@@ -133,9 +133,9 @@ class _StaticBatch(ReadBatch):
 
 class _EncodedBatch(ReadBatch):
     def __init__(
-        self, classifier: Classifier, lengths: np.ndarray, vectors: Mapping[str, Tensor], tag_loss: Tensor | None
+        self, classifier: Classifier, lengths: np.ndarray, vectors: Mapping[str, Tensor], task_loss: Tensor | None
     ) -> None:
-        self._classifier, self._vectors, self._tag_loss = classifier, vectors, tag_loss
+        self._classifier, self._vectors, self._task_loss = classifier, vectors, task_loss
         offsets = _offsets(lengths)
         self.sentences = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)  # slots read tokens, not their attributes
         self.weights = classifier.weights_with(vectors)
@@ -145,8 +145,8 @@ class _EncodedBatch(ReadBatch):
         rows = torch.from_numpy(features).to(self._classifier.hidden_bias.device, torch.int64)
         return self._classifier.hidden_by_contributions(rows, self._vectors)
 
-    def tag_loss(self) -> Tensor | None:
-        return self._tag_loss
+    def task_loss(self) -> Tensor | None:
+        return self._task_loss
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from parser.training.example_fitter import ExampleFitter
 from parser.training.examples import TrainingSentences
 from parser.training.fitter import Fitter, Span
 from parser.training.representation_settings import MODELS
+from parser.training.sentence_encoding import TaskWeights
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.word_dropout import WordDropout, unknown_rates
 from parser.transitions.features import RELATION
@@ -41,17 +42,20 @@ def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int
     classifier, optimizer, span = model.classifier, settings.optimizer, _span(settings, pass_number)
     if classifier.tokens.contextual:
         assert settings.encoder is not None
-        weights = tag_weights_of(settings, corpus)
+        weights = task_weights_of(settings, corpus)
         word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
         return SentenceFitter(classifier, data, optimizer, span, settings.encoder.max_grad_norm, word_dropout, weights)
     word_dropout = word_dropout_of(model, settings, corpus, [slot.attribute for slot in model.slots])
     return ExampleFitter(classifier, optimizer, span, word_dropout, settings.distillation)
 
 
-def tag_weights_of(settings: Settings, corpus: Corpus) -> dict[str, float]:
-    """By column that the encoder predicts, the weight of its loss."""
-    tagger = None if settings.encoder is None else settings.encoder.tagger
-    return {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
+def task_weights_of(settings: Settings, corpus: Corpus) -> TaskWeights:
+    """The weights of the encoder's further tasks: of the columns that there are to predict, and of heads."""
+    if settings.encoder is None:
+        return TaskWeights()
+    tagger, heads = settings.encoder.tagger, settings.encoder.heads
+    tags = {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
+    return TaskWeights(tags, 0.0 if heads is None else heads.weight)
 
 
 def _span(settings: Settings, pass_number: int) -> Span:

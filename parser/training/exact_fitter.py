@@ -25,7 +25,7 @@ from parser.settings import OptimizerSettings
 from parser.training.compiled.inside_outside import add_posteriors
 from parser.training.examples import TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
-from parser.training.sentence_encoding import SentenceEncoding, batches_of_like_lengths
+from parser.training.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
 
@@ -49,8 +49,8 @@ class ExactFitter:
     """Fits the classifier of a model, in place, over the epochs of a pass with one optimizer.
 
     Every state is scored with a dropout mask of its own, and the loss is of these scores. The gradient is that of the mean loss
-    of a move, so that clipping and the weights of a tagger's losses mean what they do in the passes before. Sentences of more
-    than LONGEST tokens are left out, and a warning says how many there are.
+    of a move, so that clipping and the weights of further tasks' losses mean what they do in the passes before. Sentences of
+    more than LONGEST tokens are left out, and a warning says how many there are.
 
     Args:
         model: whose classifier is fitted; check_exact() lets it pass.
@@ -60,7 +60,7 @@ class ExactFitter:
         max_grad_norm: see SentenceFitter.
         single_root: whether Z is over trees with one root, which alone bears the root relation. Where the gold tree is none of
             them, Z is over all trees.
-        word_dropout, tag_weights: see SentenceFitter.
+        word_dropout, weights: see SentenceFitter.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class ExactFitter:
         max_grad_norm: float,
         single_root: bool = True,
         word_dropout: WordDropout | None = None,
-        tag_weights: Mapping[str, float] | None = None,
+        weights: TaskWeights | None = None,
     ) -> None:
         assert data.trees.projective.all(), "other trees have no computation"
         self._system, self._table, self._classifier = model.system, model.table, model.classifier
         self._data = data
         self._settings, self._span, self._max_grad_norm = settings, span, max_grad_norm
         self._single_root = single_root
-        self._encoding = SentenceEncoding(model.classifier, data, word_dropout, tag_weights)
+        self._encoding = SentenceEncoding(model.classifier, data, word_dropout, weights)
         self._parameters = [p for p in model.classifier.parameters() if p.requires_grad]
         self._optimizer = TorchOptimizer(self._parameters, settings)
         if too_long := int((data.trees.lengths > LONGEST).sum()):
@@ -118,7 +118,7 @@ class ExactFitter:
             dropping: whether dropout is in force.
 
         Returns:
-            A sum of scores that has the gradient of the mean loss of a move, the tagger's losses added; and float64[m], the
+            A sum of scores that has the gradient of the mean loss of a move, those of further tasks added; and float64[m], the
             losses of the sentences, in nats.
         """
         batch = self._encoding.encode(numbers, dropping)
@@ -130,7 +130,7 @@ class ExactFitter:
         losses, slopes = self._losses(numbers, scores.detach().cpu().numpy())
         moves = 2 * max(1, int((batch.lengths - 1).sum()))
         of_trees = (scores * torch.from_numpy(slopes).to(scores.device)).sum() / moves
-        return of_trees + self._encoding.tag_loss(batch), losses
+        return of_trees + self._encoding.task_loss(batch, dropping), losses
 
     def _losses(self, numbers: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """float64[m], the losses of the sentences, and float32[states, outputs], their derivatives by the scores."""

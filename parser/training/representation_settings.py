@@ -10,6 +10,7 @@ import oracles
 from parser.beam_settings import EXACT
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.character_encoder import CharacterShape
+from parser.classifier.head_scorer import HeadScorerShape
 from parser.classifier.tagger import TaggerShape
 from parser.data.vocabulary import TAGS
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
@@ -105,7 +106,7 @@ class _BiLSTM(ModelKind):
 
     def encoder(self, settings: Settings) -> BiLSTMShape:
         encoder = self._settings(settings)
-        characters, tagger = encoder.characters, encoder.tagger
+        characters, tagger, heads = encoder.characters, encoder.tagger, encoder.heads
         return BiLSTMShape(
             encoder.layers,
             encoder.hidden,
@@ -113,6 +114,7 @@ class _BiLSTM(ModelKind):
             encoder.attribute_dropout,
             None if characters is None else CharacterShape(characters.embedding, characters.hidden, characters.longest),
             None if tagger is None else TaggerShape(tagger.layer, tagger.size, tagger.dropout),
+            None if heads is None else HeadScorerShape(heads.size, heads.relation_size, heads.dropout),
         )
 
     def _check_tagger(self, tagger: TaggerSettings, layers: int) -> None:

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.classifier.bilstm import BiLSTM
 from parser.classifier.classifier import Classifier
+from parser.classifier.padding import Grid
 from parser.classifier.representation import ContextualRepresentation
 from parser.data.vocabulary import N_RESERVED
 from parser.training.examples import TrainingSentences
 from parser.training.word_dropout import WordDropout
+from parser.transitions.features import TOKEN
 
 # How far the order of sentences departs from that of their lengths, as a share of the length.
 _NOISE = 0.1
+
+
+@dataclass(frozen=True)
+class TaskWeights:
+    """What the losses of the encoder's further tasks, means over words, count beside that of the parser.
+
+    Attributes:
+        tags: by column that is predicted, in the order of ``TrainingSentences.tags``.
+        heads: of the heads and relations, if the encoder predicts them.
+    """
+
+    tags: Mapping[str, float] = field(default_factory=dict)
+    heads: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -44,7 +60,7 @@ class SentenceEncoding:
         classifier: whose token representation it is.
         data: the sentences, with their tags if there are any to predict.
         word_dropout: of the sentences' attributes; None for none.
-        tag_weights: by column that is predicted, in the order of ``data.tags``, the weight of its loss.
+        weights: of the losses of further tasks.
     """
 
     def __init__(
@@ -52,13 +68,14 @@ class SentenceEncoding:
         classifier: Classifier,
         data: TrainingSentences,
         word_dropout: WordDropout | None = None,
-        tag_weights: Mapping[str, float] | None = None,
+        weights: TaskWeights | None = None,
     ) -> None:
         self.sentences = data.sentences
-        self._tags = data.tags
-        self._tag_weights = tag_weights or {}
+        self._data = data
+        self._weights = weights or TaskWeights()
         self._word_dropout = word_dropout
         self._tokens = cast(ContextualRepresentation, classifier.tokens)
+        self._heads = classifier.tokens.heads if isinstance(classifier.tokens, BiLSTM) else None
         self._nothing = classifier.output.bias
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
@@ -71,16 +88,28 @@ class SentenceEncoding:
         encoded = self._tokens.encode(values, lengths, dropping)
         return EncodedBatch(places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores)
 
-    def tag_loss(self, batch: EncodedBatch) -> Tensor:
-        """The weighted sum of the mean losses of the columns that are predicted."""
+    @property
+    def has_tasks(self) -> bool:
+        """Whether the encoder has further tasks."""
+        return self._data.tags is not None or self._heads is not None
+
+    def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
+        """The weighted sum of the losses of further tasks; 0 if there are none."""
         total = self._nothing.new_zeros(())
-        if self._tags is None:
-            return total
-        for (column, weight), numbers in zip(self._tag_weights.items(), self._tags[:, batch.places], strict=True):
-            gold = torch.from_numpy(numbers).to(total.device, torch.int64) - N_RESERVED  # negative where nothing is to learn
-            if (known := gold >= 0).any():
-                total = total + weight * nn.functional.cross_entropy(batch.tag_scores[column][known], gold[known])
+        if self._data.tags is not None:
+            for (column, weight), numbers in zip(self._weights.tags.items(), self._data.tags[:, batch.places], strict=True):
+                gold = self._on_device(numbers) - N_RESERVED  # negative where nothing is to learn
+                if (known := gold >= 0).any():
+                    total = total + weight * nn.functional.cross_entropy(batch.tag_scores[column][known], gold[known])
+        if self._heads is not None:
+            heads = self._on_device(self._data.trees.heads[batch.places])
+            relations = self._on_device(self._data.relations[batch.places])
+            tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
+            total = total + self._weights.heads * self._heads.loss(tokens, grid, heads, relations, dropping)
         return total
+
+    def _on_device(self, numbers: np.ndarray) -> Tensor:
+        return torch.from_numpy(numbers).to(self._nothing.device, torch.int64)
 
 
 def batches_of_like_lengths(

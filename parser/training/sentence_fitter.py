@@ -15,7 +15,7 @@ from parser.settings import OptimizerSettings
 from parser.training.examples import Examples, TrainingSentences
 from parser.training.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.loss import Groups, set_loss
-from parser.training.sentence_encoding import SentenceEncoding, batches_of_like_lengths
+from parser.training.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
 from parser.training.updates import TorchOptimizer
 from parser.training.word_dropout import WordDropout
 from parser.transitions.features import TOKEN
@@ -39,8 +39,7 @@ class SentenceFitter:
         span: the epochs that the schedule spans.
         max_grad_norm: gradient clipping: the norm that longer gradients are scaled down to.
         word_dropout: of the sentences' attributes; None for none.
-        tag_weights: by column that is predicted, in the order of ``data.tags``, the weight of its loss, the mean over words,
-            beside that of the parser, the mean over examples.
+        weights: of the losses of the encoder's further tasks; that of the parser is the mean over examples.
     """
 
     def __init__(
@@ -51,14 +50,14 @@ class SentenceFitter:
         span: Span,
         max_grad_norm: float,
         word_dropout: WordDropout | None = None,
-        tag_weights: Mapping[str, float] | None = None,
+        weights: TaskWeights | None = None,
     ) -> None:
         self.classifier = classifier
         self.sentences = data.sentences
         self.settings = settings
         self.span = span
         self.max_grad_norm = max_grad_norm
-        self._encoding = SentenceEncoding(classifier, data, word_dropout, tag_weights)
+        self._encoding = SentenceEncoding(classifier, data, word_dropout, weights)
         self._columns = classifier.embedded_columns[TOKEN]
         self._device = classifier.output.weight.device
         self._parameters = [p for p in classifier.parameters() if p.requires_grad]
@@ -70,9 +69,9 @@ class SentenceFitter:
         rates = learning_rates(self.settings, self.span, epoch, len(batches))
         total = 0.0
         for batch, rate in zip(batches, rates, strict=True):
-            loss, of_tags = self._losses(batch, examples)
+            loss, of_tasks = self._losses(batch, examples)
             self.classifier.zero_grad()
-            (loss + of_tags).backward()
+            (loss + of_tasks).backward()
             nn.utils.clip_grad_norm_(self._parameters, self.max_grad_norm)
             self._optimizer.step(rate)
             total += (value := loss.item()) * len(batch.examples)
@@ -88,13 +87,13 @@ class SentenceFitter:
         self._optimizer.restore(tensors)
 
     def _losses(self, batch: _Batch, examples: Examples, dropping: bool = True) -> tuple[Tensor, Tensor]:
-        """The mean loss of the batch's examples, and the weighted sum of the tagger's losses."""
+        """The mean loss of the batch's examples, and the weighted sum of the further tasks' losses."""
         encoded = self._encoding.encode(batch.sentences, dropping)
         taken = examples.take(batch.examples)
         features = torch.from_numpy(self._features(batch, encoded.lengths, taken)).to(self._device)
         targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
         scores = self.classifier.forward_by_contributions(features, encoded.vectors, dropping=dropping)
-        return set_loss(scores, targets, Groups.of(taken, self._device)), self._encoding.tag_loss(encoded)
+        return set_loss(scores, targets, Groups.of(taken, self._device)), self._encoding.task_loss(encoded, dropping)
 
     def _features(self, batch: _Batch, lengths: np.ndarray, taken: Examples) -> np.ndarray:
         """int32[m, slots]: the features of the batch's examples, with the places that their tokens have in the batch."""

@@ -37,6 +37,7 @@ _FILLED_BY = {
     "online": "model=linear",
     "encoder.characters": "recipe=text",
     "encoder.tagger": "recipe=text",
+    "encoder.heads": "recipe=text",
     "encoder": "model=bilstm",
     "beam.training": "beam=global",
 }

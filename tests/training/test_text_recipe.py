@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import oracles
+from parser.classifier.padding import Grid
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model import Model
@@ -18,6 +19,7 @@ from parser.settings import OptimizerSettings, SettingsError
 from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.fitter import Span
 from parser.training.passes import train
+from parser.training.sentence_encoding import TaskWeights
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check
 from tests.classifier.test_text_model import random_text_model
@@ -32,6 +34,8 @@ SMALL = [
     "encoder.characters.hidden=6",
     "encoder.characters.embedding=6",
     "encoder.tagger.size=4",
+    "encoder.heads.size=7",
+    "encoder.heads.relation_size=5",
     "classifier.hidden=24",
     "vectors.dimensions=8",
     "optimizer.batch_size=60",
@@ -62,7 +66,8 @@ def run(treebank, *overrides: str):
 
 
 def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):
-    no_dropout = ["encoder.dropout=0", "encoder.attribute_dropout=0", "encoder.tagger.dropout=0", "classifier.word_dropout=0"]
+    no_dropout = ["encoder.dropout=0", "encoder.attribute_dropout=0", "encoder.tagger.dropout=0"]
+    no_dropout += ["encoder.heads.dropout=0", "classifier.word_dropout=0"]
     fast = [
         "optimizer.learning_rate=0.01",
         "optimizer.batch_size=15",
@@ -88,30 +93,50 @@ def test_a_killed_run_resumes_to_the_same_end(treebank, tmp_path):
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
 
 
-def test_losses_of_tags_are_weighted_means_over_words():
+def some_sentences(model, tags: bool) -> TrainingSentences:
+    """With UPOS and FEATS of which the model does not know all, and projective trees."""
     rng = random.Random(0)
-    model = random_text_model()
     made = [sentence(random_projective_tree(rng, n), rng) for n in (3, 1, 6)]
     for one in made:
         one.upos = [rng.choice("XYZ") for _ in one.upos]  # it does not know Z
         one.feats = [rng.choice(["_", "A=b"]) for _ in one.feats]
-    encoded, tags = model.vocabularies.encode(made), model.vocabularies.encode_tags(made)
     gold = oracles.Trees.from_heads(one.heads for one in made)
-    data = TrainingSentences(encoded, gold, np.where(gold.heads >= 0, 0, NO_NODE).astype(np.int32), tags)
-    examples = gold_examples(data, oracles.create("static").bind(gold), model.system, model.table)
+    relations = np.where(gold.heads >= 0, 0, NO_NODE).astype(np.int32)
+    of_words = model.vocabularies.encode_tags(made) if tags else None
+    return TrainingSentences(model.vocabularies.encode(made), gold, relations, of_words)
+
+
+def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> float:
+    examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
     wanted = OptimizerSettings("adam", 0.1, "constant", "pass", 0.0, 0.0, 1000)
-    weights = {"upos": 0.5, "feats": 2.0}
     fitter = SentenceFitter(model.classifier, data, wanted, Span(0, 1), 5.0, None, weights)
     (batch,) = fitter._batches(examples, torch.Generator())
-    _, found = fitter._losses(batch, examples, dropping=False)
+    return fitter._losses(batch, examples, dropping=False)[1].item()
+
+
+def test_losses_of_tags_are_weighted_means_over_words():
+    model = random_text_model()
+    model.classifier.tokens.heads = None
+    data, weights = some_sentences(model, tags=True), {"upos": 0.5, "feats": 2.0}
+    values = torch.from_numpy(data.sentences.values.T.copy())
     with torch.no_grad():
-        scores = model.classifier.tokens.tag_scores(torch.from_numpy(encoded.values.T.copy()), np.diff(encoded.offsets))
+        scores = model.classifier.tokens.tag_scores(values, np.diff(data.sentences.offsets))
     expected = 0.0
-    for row, (column, weight) in zip(tags, weights.items(), strict=True):
+    for row, (column, weight) in zip(data.tags, weights.items(), strict=True):
         words = [place for place, number in enumerate(row) if number >= N_RESERVED]
         losses = [nn.functional.cross_entropy(scores[column][w], torch.tensor(int(row[w]) - N_RESERVED)) for w in words]
         expected += weight * float(torch.stack(losses).mean())
-    assert found.item() == pytest.approx(expected, rel=1e-4)
+    assert losses_of_tasks(model, data, TaskWeights(weights)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_loss_of_heads_is_weighted():
+    model = random_text_model()
+    data, encoder = some_sentences(model, tags=False), model.classifier.tokens
+    lengths = np.diff(data.sentences.offsets)
+    tokens = encoder.encode(torch.from_numpy(data.sentences.values.T.copy()), lengths).tokens
+    gold = [torch.from_numpy(numbers).long() for numbers in (data.trees.heads, data.relations)]
+    expected = encoder.heads.loss(tokens, Grid.of(lengths, tokens.device), *gold, dropping=False).item()
+    assert losses_of_tasks(model, data, TaskWeights(heads=0.5)) == pytest.approx(0.5 * expected, rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -123,6 +148,8 @@ def test_losses_of_tags_are_weighted_means_over_words():
         (["encoder.tagger.weights.upos=0"], "above 0"),
         (["encoder.characters.longest=10000"], "at most 256"),
         (["encoder.tagger.dropout=1"], "out of range"),
+        (["encoder.heads.dropout=1"], "out of range"),
+        (["encoder.heads.weight=0"], "above 0"),
         (["tokenizer=moses"], "known: none, udpipe"),
     ],
 )
@@ -133,7 +160,14 @@ def test_settings_that_cannot_be(overrides, message):
 
 @pytest.mark.parametrize(
     "overrides",
-    [["encoder.tagger=null"], ["encoder.tagger.size=0"], ["encoder.characters=null"], ["model=mlp"], ["model=bilstm"]],
+    [
+        ["encoder.tagger=null"],
+        ["encoder.heads=null"],
+        ["encoder.tagger.size=0"],
+        ["encoder.characters=null"],
+        ["model=mlp"],
+        ["model=bilstm"],
+    ],
 )
 def test_settings_that_can_be(overrides):
     check(settings("recipe=text", *overrides))

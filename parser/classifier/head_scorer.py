@@ -1,0 +1,100 @@
+"""Heads and relations predicted from the vectors of two tokens, as a task of the encoder that only training asks for.
+
+A biaffine classifier finds each word's head, another the relation to it (Dozat and Manning 2017, Section 2.2). They need to
+know about words what the parser needs to know, and learn it from all pairs of words, whichever configurations the parser comes
+through. Parsing does not ask them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from parser.classifier.dropout import bernoulli_mask
+from parser.classifier.padding import Grid
+
+# Slope below 0 of the activation.
+_SLOPE = 0.1
+
+
+@dataclass(frozen=True)
+class HeadScorerShape:
+    """What is needed to build a HeadScorer again.
+
+    Attributes:
+        size: length of the vectors that the head of a word is found with.
+        relation_size: of those that its relation is found with.
+        dropout: the share of numbers of all vectors that is dropped.
+    """
+
+    size: int
+    relation_size: int
+    dropout: float
+
+
+class HeadScorer(nn.Module):
+    """Scores of heads, and of relations to given heads.
+
+    Args:
+        shape: its sizes.
+        width: the length of the vectors of tokens.
+        n_relations: relations that are told apart.
+    """
+
+    def __init__(self, shape: HeadScorerShape, width: int, n_relations: int) -> None:
+        super().__init__()
+        self.shape = shape
+        self.dependents, self.heads = nn.Linear(width, shape.size), nn.Linear(width, shape.size)
+        self.products = nn.Parameter(torch.empty(shape.size, shape.size))
+        nn.init.normal_(self.products, std=0.5 * shape.size**-0.5)
+        self.bias = nn.Parameter(torch.zeros(shape.size))
+        self.of_dependents, self.of_heads = nn.Linear(width, shape.relation_size), nn.Linear(width, shape.relation_size)
+        self.relations = nn.Bilinear(shape.relation_size + 1, shape.relation_size + 1, n_relations)
+
+    def loss(self, tokens: Tensor, grid: Grid, heads: Tensor, relations: Tensor, dropping: bool = True) -> Tensor:
+        """Minus the logarithms of the probabilities of the gold head and of the gold relation to it, mean over the words.
+
+        Args:
+            tokens: float32[tokens, width], the vectors, sentence by sentence; the artificial root is the first of each.
+            grid: where the tokens are in their sentences.
+            heads: int64[tokens], the positions of the heads in the sentences; negative where there is none.
+            relations: int64[tokens], relations; negative where there is none to learn.
+            dropping: whether dropout is in force.
+        """
+        read = self._dropped(tokens[grid.elements], dropping)
+        columns = grid.cells % read.shape[1]
+        scores = self._head_scores(read, grid, dropping)
+        words = heads >= 0
+        of_words, found = grid.cells[words], heads[words]
+        head_loss = nn.functional.cross_entropy(scores.flatten(0, 1)[of_words], found)
+
+        known = relations >= 0
+        if not known.any():
+            return head_loss
+        dependents = self._vectors(self.of_dependents, read, dropping).flatten(0, 1)[grid.cells[known]]
+        of_heads = self._vectors(self.of_heads, read, dropping)[heads[known], columns[known]]
+        of_relations = self.relations(_with_one(dependents), _with_one(of_heads))
+        return head_loss + nn.functional.cross_entropy(of_relations, relations[known])
+
+    def _head_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
+        """float32[longest, sentences, longest]: of each token the scores of the tokens of its sentence as its head."""
+        dependents = self._vectors(self.dependents, read, dropping).transpose(0, 1)
+        heads = self._vectors(self.heads, read, dropping).transpose(0, 1)
+        scores = dependents @ self.products @ heads.transpose(1, 2) + (heads @ self.bias)[:, None]
+        outside = torch.ones(read.shape[:2], dtype=torch.bool, device=read.device).flatten().index_fill(0, grid.cells, False)
+        return scores.masked_fill(outside.view(read.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
+
+    def _vectors(self, layer: nn.Module, read: Tensor, dropping: bool) -> Tensor:
+        """float32[longest, sentences, size]."""
+        return self._dropped(nn.functional.leaky_relu(layer(read), _SLOPE), dropping)
+
+    def _dropped(self, read: Tensor, dropping: bool) -> Tensor:
+        """With the same numbers dropped all through a sentence."""
+        return read * bernoulli_mask(read[:1], self.shape.dropout) if dropping and self.shape.dropout else read
+
+
+def _with_one(vectors: Tensor) -> Tensor:
+    """float32[m, size + 1]: the products of a biaffine classifier are also with each vector alone."""
+    return torch.cat([vectors, vectors.new_ones(len(vectors), 1)], dim=1)
