@@ -35,9 +35,9 @@ _UNREAD = {
 # Groups of settings that are empty unless another setting fills them, and that setting.
 _FILLED_BY = {
     "online": "model=linear",
-    "encoder.characters": "recipe=text",
-    "encoder.tagger": "recipe=text",
-    "encoder.heads": "recipe=text",
+    "encoder.characters": "recipe=text model=bilstm",
+    "encoder.tagger": "recipe=text model=bilstm",
+    "encoder.heads": "recipe=text model=bilstm",
     "encoder": "model=bilstm",
     "beam.training": "beam=global",
 }
