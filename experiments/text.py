@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -54,6 +54,7 @@ class Text(Trainings):
     recipe: str = MISSING
     systems: list[str] = field(default_factory=list)
     all_systems: dict[str, list[str]] = field(default_factory=dict)
+    beams: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,22 +95,32 @@ def main(wanted: Text) -> None:
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
     systems, runs = wanted.systems or [*wanted.all_systems, UDPIPE], Path(wanted.runs)
-    jobs: dict[Key, tuple[str, Job[list[Row]]]] = {}
+    trainings: dict[Key, Training] = {}
     for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, systems):
-        training = training_of(wanted, system, language, seed)
-        if system != UDPIPE:
-            job = Job(f"{language} {system} seed {seed}", partial(run_ours, system, training, runs, wanted.fresh))
-            jobs[system, language, str(seed)] = training.fingerprint(), job
-        elif seed == 1:  # UDPipe fixes its seeds itself
-            jobs[system, language, "1"] = "", Job(f"{language} {system}", partial(run_udpipe, training, runs))
-    asked = {key: config for key, (config, _) in jobs.items()}
+        if system != UDPIPE or seed == 1:  # UDPipe fixes its seeds itself
+            trainings[system, language, str(seed)] = training_of(wanted, system, language, seed)
+    asked = {key: "" if key[0] == UDPIPE else training.fingerprint() for key, training in trainings.items()}
     missing = results.missing(asked)
-    treebanks = {key[1]: training_of(wanted, UDPIPE, key[1], 1) for key in missing}
+    treebanks = {key[1]: trainings[key] for key in missing}
     tokenizers = [Job(f"{name} tokenizer", partial(tokenizer_of, t, runs, wanted.fresh)) for name, t in treebanks.items()]
     for _ in run_jobs(tokenizers, wanted.workers):
         pass
-    results.run([jobs[key][1] for key in missing], wanted.workers)
+    results.run(jobs_of({key: trainings[key] for key in missing}, wanted), wanted.workers)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
+
+
+def jobs_of(trainings: Mapping[Key, Training], wanted: Text) -> list[Job[list[Row]]]:
+    """A job for UDPipe on each treebank, and one for all systems that share a training of ours, in the order of the keys."""
+    runs, jobs = Path(wanted.runs), []
+    sharing: dict[tuple[str, ...], dict[str, Training]] = {}
+    for (system, language, seed), training in trainings.items():
+        if system == UDPIPE:
+            jobs.append(Job(f"{language} {system}", partial(run_udpipe, training, runs)))
+        else:
+            sharing.setdefault((language, seed, training.fingerprint()), {})[system] = training
+    for (language, seed, _), systems in sharing.items():
+        jobs.append(Job(f"{language} {'; '.join(systems)} seed {seed}", partial(run_ours, systems, wanted)))
+    return jobs
 
 
 def training_of(wanted: Text, system: str, language: str, seed: int) -> Training:
@@ -141,29 +152,33 @@ def raw_text(path: str | Path) -> str:
     return "".join(" ".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 
-def run_ours(system: str, training: Training, runs: Path, fresh: bool = False) -> list[Row]:
-    """Trains one of our systems. Runs in a process of its own."""
+def run_ours(systems: Mapping[str, Training], wanted: Text) -> list[Row]:
+    """Trains what some of our systems share, and parses as each of them does. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    folder = runs / f"{training.treebank}-seed{training.seed}-{training.fingerprint()}"
-    metrics = run_training(training, folder, fresh=fresh)
-    model, beam = load_for_parsing(folder)
-    settings, tokenizer = training.settings(), tokenizer_of(training, runs)
+    training = next(iter(systems.values()))
+    folder = Path(wanted.runs) / f"{training.treebank}-seed{training.seed}-{training.fingerprint()}"
+    metrics = run_training(training, folder, fresh=wanted.fresh)
+    seconds = sum(metrics["seconds"].values())
+    return [_parse_test(system, of_system, folder, wanted, seconds) for system, of_system in systems.items()]
+
+
+def _parse_test(system: str, training: Training, folder: Path, wanted: Text, seconds: float) -> Row:
+    """Parses the words and the text of the test part with the model of a run folder."""
+    model, beam = load_for_parsing(folder, wanted.beams.get(system))
+    settings, tokenizer = training.settings(), tokenizer_of(training, Path(wanted.runs))
     gold = str(settings.treebank.test)
     segmenter = segmenter_beside(tokenizer) if settings.segmenter == "bilstm" else None
     tokenized = b"".join(Tokenizer(tokenizer, segmenter).conllu(io.BytesIO(raw_text(gold).encode())))
     with open_input(gold) as stream:
         words = stream.read()
     written = []
+    tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
     for name, content in {"words": words, "text": tokenized}.items():
         written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
         with replacing(written[-1]) as temporary, temporary.open("wb") as target:
-            tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
             parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
-    predicts_tags = bool(model.vocabularies.tags)
-    seconds = sum(metrics["seconds"].values())
-    return [
-        _row((system, training.treebank, str(training.seed)), gold, written, predicts_tags, seconds, training.fingerprint())
-    ]
+    key = system, training.treebank, str(training.seed)
+    return _row(key, gold, written, bool(model.vocabularies.tags), seconds, training.fingerprint())
 
 
 def run_udpipe(training: Training, runs: Path) -> list[Row]:
