@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
@@ -54,7 +55,7 @@ class Text(Trainings):
     recipe: str = MISSING
     systems: list[str] = field(default_factory=list)
     all_systems: dict[str, list[str]] = field(default_factory=dict)
-    beams: dict[str, int] = field(default_factory=dict)
+    beams: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def run_ours(systems: Mapping[str, Training], wanted: Text) -> list[Row]:
 
 def _parse_test(system: str, training: Training, folder: Path, wanted: Text, seconds: float) -> Row:
     """Parses the words and the text of the test part with the model of a run folder."""
-    model, beam = load_for_parsing(folder, wanted.beams.get(system))
+    model, beam = load_for_parsing(folder, **wanted.beams.get(system, {}))
     settings, tokenizer = training.settings(), tokenizer_of(training, Path(wanted.runs))
     gold = str(settings.treebank.test)
     segmenter = segmenter_beside(tokenizer) if settings.segmenter == "bilstm" else None

@@ -50,17 +50,24 @@ class Scores(StrEnum):
 class Beam:
     """A beam: how many items it keeps after each step, which of them it merges, and what moves cost.
 
+    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/reranking.py).
+
     Raises:
-        BeamError: the size is not a number from 1 to MAX_SIZE, or merge or scores are unknown.
+        BeamError: the size is not a number from 1 to MAX_SIZE, merge or scores are unknown, or one tree is to be reranked.
     """
 
     size: int
     merge: Merge = Merge.CONFIGURATION
     scores: Scores = Scores.LOCAL
+    rerank: bool = False
 
     def __post_init__(self) -> None:
         if type(self.size) is not int or not 1 <= self.size <= MAX_SIZE:
             raise BeamError(f"a beam of {self.size} items is not possible; give a size from 1 (greedy) to {MAX_SIZE}")
+        if type(self.rerank) is not bool:
+            raise BeamError(f"rerank={self.rerank} is not possible; it is true or false")
+        if self.rerank and self.size == 1:
+            raise BeamError("reranking needs several trees, and without a beam there is one; give a size of it, such as 8")
         _set_choices(self, {"merge": Merge, "scores": Scores})
 
     def for_training(self) -> Beam:
@@ -111,23 +118,28 @@ def is_greedy(search: Search | None) -> bool:
     return search is None or (isinstance(search, Beam) and search.size == 1)
 
 
-def searching(own: Search | None, size: int | str | None = None, merge: Merge | None = None) -> Search | None:
+def searching(
+    own: Search | None, size: int | str | None = None, merge: Merge | None = None, rerank: bool = False
+) -> Search | None:
     """How to search: as a model remembers, except for what is given here.
 
     Args:
         own: what the model remembers; None: to parse greedily.
         size: items of the beam, 1 to parse greedily, or EXACT.
         merge: which items of the beam become one.
+        rerank: whether its trees are reranked, even if the model remembers nothing of it.
 
     Raises:
         BeamError: there is no such search.
     """
-    if size is None and merge is None:
+    if size is None and merge is None and not rerank:
         return own
     scores = Scores.LOCAL if own is None else own.scores
     if size == EXACT or (size is None and isinstance(own, Exact)):
         if merge is not None:
             raise BeamError(f"merge={merge} needs a beam, and exact search has none; leave it out, or give the size of a beam")
+        if rerank:
+            raise BeamError("reranking needs several trees, and exact search finds one; give the size of a beam, such as 8")
         return Exact(scores)
     if isinstance(size, str):
         raise BeamError(f"a beam of {size} is not possible; give a number of items, or {EXACT}")
@@ -135,12 +147,14 @@ def searching(own: Search | None, size: int | str | None = None, merge: Merge | 
     size = beam.size if size is None else size
     if merge is not None and size == 1:
         raise BeamError(f"merge={merge} needs a beam, and without one the parser is greedy; give the size of a beam, such as 8")
-    return replace(beam, size=size, merge=merge or beam.merge)
+    return replace(beam, size=size, merge=merge or beam.merge, rerank=rerank or beam.rerank)
 
 
 def as_fields(search: Search) -> dict[str, Any]:
     """A search as plain values, as a model's folder holds it."""
-    return asdict(search) if isinstance(search, Beam) else {"search": EXACT, **asdict(search)}
+    if isinstance(search, Exact):
+        return {"search": EXACT, **asdict(search)}
+    return {name: value for name, value in asdict(search).items() if name != "rerank" or value}
 
 
 def of_fields(fields: dict[str, Any]) -> Search:

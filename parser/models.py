@@ -77,7 +77,12 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
 
 
 def load_for_parsing(
-    folder: Path, size: int | str | None = None, merge: Merge | None = None, device: str = "cpu", int8: bool = False
+    folder: Path,
+    size: int | str | None = None,
+    merge: Merge | None = None,
+    device: str = "cpu",
+    int8: bool = False,
+    rerank: bool = False,
 ) -> tuple[AnyModel, Search | None]:
     """A model, and how to search: as it remembers, except for what is given here.
 
@@ -87,6 +92,7 @@ def load_for_parsing(
         merge: which items become one.
         device: see load().
         int8: whether to parse with products of 8 bits.
+        rerank: whether the trees of the beam are reranked.
 
     Returns:
         The model and the search; without one, the parser is greedy.
@@ -103,4 +109,4 @@ def load_for_parsing(
                 f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out"
             )
         model.int8 = True
-    return model, searching(model.beam, size, merge)
+    return model, searching(model.beam, size, merge, rerank)

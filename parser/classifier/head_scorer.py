@@ -2,7 +2,7 @@
 
 A biaffine classifier finds each word's head, another the relation to it (Dozat and Manning 2017, Section 2.2). They need to
 know about words what the parser needs to know, and learn it from all pairs of words, whichever configurations the parser comes
-through. Parsing does not ask them.
+through. Greedy parsing does not ask them; a beam may, to choose among its trees (resting_heads.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.padding import Grid
 
 # Slope below 0 of the activation.
-_SLOPE = 0.1
+SLOPE = 0.1
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class HeadScorer(nn.Module):
 
     def _vectors(self, layer: nn.Module, read: Tensor, dropping: bool) -> Tensor:
         """float32[longest, sentences, size]."""
-        return self._dropped(nn.functional.leaky_relu(layer(read), _SLOPE), dropping)
+        return self._dropped(nn.functional.leaky_relu(layer(read), SLOPE), dropping)
 
     def _dropped(self, read: Tensor, dropping: bool) -> Tensor:
         """With the same numbers dropped all through a sentence."""

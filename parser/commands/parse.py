@@ -63,7 +63,7 @@ def main() -> int:
     given = arguments.parse_args()
     _check(given)
     load_kernels_directly()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
+    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
     if isinstance(model, Model) and model.shape.encoder is not None:
         import torch  # other models parse without: importing it takes seconds
 
@@ -102,6 +102,7 @@ def _check(given: argparse.Namespace) -> None:
     unread = {
         "--text": given.text and given.lattice,
         "--allow-missing-columns": given.allow_missing_columns and given.lattice,
+        "--rerank": given.rerank and given.lattice,
         f"--tags {given.tags}": given.tags is not None and given.lattice,  # their tags are those of the arcs
         "--tags keep": given.tags is TagUse.KEEP and given.text,  # it has none, and all that the model predicts are written
         f"--max-arcs {given.max_arcs}": given.max_arcs is not None and not given.lattice,

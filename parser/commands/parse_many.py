@@ -62,6 +62,7 @@ def main() -> int:
         beam=given.beam,
         merge=given.merge,
         int8=given.int8,
+        rerank=given.rerank,
     )
     checked = ShardParser(folder, options)  # says what is wrong before processes begin
     shards = shards_of(given.input, given.output, given.text)

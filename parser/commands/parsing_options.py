@@ -12,7 +12,7 @@ from parser.decoding.tag_writing import TagUse
 
 
 def add_search_options(parser: ArgumentParser) -> None:
-    """How trees are searched: ``beam``, ``merge`` and ``int8``, as load_for_parsing() takes them."""
+    """How trees are searched: ``beam``, ``merge``, ``rerank`` and ``int8``, as load_for_parsing() takes them."""
     parser.add_argument(
         "--beam",
         type=size_of_beam,
@@ -21,6 +21,11 @@ def add_search_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--merge", choices=[*Merge], type=Merge, help="which items of the beam are merged (default: configuration)"
+    )
+    parser.add_argument(
+        "--rerank",
+        action="store_true",
+        help="choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text)",
     )
     parser.add_argument(
         "--int8", action="store_true", help="with an encoder: multiply in 8 bits, which is faster and nearly as accurate"

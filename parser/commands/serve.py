@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.service import Service
 
     load_kernels_directly()
-    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8)
+    model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
     if isinstance(model, Model) and model.contextual:
         import torch
 

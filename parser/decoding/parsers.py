@@ -7,9 +7,10 @@ command needs to start.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
 
-from parser.beam_settings import BeamError, Exact, Merge, Search, check_exact, is_greedy
+from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
+from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import Parses
 from parser.data.vocabulary import Columns
 from parser.decoding.greedy import GreedyParser
@@ -19,6 +20,8 @@ from parser.model import Model
 from parser.models import AnyModel
 from parser.transitions.attardi import Attardi
 from parser.transitions.system import behaves_as
+
+_NO_HEADS = "reranking needs an encoder that predicts heads (recipe=text), and this model has none; parse without --rerank"
 
 
 @singledispatch
@@ -64,7 +67,8 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 
     Raises:
         BeamError: the model is of a kind that has no beam; or the beam merges by signature, and the model is linear, or the
-            transition system another than arc-standard; or the model cannot be searched exactly (check_exact()).
+            transition system another than arc-standard; or the model cannot be searched exactly (check_exact()); or its trees
+            are to be reranked, and it predicts no heads.
     """
     if isinstance(beam, Exact):
         check_exact(model.system.name, model.contextual, map(str, model.slots) if isinstance(model, Model) else ())
@@ -75,24 +79,38 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
     if isinstance(model, LinearModel):
         from parser.decoding.lockstep_beam import LockstepBeamParser
 
+        if beam.rerank:
+            raise BeamError(_NO_HEADS)
         if beam.merge is Merge.SIGNATURE:
             raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
         weights = model.weights
         return LockstepBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
+    if not beam.rerank:
+        return _search(model, beam, threads, model.weights())
+    from parser.classifier.resting_heads import heads_of
+    from parser.decoding.reranking import RerankingParser
+
+    if (heads := heads_of(model.classifier)) is None:
+        raise BeamError(_NO_HEADS)
+    return RerankingParser(partial(_search, model, beam, 1), model.weights(), heads, beam, threads)
+
+
+def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) -> KBestParser:
+    """A parser that searches with a beam, and with weights of the model's classifier."""
     if beam.merge is Merge.SIGNATURE:
         from parser.decoding.merging_beam import MergingBeamParser
         from parser.decoding.merging_search import arc_standard_alone
 
-        return MergingBeamParser(model.weights(), arc_standard_alone(model.system), model.table, beam)
+        return MergingBeamParser(weights, arc_standard_alone(model.system), model.table, beam)
     if behaves_as(model.system, Attardi):
         from parser.decoding.beam import BeamParser
 
-        return BeamParser(model.weights(), model.system, model.table, beam, threads)
+        return BeamParser(weights, model.system, model.table, beam, threads)
     from parser.decoding.lockstep_beam import LockstepBeamParser
 
-    return LockstepBeamParser.of_weights(model.weights(), model.system, model.table, beam)
+    return LockstepBeamParser.of_weights(weights, model.system, model.table, beam)
 
 
 def parse(model: AnyModel, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:

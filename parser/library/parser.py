@@ -69,6 +69,7 @@ class Parser:
         beam: int | str | None = None,
         merge: str | None = None,
         int8: bool = False,
+        rerank: bool = False,
     ) -> Parser:
         """Reads a model's folder, or that within a run's folder.
 
@@ -79,6 +80,7 @@ class Parser:
             beam: items of the beam to search with, 1 for none; "exact": to search exactly; None: as the model remembers.
             merge: which items of the beam become one, ``none``, ``configuration`` or ``signature``; None: as it remembers.
             int8: multiply in 8 bits, which is faster and nearly as accurate; only with an encoder and on the CPU.
+            rerank: choose among the trees of the beam with the heads that the encoder predicts, too (recipe=text).
 
         Raises:
             ModelError: the folder holds no model that this version can load.
@@ -87,10 +89,10 @@ class Parser:
             Int8Error: the model, or this processor, has no products of 8 bits.
         """
         of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
-        model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8)
+        model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank)
         loaded = cls(model, None if tokenizer is None else Tokenizer(Path(tokenizer)), Path(folder), search)
         tokenizer = None if tokenizer is None else Path(tokenizer).absolute()
-        loaded._options = (Path(folder).absolute(), device, tokenizer, beam, merge, int8)
+        loaded._options = (Path(folder).absolute(), device, tokenizer, beam, merge, int8, rerank)
         return loaded
 
     def __reduce__(self) -> tuple[Callable[..., Parser], tuple[Any, ...]]:

@@ -33,7 +33,7 @@ class ShardParser:
 
         torch.set_num_threads(1)  # there is a process for each core
         merge = None if options.merge is None else Merge(options.merge)
-        self._model, self._beam = load_for_parsing(model_folder, options.beam, merge, int8=options.int8)
+        self._model, self._beam = load_for_parsing(model_folder, options.beam, merge, int8=options.int8, rerank=options.rerank)
         self._options = options
         self._tags = TagUse.OVERWRITE if options.text and self._model.vocabularies.tags else TagUse(options.tags)
         if self._tags is not TagUse.KEEP:

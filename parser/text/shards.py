@@ -46,7 +46,7 @@ class Options:
         single_root, tags, on_error, allow_missing_columns: see parse_file().
         text: whether the files are text, to be tokenized first; all tags that the model predicts are written then.
         tokenizer: of text: a file of UDPipe 1's.
-        beam, merge, int8: see load_for_parsing().
+        beam, merge, int8, rerank: see load_for_parsing().
     """
 
     single_root: bool = True
@@ -58,6 +58,7 @@ class Options:
     beam: int | str | None = None
     merge: str | None = None
     int8: bool = False
+    rerank: bool = False
 
 
 @dataclass(frozen=True)

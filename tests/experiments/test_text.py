@@ -33,7 +33,7 @@ def test_the_systems_are_settings_that_can_be():
     for training in trainings.values():
         check(training.settings())
     fingerprints = {training.fingerprint() for training in trainings.values()}
-    assert len(fingerprints) == len(trainings) - 2 == 5  # whose sentences are parsed, and how, is all the same to a training
+    assert len(fingerprints) == len(trainings) - 3 == 5  # whose sentences are parsed, and how, is all the same to a training
     assert wanted.beams.keys() <= wanted.all_systems.keys()
 
 
@@ -42,8 +42,8 @@ def test_systems_that_share_a_training_are_one_job():
     systems = [*wanted.all_systems, text.UDPIPE]
     trainings = {(system, "hu", seed): text.training_of(wanted, system, "hu", int(seed)) for seed in "12" for system in systems}
     labels = [job.label for job in text.jobs_of(trainings, wanted)]
-    assert labels.count("hu text; text, UDPipe's sentences; text, beam 8 seed 2") == 1
-    assert len(labels) == 2 * (len(systems) - 2)
+    assert labels.count("hu text; text, UDPipe's sentences; text, beam 8; text, beam 8, reranked seed 2") == 1
+    assert len(labels) == 2 * (len(systems) - 3)
 
 
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):

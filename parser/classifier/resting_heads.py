@@ -1,0 +1,86 @@
+"""A scorer of heads whose weights stay as they are: how probable whole trees are by it, without torch's gradients.
+
+head_scorer.py is what training makes of it, and is the reference implementation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parser.classifier.bilstm import BiLSTM
+from parser.classifier.classifier import Classifier
+from parser.classifier.head_scorer import SLOPE, HeadScorer
+
+# Scores of heads that are held at a time, of which a sentence has as many as its tokens squared; and arcs whose relations are
+# scored at a time, which takes some 14 kilobytes for each.
+_SCORES_TOGETHER = 1_000_000
+_ARCS_TOGETHER = 1_000
+
+
+def heads_of(classifier: Classifier) -> RestingHeads | None:
+    """Those that the encoder of a classifier predicts; None if it predicts none."""
+    if not isinstance(classifier.tokens, BiLSTM) or classifier.tokens.heads is None:
+        return None
+    return RestingHeads(classifier.tokens.heads)
+
+
+class RestingHeads:
+    """How probable trees are, each arc by itself; threads may ask at the same time.
+
+    Args:
+        scorer: the scorer of heads, with its weights as they are now.
+    """
+
+    def __init__(self, scorer: HeadScorer) -> None:
+        tensors = {name: tensor.numpy(force=True) for name, tensor in scorer.state_dict().items()}
+        layers = "dependents", "heads", "of_dependents", "of_heads"
+        self._weights = np.concatenate([tensors[f"{layer}.weight"] for layer in layers]).T.copy()
+        self._biases = np.concatenate([tensors[f"{layer}.bias"] for layer in layers])
+        self._ends = np.cumsum([len(tensors[f"{layer}.bias"]) for layer in layers])[:-1]
+        self._products, self._bias = tensors["products"], tensors["bias"]
+        relations = tensors["relations.weight"]  # [relations, of dependents, of heads]
+        self._relations = np.ascontiguousarray(relations.transpose(1, 0, 2)).reshape(relations.shape[1], -1)
+        self._relation_bias = tensors["relations.bias"]
+
+    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+    def log_probabilities(self, vectors: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
+        """float64[trees], in nats: of some trees of one sentence, the sums over their words of head and relation to it.
+
+        Args:
+            vectors: float32[n + 1, width], of the tokens; the artificial root is the first.
+            heads: int32[trees, n], of the tokens 1..n.
+            relations: int32[trees, n].
+        """
+        read = vectors @ self._weights + self._biases
+        dependents, of_heads, for_relations, of_relations = np.split(np.where(read > 0, read, SLOPE * read), self._ends, axis=1)
+        scores = dependents @ self._products, of_heads, of_heads @ self._bias
+        words = np.arange(1, len(vectors))
+
+        arcs, places = np.unique(heads * len(vectors) + words, return_inverse=True)  # most are those of several trees
+        head, word = arcs // len(vectors), arcs % len(vectors)
+        found = np.einsum("ai,ai->a", scores[0][word], scores[1][head]) + scores[2][head] - _log_sums(*scores)[word]
+        blocks = [slice(start, start + _ARCS_TOGETHER) for start in range(0, max(1, len(arcs)), _ARCS_TOGETHER)]
+        by_relation = np.concatenate([self._by_relation(for_relations[word[b]], of_relations[head[b]]) for b in blocks])
+        places = places.reshape(heads.shape)
+        return np.asarray((found[places] + by_relation[places, relations]).sum(axis=1, dtype=np.float64))
+
+    def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
+        ones = np.ones((len(heads), 1), np.float32)
+        products = (np.concatenate([dependents, ones], axis=1) @ self._relations).reshape(
+            len(heads), len(self._relation_bias), -1
+        )
+        scores = np.einsum("arj,aj->ar", products, np.concatenate([heads, ones], axis=1)) + self._relation_bias
+        scores -= scores.max(axis=1, keepdims=True, initial=-np.inf)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+
+def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """float32[tokens]: of each token, the logarithm of the sum of the exponentials of the scores of all heads."""
+    found = np.empty(len(heads), np.float32)
+    step = max(1, _SCORES_TOGETHER // len(heads))
+    for start in range(0, len(heads), step):
+        scores = dependents[start : start + step] @ heads.T + bias
+        highest = scores.max(axis=1)
+        found[start : start + step] = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    return found

@@ -1,0 +1,102 @@
+"""Trees of a beam in another order: by the beam's scores and by the heads that the encoder predicts, added up.
+
+The encoder of recipe=text learns to predict heads and relations, each word's by itself (classifier/head_scorer.py). It errs
+elsewhere than the parser does, which sees one configuration at a time, but its heads need not be trees. So the parser makes
+trees, and the sum of the logarithms of both probabilities says which is best; k-best lists of parsers have long been reranked
+so (Collins 2000; Charniak and Johnson 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from threading import local
+
+import numpy as np
+
+from parser.beam_settings import Beam
+from parser.classifier.resting_heads import RestingHeads
+from parser.classifier.weights import ClassifierWeights, SentenceEncoder
+from parser.data.parses import Parses
+from parser.data.vocabulary import Sentences
+from parser.decoding.k_best import Tree
+from parser.decoding.sentence_parser import KBestParser
+from parser.decoding.spans import parse_spans
+
+# Tokens whose sentences are parsed together: no more than any search takes at a time, so that they are encoded once.
+_SHARE = 2_000
+
+
+class RerankingParser:
+    """Searches with a beam, and reranks what it finds; see KBestParser.
+
+    Args:
+        search: makes the parser that finds trees, from the weights of a classifier with an encoder.
+        weights: these weights.
+        heads: how probable trees are by the heads that the encoder predicts.
+        beam: the beam of that parser, of which all trees are compared.
+        threads: how many sentences are parsed side by side.
+    """
+
+    def __init__(
+        self,
+        search: Callable[[ClassifierWeights], KBestParser],
+        weights: ClassifierWeights,
+        heads: RestingHeads,
+        beam: Beam,
+        threads: int = 1,
+    ) -> None:
+        assert weights.encoder is not None, "only an encoder predicts heads"
+        self._encoder = _RememberingEncoder(weights.encoder)
+        self._parser = search(replace(weights, encoder=self._encoder))
+        self._heads = heads
+        self.beam = beam
+        self._threads = threads
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """See SentenceParser."""
+
+        def parse(part: Sentences, parses: Parses) -> None:
+            for start, trees in zip(part.offsets, self._ranked(part, single_root), strict=False):
+                inside = slice(start + 1, start + 1 + len(trees[0].heads))
+                parses.heads[inside], parses.relations[inside] = trees[0].heads, trees[0].relations
+
+        return parse_spans(sentences, _SHARE, self._threads, parse)
+
+    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
+        """See KBestParser; the scores of the trees are those that they are ranked by."""
+        self.beam.check_k_best(k)
+        spans = sentences.spans(_SHARE)
+        return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), single_root)]
+
+    def _ranked(self, sentences: Sentences, single_root: bool) -> Iterator[list[Tree]]:
+        """The trees of each sentence, best first; of equal ones, what the beam liked better."""
+        found = self._parser.k_best(sentences, self.beam.size, single_root=single_root)
+        vectors = self._encoder.floats(self._encoder.encode(sentences))
+        for start, end, trees in zip(sentences.offsets, sentences.offsets[1:], found, strict=False):
+            heads, relations = np.stack([tree.heads for tree in trees]), np.stack([tree.relations for tree in trees])
+            by_heads = self._heads.log_probabilities(vectors[start:end], heads, relations)
+            totals = np.nan_to_num(by_heads + np.array([tree.score for tree in trees]), nan=-np.inf)
+            yield [replace(trees[i], score=float(totals[i])) for i in np.argsort(-totals, kind="stable")]
+
+
+class _RememberingEncoder:
+    """An encoder that has the vectors of the last sentences at hand; each thread has its own last ones.
+
+    Args:
+        encoder: the encoder.
+    """
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self._last = local()
+        self._encode = encoder.encode
+        self.floats = encoder.floats
+        self.matrix = encoder.matrix
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        """See SentenceEncoder."""
+        key = sentences.offsets, sentences.values
+        last = getattr(self._last, "key", None)
+        if last is None or not all(map(np.array_equal, key, last)):
+            self._last.vectors, self._last.key = self._encode(sentences), key
+        return np.asarray(self._last.vectors)

@@ -1,0 +1,135 @@
+"""Reranked beams against plain loops over their trees."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
+from parser.classifier import resting_heads
+from parser.classifier.resting_heads import RestingHeads
+from parser.data.vocabulary import Sentences
+from parser.decoding import reranking
+from parser.decoding.parsers import beam_parser_of
+from parser.model import Model
+from tests.classifier.test_head_scorer import loss_by_loops
+from tests.forgery import small_linear_model, small_model
+from tests.random_trees import random_tree
+from tests.toy import sentence
+
+BEAM = Beam(8, rerank=True)
+
+
+@pytest.fixture
+def model() -> Model:
+    """One whose encoder predicts heads, and is surer of them than the parser is of its moves."""
+    model = small_model("text")
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_()
+        for parameter in model.classifier.tokens.heads.parameters():
+            parameter.normal_(std=3)
+    return model
+
+
+@pytest.fixture
+def encoded(model) -> Sentences:
+    """Sentences of 1 to 12 words."""
+    rng = random.Random(0)
+    return model.vocabularies.encode([sentence(random_tree(rng, rng.randint(1, 12)), rng) for _ in range(40)])
+
+
+@torch.no_grad()
+def by_heads(model: Model, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray) -> float:
+    """The log probability of a tree of sentence s by the heads that the encoder predicts, word by word."""
+    tokens = model.classifier.tokens.encoded(sentences)[sentences.offsets[s] : sentences.offsets[s + 1]]
+    columns = [[-1, *heads.tolist()]], [[-1, *relations.tolist()]]
+    return -len(heads) * loss_by_loops(model.classifier.tokens.heads, [tokens], *columns)
+
+
+@pytest.mark.parametrize("merge", [*Merge])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_trees_are_ranked_by_the_sum_of_both_scores(model, encoded, merge, single_root):
+    beam = replace(BEAM, merge=merge)
+    plain = beam_parser_of(model, replace(beam, rerank=False)).k_best(encoded, 8, single_root=single_root)
+    parser = beam_parser_of(model, beam)
+    found, parses = parser.k_best(encoded, 8, single_root=single_root), parser.parse(encoded, single_root=single_root)
+    changed = 0
+    for s, (before, after) in enumerate(zip(plain, found, strict=True)):
+        expected = {
+            (tree.heads.tobytes(), tree.relations.tobytes()): tree.score
+            + by_heads(model, encoded, s, tree.heads, tree.relations)
+            for tree in before
+        }
+        keys = [(tree.heads.tobytes(), tree.relations.tobytes()) for tree in after]
+        assert set(keys) == set(expected)
+        assert [tree.score for tree in after] == pytest.approx([expected[key] for key in keys], rel=1e-4, abs=1e-4)
+        assert [tree.score for tree in after] == sorted((tree.score for tree in after), reverse=True)
+        inside = slice(encoded.offsets[s] + 1, encoded.offsets[s + 1])
+        assert parses.heads[inside].tolist() == after[0].heads.tolist()
+        assert parses.relations[inside].tolist() == after[0].relations.tolist()
+        changed += keys[0] != (before[0].heads.tobytes(), before[0].relations.tobytes())
+    assert changed > 5
+
+
+def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
+    expected = beam_parser_of(model, BEAM).parse(encoded)
+    monkeypatch.setattr(reranking, "_SHARE", 30)
+    for threads in (1, 3):
+        found = beam_parser_of(model, BEAM, threads).parse(encoded)
+        assert np.array_equal(found.heads, expected.heads)
+        assert np.array_equal(found.relations, expected.relations)
+
+
+def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
+    heads = RestingHeads(model.classifier.tokens.heads)
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(31, 6)).astype(np.float32)
+    trees = np.array([random_tree(random.Random(seed), 30) for seed in range(4)])
+    expected = heads.log_probabilities(vectors, trees, relations := rng.integers(3, size=trees.shape))
+    monkeypatch.setattr(resting_heads, "_SCORES_TOGETHER", 100)
+    monkeypatch.setattr(resting_heads, "_ARCS_TOGETHER", 7)
+    assert heads.log_probabilities(vectors, trees, relations) == pytest.approx(expected, rel=1e-5)
+
+
+def test_sentences_are_encoded_once(model, encoded, monkeypatch):
+    weights, asked = model.weights(), []
+    encode = weights.encoder.encode
+    monkeypatch.setattr(weights.encoder, "encode", lambda part: asked.append(len(part)) or encode(part))
+    monkeypatch.setattr(model, "weights", lambda: weights)
+    beam_parser_of(model, BEAM).parse(encoded)
+    assert sum(asked) == len(encoded)
+
+
+def test_weights_that_are_no_numbers_make_trees(model, encoded):
+    with torch.no_grad():
+        model.classifier.tokens.heads.bias.fill_(float("nan"))
+    beam = replace(BEAM, rerank=False)
+    best = beam_parser_of(model, beam).parse(encoded)
+    assert np.array_equal(beam_parser_of(model, BEAM).parse(encoded).heads, best.heads)  # the order stays as it was
+
+
+def test_what_cannot_be_reranked():
+    with pytest.raises(BeamError, match="such as 8"):
+        Beam(1, rerank=True)
+    with pytest.raises(BeamError, match="such as 8"):
+        searching(None, rerank=True)
+    with pytest.raises(BeamError, match="exact search finds one"):
+        searching(Exact(), rerank=True)
+    for other in (small_model("static"), small_model("contextual"), small_linear_model()):
+        with pytest.raises(BeamError, match="parse without --rerank"):
+            beam_parser_of(other, BEAM)
+
+
+def test_what_a_folder_holds_of_it():
+    assert searching(Beam(4), rerank=True) == Beam(4, rerank=True)
+    assert searching(Beam(4, rerank=True), 6) == Beam(6, rerank=True)
+    assert "rerank" not in as_fields(Beam(4))  # as before there was reranking
+    for beam in (Beam(4), Beam(4, rerank=True)):
+        assert of_fields(as_fields(beam)) == beam
+    with pytest.raises(BeamError, match="true or false"):
+        of_fields({**as_fields(Beam(4)), "rerank": 3})
