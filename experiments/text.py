@@ -93,6 +93,7 @@ ConfigStore.instance().store(name="text_schema", node=Text)
 def main(wanted: Text) -> None:
     """Trains what is not there yet, then writes the table."""
     check_known("systems", wanted.systems, [*wanted.all_systems, UDPIPE])
+    check_known("beams", list(wanted.beams), list(wanted.all_systems))
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
     systems, runs = wanted.systems or [*wanted.all_systems, UDPIPE], Path(wanted.runs)
@@ -111,17 +112,17 @@ def main(wanted: Text) -> None:
 
 
 def jobs_of(trainings: Mapping[Key, Training], wanted: Text) -> list[Job[list[Row]]]:
-    """A job for UDPipe on each treebank, and one for all systems that share a training of ours, in the order of the keys."""
-    runs, jobs = Path(wanted.runs), []
+    """A job for UDPipe on each treebank, and one for all systems that share a training of ours."""
     sharing: dict[tuple[str, ...], dict[str, Training]] = {}
     for (system, language, seed), training in trainings.items():
-        if system == UDPIPE:
-            jobs.append(Job(f"{language} {system}", partial(run_udpipe, training, runs)))
-        else:
-            sharing.setdefault((language, seed, training.fingerprint()), {})[system] = training
-    for (language, seed, _), systems in sharing.items():
-        jobs.append(Job(f"{language} {'; '.join(systems)} seed {seed}", partial(run_ours, systems, wanted)))
-    return jobs
+        shared = UDPIPE if system == UDPIPE else training.fingerprint()
+        sharing.setdefault((language, seed, shared), {})[system] = training
+    return [
+        Job(f"{language} {UDPIPE}", partial(run_udpipe, systems[UDPIPE], Path(wanted.runs)))
+        if UDPIPE in systems
+        else Job(f"{language} {'; '.join(systems)} seed {seed}", partial(run_ours, systems, wanted))
+        for (language, seed, _), systems in sharing.items()
+    ]
 
 
 def training_of(wanted: Text, system: str, language: str, seed: int) -> Training:
@@ -218,7 +219,8 @@ def page_of(rows: Rows, wanted: Text) -> str:
         "",
         "F1 on test in percent by the official evaluation of CoNLL 2018, relations without subtypes, mean ± standard deviation "
         "over seeds. No system reads a tag of the input. Words of raw text are those of one tokenizer, UDPipe 1's, trained on "
-        "the treebank; sentences are those of the segmenter trained with it, except where UDPipe's are named. UDPipe is "
+        "the treebank; sentences are those of the segmenter trained with it, except where UDPipe's are named. Parsing is "
+        "greedy except where a beam is named; its trees may be reranked by the heads that the encoder predicts. UDPipe is "
         "UDPipe 1 with its own tagger and beam 5, and its own sentences.",
     ]
     for language in dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in rows.values())]):

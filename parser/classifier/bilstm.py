@@ -44,7 +44,7 @@ class BiLSTMShape:
         attribute_dropout: the share of a token's attributes dropped in training.
         characters: how characters are read; None if they are not.
         tagger: how tags are predicted; None if they are not.
-        heads: how heads are predicted, beside the parser, in training; None if they are not.
+        heads: how heads are predicted, a further task in training; None if they are not.
     """
 
     layers: int

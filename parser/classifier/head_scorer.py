@@ -1,8 +1,8 @@
 """Heads and relations predicted from the vectors of two tokens, as a task of the encoder that only training asks for.
 
 A biaffine classifier finds each word's head, another the relation to it (Dozat and Manning 2017, Section 2.2). They need to
-know about words what the parser needs to know, and learn it from all pairs of words, whichever configurations the parser comes
-through. Greedy parsing does not ask them; a beam may, to choose among its trees (resting_heads.py).
+know the same about words as the parser, and learn it from all pairs of words, not only from the configurations that the
+parser visits. Greedy parsing does not ask them; a beam may, to choose among its trees (resting_heads.py).
 """
 
 from __future__ import annotations
@@ -96,5 +96,5 @@ class HeadScorer(nn.Module):
 
 
 def _with_one(vectors: Tensor) -> Tensor:
-    """float32[m, size + 1]: the products of a biaffine classifier are also with each vector alone."""
+    """float32[m, size + 1]: a 1 at the end, so that the bilinear form has linear terms, too."""
     return torch.cat([vectors, vectors.new_ones(len(vectors), 1)], dim=1)

@@ -21,7 +21,7 @@ class InputError(ValueError):
 
 @dataclass
 class WordColumns:
-    """The columns of a sentence (Columns)."""
+    """The columns of a sentence, as parser.data.vocabulary.Columns has them."""
 
     forms: list[str]
     lemmas: list[str]

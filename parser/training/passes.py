@@ -274,7 +274,7 @@ def _model_of_another_run(key: str, folder: Path, fresh: Model, device: str) -> 
     if not fresh.is_like(other):
         raise SettingsError(
             f"{key}={folder} has other features, vocabularies or layers than this run; they depend on the "
-            "training part, on vectors.* and on classifier.*"
+            "training part, on vectors.*, on classifier.* and on encoder.*"
         )
     other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows
     # What was chosen and fitted for its weights is not for those that come.

@@ -29,6 +29,7 @@ CHECKPOINT = "checkpoint.safetensors"
 ORIGIN = "run.json"
 _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
+_MISSING = object()
 
 
 class RunFolderError(ValueError):
@@ -56,6 +57,8 @@ class Origin:
             del plain["treebank"]["held_out"]
         if plain["tokenizer"] != "udpipe":
             del plain["segmenter"]
+        if plain["encoder"] is not None and plain["encoder"]["heads"] is None:
+            del plain["encoder"]["heads"]
         training = plain["beam"]["training"]
         if training is None:
             del plain["beam"]["training"]
@@ -143,7 +146,7 @@ def start_over(folder: Path) -> None:
 
 def _differing(one: dict[str, Any], other: dict[str, Any], prefix: str = "") -> Iterator[str]:
     for key in one.keys() | other.keys():
-        a, b = one.get(key), other.get(key)
+        a, b = one.get(key, _MISSING), other.get(key, _MISSING)
         if isinstance(a, dict) and isinstance(b, dict):
             yield from _differing(a, b, f"{prefix}{key}.")
         elif a != b:

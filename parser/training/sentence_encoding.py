@@ -25,7 +25,7 @@ _NOISE = 0.1
 
 @dataclass(frozen=True)
 class TaskWeights:
-    """What the losses of the encoder's further tasks, means over words, count beside that of the parser.
+    """Weights of the losses of the encoder's further tasks, relative to the parser's loss; each loss is a mean over words.
 
     Attributes:
         tags: by column that is predicted, in the order of ``TrainingSentences.tags``.
@@ -91,12 +91,13 @@ class SentenceEncoding:
     @property
     def has_tasks(self) -> bool:
         """Whether the encoder has further tasks."""
-        return self._data.tags is not None or self._heads is not None
+        return bool(self._weights.tags) or self._heads is not None
 
     def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
         """The weighted sum of the losses of further tasks; 0 if there are none."""
         total = self._nothing.new_zeros(())
-        if self._data.tags is not None:
+        if self._weights.tags:
+            assert self._data.tags is not None, "the tags to predict"
             for (column, weight), numbers in zip(self._weights.tags.items(), self._data.tags[:, batch.places], strict=True):
                 gold = self._on_device(numbers) - N_RESERVED  # negative where nothing is to learn
                 if (known := gold >= 0).any():

@@ -58,6 +58,7 @@ def test_the_loss_is_that_of_plain_loops(unknown):
     flat = [torch.tensor([number for some in numbers for number in some]) for numbers in (heads, relations)]
     found = scorer.loss(torch.cat(sentences), grid, *flat, dropping=False)
     assert found.item() == pytest.approx(loss_by_loops(scorer, sentences, heads, relations), rel=1e-5)
+    assert scorer.loss(torch.cat(sentences), grid, *flat).item() != pytest.approx(found.item(), rel=1e-3)  # with dropout
 
 
 def test_what_is_dropped_is_dropped_all_through_a_sentence():

@@ -14,7 +14,7 @@ from parser.training import run_folder
 from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observer import EpochEnd, Observer
 from parser.training.passes import train
-from parser.training.run_folder import RunFolderError, held
+from parser.training.run_folder import Origin, RunFolderError, held
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import KilledError
 
@@ -80,6 +80,12 @@ def test_a_finished_run_is_kept(tmp_path, treebank, caplog):
         assert train(run(treebank), tmp_path / "run") == metrics
     assert contents(tmp_path / "run") == before
     assert "the run is finished; resume=false trains again" in caplog.text
+
+
+def test_runs_from_before_a_setting_was_there_are_the_same(treebank):
+    origin = Origin.of(run(treebank, "recipe=accurate", "model=bilstm"))
+    assert "heads" not in origin.settings["encoder"]
+    assert origin.difference(Origin({**origin.settings, "seed": 2, "new": None}, {})) == "other settings (new, seed)"
 
 
 def test_a_finished_run_is_not_replaced_by_another_unless_asked(tmp_path, treebank):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import oracles
 from parser.classifier.padding import Grid
@@ -19,7 +20,7 @@ from parser.settings import OptimizerSettings, SettingsError
 from parser.training.examples import TrainingSentences, gold_examples
 from parser.training.fitter import Span
 from parser.training.passes import train
-from parser.training.sentence_encoding import TaskWeights
+from parser.training.sentence_encoding import SentenceEncoding, TaskWeights
 from parser.training.sentence_fitter import SentenceFitter
 from parser.training.settings_check import check
 from tests.classifier.test_text_model import random_text_model
@@ -106,12 +107,12 @@ def some_sentences(model, tags: bool) -> TrainingSentences:
     return TrainingSentences(model.vocabularies.encode(made), gold, relations, of_words)
 
 
-def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> float:
+def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> Tensor:
     examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
     wanted = OptimizerSettings("adam", 0.1, "constant", "pass", 0.0, 0.0, 1000)
     fitter = SentenceFitter(model.classifier, data, wanted, Span(0, 1), 5.0, None, weights)
     (batch,) = fitter._batches(examples, torch.Generator())
-    return fitter._losses(batch, examples, dropping=False)[1].item()
+    return fitter._losses(batch, examples, dropping=False)[1]
 
 
 def test_losses_of_tags_are_weighted_means_over_words():
@@ -126,7 +127,7 @@ def test_losses_of_tags_are_weighted_means_over_words():
         words = [place for place, number in enumerate(row) if number >= N_RESERVED]
         losses = [nn.functional.cross_entropy(scores[column][w], torch.tensor(int(row[w]) - N_RESERVED)) for w in words]
         expected += weight * float(torch.stack(losses).mean())
-    assert losses_of_tasks(model, data, TaskWeights(weights)) == pytest.approx(expected, rel=1e-4)
+    assert losses_of_tasks(model, data, TaskWeights(weights)).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_loss_of_heads_is_weighted():
@@ -136,7 +137,24 @@ def test_the_loss_of_heads_is_weighted():
     tokens = encoder.encode(torch.from_numpy(data.sentences.values.T.copy()), lengths).tokens
     gold = [torch.from_numpy(numbers).long() for numbers in (data.trees.heads, data.relations)]
     expected = encoder.heads.loss(tokens, Grid.of(lengths, tokens.device), *gold, dropping=False).item()
-    assert losses_of_tasks(model, data, TaskWeights(heads=0.5)) == pytest.approx(0.5 * expected, rel=1e-4)
+    assert losses_of_tasks(model, data, TaskWeights(heads=0.5)).item() == pytest.approx(0.5 * expected, rel=1e-4)
+
+
+def test_the_encoder_learns_from_heads():
+    model = random_text_model()
+    losses_of_tasks(model, some_sentences(model, tags=False), TaskWeights(heads=1.0)).backward()
+    for name, parameter in model.classifier.named_parameters():
+        if name.startswith(("tokens.heads.", "tokens.forwards.", "tokens.characters.")):
+            assert parameter.grad.abs().max() > 0, name
+
+
+def test_an_encoder_without_tasks_has_no_loss_of_them():
+    model = random_text_model()
+    model.classifier.tokens.heads = None
+    data = some_sentences(model, tags=False)
+    no_tags = replace(data, tags=np.zeros((0, len(data.trees.heads)), np.int32))  # as a corpus gives them
+    for weights, there in ((TaskWeights(), False), (TaskWeights({"upos": 1.0}), True)):
+        assert SentenceEncoding(model.classifier, no_tags, weights=weights).has_tasks == there
 
 
 @pytest.mark.parametrize(
