@@ -67,9 +67,8 @@ class RestingHeads:
     def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
         """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
         ones = np.ones((len(heads), 1), np.float32)
-        products = (np.concatenate([dependents, ones], axis=1) @ self._relations).reshape(
-            len(heads), len(self._relation_bias), -1
-        )
+        products = np.concatenate([dependents, ones], axis=1) @ self._relations
+        products = products.reshape(len(heads), len(self._relation_bias), heads.shape[1] + 1)
         scores = np.einsum("arj,aj->ar", products, np.concatenate([heads, ones], axis=1)) + self._relation_bias
         scores -= scores.max(axis=1, keepdims=True, initial=-np.inf)
         return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))

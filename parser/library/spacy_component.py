@@ -58,6 +58,7 @@ class OptimalStep(Pipe):
         name: the component's in its pipeline.
         model: the folder of a model, or of a run; it is loaded when the first text comes.
         beam: items of the beam to search with, or "exact"; None: as the model remembers.
+        rerank: choose among the trees of the beam with the heads that the encoder predicts, too (models of recipe=text).
         tags: which of pos, tag and morph are set, where the model predicts them: ``keep`` none, ``fill`` those that no token of
             a document has yet, ``overwrite`` all.
         allow_missing_columns: parse also without the tags that the model reads, but far worse.
@@ -70,6 +71,7 @@ class OptimalStep(Pipe):
         *,
         model: str | Path | None = None,
         beam: int | str | None = None,
+        rerank: bool = False,
         tags: str = TagUse.KEEP,
         allow_missing_columns: bool = False,
         device: str = "cpu",
@@ -80,7 +82,7 @@ class OptimalStep(Pipe):
         self.scorer = parser_score
         self._folder = None if model is None else Path(model)
         self._parts: dict[str, bytes] | None = None  # what from_bytes() took, in place of the folder
-        self._beam, self._device = beam, device
+        self._beam, self._rerank, self._device = beam, rerank, device
         self._tags = TagUse(tags)
         self._allow_missing_columns = allow_missing_columns
         self._loaded: Parser | None = None
@@ -98,7 +100,7 @@ class OptimalStep(Pipe):
             if not self._has_model:
                 raise ModelError(f'{self.name} has no model; nlp.add_pipe("{self.name}", config={{"model": FOLDER}}) names one')
             with self._model_folder() as folder:
-                loaded = Parser.load(folder, self._device, beam=self._beam)
+                loaded = Parser.load(folder, self._device, beam=self._beam, rerank=self._rerank)
                 if self._tags is not TagUse.KEEP and not loaded.model.vocabularies.tags:
                     raise NoTagsError(f"{folder}: this model predicts no tags; train one with recipe=text, or set tags=keep")
             self._loaded = loaded
@@ -251,16 +253,32 @@ class OptimalStep(Pipe):
 @Language.factory(
     "optimal_step",
     assigns=["token.head", "token.dep", "token.is_sent_start", "doc.sents", f"token._.{PROBABILITY}"],
-    default_config={"model": None, "beam": None, "tags": "keep", "allow_missing_columns": False, "device": "cpu"},
+    default_config={
+        "model": None,
+        "beam": None,
+        "rerank": False,
+        "tags": "keep",
+        "allow_missing_columns": False,
+        "device": "cpu",
+    },
 )
 def make_optimal_step(
     nlp: Language,
     name: str,
     model: str | None,
     beam: int | str | None,
+    rerank: bool,
     tags: str,
     allow_missing_columns: bool,
     device: str,
 ) -> OptimalStep:
     """What ``nlp.add_pipe("optimal_step", config=...)`` calls; see OptimalStep for the keys of config."""
-    return OptimalStep(name, model=model, beam=beam, tags=tags, allow_missing_columns=allow_missing_columns, device=device)
+    return OptimalStep(
+        name,
+        model=model,
+        beam=beam,
+        rerank=rerank,
+        tags=tags,
+        allow_missing_columns=allow_missing_columns,
+        device=device,
+    )

@@ -27,6 +27,7 @@ class ShardParser:
         import torch
 
         from parser.beam_settings import Merge
+        from parser.decoding.parsers import parser_with_beam
         from parser.decoding.tag_writing import TagPredictor, TagUse
         from parser.models import load_for_parsing
         from parser.text.tokenizer import model_tokenizer
@@ -34,6 +35,8 @@ class ShardParser:
         torch.set_num_threads(1)  # there is a process for each core
         merge = None if options.merge is None else Merge(options.merge)
         self._model, self._beam = load_for_parsing(model_folder, options.beam, merge, int8=options.int8, rerank=options.rerank)
+        if self._beam is not None:
+            parser_with_beam(self._model, self._beam)  # refuses a search that the model does not have
         self._options = options
         self._tags = TagUse.OVERWRITE if options.text and self._model.vocabularies.tags else TagUse(options.tags)
         if self._tags is not TagUse.KEEP:

@@ -11,17 +11,28 @@ import torch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
 from parser.classifier import resting_heads
+from parser.classifier.bilstm import BiLSTM
+from parser.classifier.head_scorer import HeadScorer
 from parser.classifier.resting_heads import RestingHeads
-from parser.data.vocabulary import Sentences
+from parser.data.vocabulary import N_RESERVED, Sentences
 from parser.decoding import reranking
 from parser.decoding.parsers import beam_parser_of
 from parser.model import Model
+from parser.transitions.features import TOKEN
 from tests.classifier.test_head_scorer import loss_by_loops
 from tests.forgery import small_linear_model, small_model
 from tests.random_trees import random_tree
 from tests.toy import sentence
 
 BEAM = Beam(8, rerank=True)
+
+
+def scorer_of(model: Model) -> HeadScorer:
+    """What its encoder predicts heads with."""
+    encoder = model.classifier.tokens
+    assert isinstance(encoder, BiLSTM)
+    assert encoder.heads is not None
+    return encoder.heads
 
 
 @pytest.fixture
@@ -31,7 +42,7 @@ def model() -> Model:
     with torch.no_grad():
         for parameter in model.classifier.parameters():
             parameter.normal_()
-        for parameter in model.classifier.tokens.heads.parameters():
+        for parameter in scorer_of(model).parameters():
             parameter.normal_(std=3)
     return model
 
@@ -46,9 +57,10 @@ def encoded(model) -> Sentences:
 @torch.no_grad()
 def by_heads(model: Model, sentences: Sentences, s: int, heads: np.ndarray, relations: np.ndarray) -> float:
     """The log probability of a tree of sentence s by the heads that the encoder predicts, word by word."""
-    tokens = model.classifier.tokens.encoded(sentences)[sentences.offsets[s] : sentences.offsets[s + 1]]
+    vectors = model.weights().vectors_in(sentences)[TOKEN][N_RESERVED:]
+    tokens = torch.from_numpy(vectors[sentences.offsets[s] : sentences.offsets[s + 1]])
     columns = [[-1, *heads.tolist()]], [[-1, *relations.tolist()]]
-    return -len(heads) * loss_by_loops(model.classifier.tokens.heads, [tokens], *columns)
+    return -len(heads) * loss_by_loops(scorer_of(model), [tokens], *columns)
 
 
 @pytest.mark.parametrize("merge", [*Merge])
@@ -86,7 +98,7 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
 
 
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
-    heads = RestingHeads(model.classifier.tokens.heads)
+    heads = RestingHeads(scorer_of(model))
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(31, 6)).astype(np.float32)
     trees = np.array([random_tree(random.Random(seed), 30) for seed in range(4)])
@@ -107,7 +119,7 @@ def test_sentences_are_encoded_once(model, encoded, monkeypatch):
 
 def test_weights_that_are_no_numbers_make_trees(model, encoded):
     with torch.no_grad():
-        model.classifier.tokens.heads.bias.fill_(float("nan"))
+        scorer_of(model).bias.fill_(float("nan"))
     beam = replace(BEAM, rerank=False)
     best = beam_parser_of(model, beam).parse(encoded)
     assert np.array_equal(beam_parser_of(model, BEAM).parse(encoded).heads, best.heads)  # the order stays as it was

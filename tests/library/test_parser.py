@@ -122,6 +122,13 @@ def test_the_beam_merges_as_it_is_told(folder, asked):
         Parser.load(folder, beam=4, merge="all")
 
 
+def test_a_beam_is_reranked_as_it_is_told(folder, asked):
+    check_tree(Parser.load(folder, beam=4, rerank=True).parse([["a", "b", "éa"]])[0].heads)
+    assert asked == [Beam(4, rerank=True)]
+    with pytest.raises(BeamError, match="give a size of it"):
+        Parser.load(folder, rerank=True)
+
+
 @needs_int8
 def test_products_of_8_bits(folder):
     parser = Parser.load(folder, int8=True)
@@ -138,12 +145,12 @@ def test_a_model_without_an_encoder_has_no_products_of_8_bits(tmp_path):
 
 def test_a_pickled_parser_is_loaded_again_with_its_options(folder, monkeypatch, asked):
     monkeypatch.chdir(folder.parent)
-    loaded = Parser.load("model", beam=4, merge="none")
+    loaded = Parser.load("model", beam=4, merge="none", rerank=True)
     written = pickle.dumps(loaded)
     assert len(written) < 1000
     monkeypatch.chdir("/")
     again = pickle.loads(written)
-    assert asked == [Beam(4, Merge.NONE)] * 2
+    assert asked == [Beam(4, Merge.NONE, rerank=True)] * 2
     assert again.parse(FORMS) == loaded.parse(FORMS)
     assert pickle.dumps(again) == written
     with pytest.raises(TypeError, match="a parser that Parser"):

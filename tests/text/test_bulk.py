@@ -276,6 +276,7 @@ def test_linear_models_parse_files(tmp_path):
         (["--int8"], "leave --int8 out"),
         (["--tags", "fill"], "predicts no tags"),
         (["--beam", "0"], "beam"),
+        (["--beam", "4", "--rerank"], "parse without --rerank"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(folders, monkeypatch, options, message):
