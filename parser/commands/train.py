@@ -184,8 +184,8 @@ def _run() -> None:
         if not group or not error.options:
             raise ValueError(str(error)) from error
         raise ValueError(f"{group}={name} is unknown; known: {', '.join(error.options)}") from error
-    except AssertionError as error:
-        # hydra asserts that what an override changes lies in something, and says neither which one nor what is missing.
+    except (AssertionError, AttributeError) as error:
+        # hydra and omegaconf take it that what an override changes is there, and say neither which one nor what is missing.
         frames = (frame.f_locals.get("override") for frame, _ in traceback.walk_tb(error.__traceback__))
         given = [override.input_line for override in frames if isinstance(override, Override)]
         if not given:
