@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from parser.conllu.checks import EMPTY, shortened
-from parser.library.words import TAGS, InputError
+from parser.library.words import TAG_COLUMNS, InputError
 from parser.text.tokens import Token, conllu_lines, text_of
 
 # What ends a column or a line of CoNLL-U, or cannot be encoded.
@@ -56,7 +56,7 @@ class ParsedSentence:
         """
         if not self.forms:
             return ""
-        tags = [(self.tags | self.given).get(column, [EMPTY] * len(self)) for column in TAGS]
+        tags = [(self.tags | self.given).get(column, [EMPTY] * len(self)) for column in TAG_COLUMNS]
         for number, values in enumerate(zip(self.forms, *tags, strict=True), 1):
             for value in values:
                 if not value or _UNWRITABLE.search(value):

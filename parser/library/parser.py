@@ -27,7 +27,7 @@ from parser.decoding.missing_columns import check_columns
 from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
 from parser.library.parsed_sentence import ParsedSentence
-from parser.library.words import TAGS, InputError, Word, WordColumns, named, read_words
+from parser.library.words import TAG_COLUMNS, InputError, Word, WordColumns, named, read_words
 from parser.model import Model
 from parser.models import AnyModel, load_for_parsing
 from parser.text.token_spans import spans
@@ -142,7 +142,7 @@ class Parser:
                     probabilities=of_arcs[words].tolist(),
                     probability=float(np.exp(probabilities.trees[s])),
                     tags={column: values[words] for column, values in tags.items()},
-                    given={column: values for column in TAGS if set(values := getattr(read[s], column)) - {EMPTY}},
+                    given={column: values for column in TAG_COLUMNS if set(values := getattr(read[s], column)) - {EMPTY}},
                 )
             )
         return found

@@ -13,7 +13,7 @@ _SPACE = "dep"
 # The part of speech of values that UD does not have; spaCy takes no others.
 _OTHER_POS = "X"
 
-# By column that may be set, what spaCy calls it, and below what sets it.
+# By column that may be set, what spaCy calls it.
 ATTRIBUTES = {"upos": "POS", "xpos": "TAG", "feats": "MORPH"}
 
 
@@ -29,6 +29,7 @@ def _set_morph(token: Token, value: str) -> None:
     token.set_morph("" if value == "_" else value)
 
 
+# By column, what sets it.
 SETTERS: dict[str, Callable[[Token, str], None]] = {"upos": _set_pos, "xpos": _set_tag, "feats": _set_morph}
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from parser.conllu.checks import EMPTY, shortened
+from parser.data.vocabulary import TAGS
 
-TAGS = ("upos", "xpos", "feats")
+TAG_COLUMNS = tuple(TAGS)
 """The columns of tags that words may have."""
 
 Word = str | Sequence[str | None] | Mapping[str, Any]
@@ -51,7 +52,7 @@ def read_words(sentence: Iterable[Word], number: int) -> WordColumns:
         columns.forms.append(values[0])
         others = (lemma, *values[1:], None, None, None)
         read = (columns.lemmas, columns.upos, columns.xpos, columns.feats)
-        for name, column, value in zip(("lemma", *TAGS), read, others, strict=False):
+        for name, column, value in zip(("lemma", *TAG_COLUMNS), read, others, strict=False):
             if not (value is None or isinstance(value, str)):
                 raise InputError(f"sentence {number}, word {place}: its {name} is {named(value)}; give a str, or None")
             column.append(value or EMPTY)

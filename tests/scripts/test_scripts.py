@@ -140,7 +140,10 @@ def test_parsing_with_no_model(tmp_path):
         (["oracle=delphi"], "oracle=delphi is unknown; known: arc_hybrid_local, "),
         (["treebank=hu", "paths.treebanks=nowhere"], "nowhere/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu"),
         (["recipe=soup"], "paper"),
-        (["model=bilstm", "encoder.heads={size: 9}"], "size: 9}: there is no encoder.heads in this run; leave it out, or choose"),
+        (
+            ["model=bilstm", "encoder.heads={size: 9}"],
+            "size: 9}: there is no encoder.heads in this run; leave it out, or choose",
+        ),
         (["online.mode=static"], "online.mode=static: there is no online in this run; leave it out, or choose model=linear"),
     ],
 )
