@@ -57,7 +57,7 @@ class RerankingParser:
         """See SentenceParser."""
 
         def parse(part: Sentences, parses: Parses) -> None:
-            for start, trees in zip(part.offsets, self._ranked(part, single_root), strict=False):
+            for start, trees in zip(part.offsets, self._ranked(part, 1, single_root), strict=False):
                 inside = slice(start + 1, start + 1 + len(trees[0].heads))
                 parses.heads[inside], parses.relations[inside] = trees[0].heads, trees[0].relations
 
@@ -67,11 +67,11 @@ class RerankingParser:
         """See KBestParser; the scores of the trees are those that they are ranked by."""
         self.beam.check_k_best(k)
         spans = sentences.spans(_SHARE)
-        return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), single_root)]
+        return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), k, single_root)]
 
-    def _ranked(self, sentences: Sentences, single_root: bool) -> Iterator[list[Tree]]:
-        """The trees of each sentence, best first; of equal ones, what the beam liked better."""
-        found = self._parser.k_best(sentences, self.beam.size, single_root=single_root)
+    def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:
+        """The trees of each sentence, best first, k or more where there are as many; of equal ones, the beam's order stays."""
+        found = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
         vectors = self._encoder.floats(self._encoder.encode(sentences))
         for start, end, trees in zip(sentences.offsets, sentences.offsets[1:], found, strict=False):
             heads, relations = np.stack([tree.heads for tree in trees]), np.stack([tree.relations for tree in trees])

@@ -88,6 +88,11 @@ def test_trees_are_ranked_by_the_sum_of_both_scores(model, encoded, merge, singl
     assert changed > 5
 
 
+def test_items_that_stand_for_many_trees_give_more_than_there_are_items(model, encoded):
+    beam = Beam(2, Merge.SIGNATURE, rerank=True)
+    assert max(map(len, beam_parser_of(model, beam).k_best(encoded, 5))) == 5
+
+
 def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
     expected = beam_parser_of(model, BEAM).parse(encoded)
     monkeypatch.setattr(reranking, "_SHARE", 30)
