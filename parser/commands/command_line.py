@@ -20,6 +20,10 @@ _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 _MAX_THREADS = 256
 
 
+# The signals that have come, of those that end a command.
+_received: list[int] = []
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM has come."""
 
@@ -101,7 +105,18 @@ def _unless_told_here(failed: threading.ExceptHookArgs) -> None:
         threading.__excepthook__(failed)
 
 
+def raise_again() -> None:
+    """Raises Terminated if SIGTERM has come and the command goes on nevertheless, for loops that take long.
+
+    What a signal's handler raises is lost where Python code is called by C code that forgets its errors, as much of torch asks
+    whether objects have attributes.
+    """
+    if _received:
+        raise Terminated
+
+
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    _received.append(number)
     raise Terminated
 
 

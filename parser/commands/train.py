@@ -29,7 +29,7 @@ from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, register, training_files
-from parser.training.observer import Observer, RunStart
+from parser.training.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
 from parser.training.unread_settings import absent_setting_message, check_overrides
 
@@ -89,7 +89,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
             from parser.training.passes import train
 
             card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
-            metrics = train(settings, folder, [_HydraFiles(job), card, *observers], vectors)
+            metrics = train(settings, folder, [_HydraFiles(job), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
@@ -112,6 +112,14 @@ class _HydraFiles(Observer):
         parts = {"config": start.settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
+
+
+class _Interruptible(Observer):
+    """Ends a run that SIGTERM has not ended."""
+
+    def on_update(self, update: Update) -> None:
+        """Raises Terminated."""
+        command_line.raise_again()
 
 
 def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:

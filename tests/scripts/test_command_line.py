@@ -91,6 +91,25 @@ run(main)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_signal_whose_exception_was_lost_is_raised_again():
+    program = """
+import os, signal
+from contextlib import suppress
+from parser.commands.command_line import raise_again, run
+
+def main():
+    raise_again()
+    with suppress(BaseException):
+        os.kill(os.getpid(), signal.SIGTERM)
+    print("on it goes", flush=True)
+    raise_again()
+
+run(main)
+"""
+    done = shell(program)
+    assert (done.returncode, done.stdout) == (143, "on it goes\n")
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "257", "1000000", "two", "", "9" * 5000])
 def test_numbers_of_threads_that_cannot_be(text):
     with pytest.raises(ArgumentTypeError, match="is not a number of threads; give one from 1 to 256"):

@@ -16,6 +16,7 @@ from hydra.core.utils import JobReturn
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
+from parser.commands import command_line
 from parser.commands.train import _run
 from parser.training import passes
 from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
@@ -110,6 +111,13 @@ def test_an_interrupted_run_says_how_to_resume_it(tmp_path, number, status):
     assert "resume=false" not in said[0]
     assert (tmp_path / "checkpoint.safetensors").exists()
     assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_a_signal_whose_exception_was_lost_ends_a_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(command_line, "_received", [signal.SIGTERM])
+    done = train(*FILES, *TINY, *NO_VECTORS, f"hydra.run.dir={tmp_path}")
+    assert done.returncode == 143
+    assert "interrupted; resume with: " in done.stderr
 
 
 def test_an_earlier_sweep_of_the_same_process_is_forgotten(tmp_path, monkeypatch):
