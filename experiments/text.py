@@ -35,10 +35,12 @@ from parser.conllu.stream import read_raw_sentences
 from parser.decoding.file_parsing import parse_file
 from parser.decoding.tag_writing import TagUse
 from parser.evaluation import evaluate_files
+from parser.model_folder import TOKENIZER
 from parser.models import load_for_parsing
 from parser.settings import training_files
+from parser.text.model_tokenizer import segmenter_beside
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import TOKENIZER, Tokenizer, segmenter_beside
+from parser.text.tokenizer import Tokenizer
 from parser.text.tokenizer_training import train_tokenizer
 
 UDPIPE = "UDPipe"

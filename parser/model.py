@@ -29,7 +29,9 @@ from parser.classifier.calibration import Calibration
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape
 from parser.classifier.weights import ClassifierWeights, StaticLayout
-from parser.data.vocabulary import UD_ROOT, Sentences, Vocabularies, Vocabulary
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.model_folder import (
     SETTINGS,
     TENSORS,

@@ -22,9 +22,12 @@ from safetensors.numpy import load_file
 
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
+# What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
+TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
 
 # Within a run's folder.
 _MODEL = "model"

@@ -9,7 +9,8 @@ from typing import ClassVar, Protocol
 
 from parser.beam_settings import Merge, Search, searching
 from parser.classifier.weights import Int8Error
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.linear.model import LinearModel
 from parser.model import Model
 from parser.model_folder import SETTINGS, ModelError, find_model, read_json

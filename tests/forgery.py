@@ -17,7 +17,8 @@ from parser.classifier.shape import ClassifierShape, Embedding
 from parser.classifier.tagger import TaggerShape
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model import Model

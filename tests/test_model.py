@@ -14,7 +14,8 @@ import torch
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
 from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from parser.models import load

@@ -9,7 +9,8 @@ from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.precomputed_scorer import hidden_layer
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
-from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import N_RESERVED
 from parser.transitions.features import TOKEN, FeatureTable
 
 

@@ -14,7 +14,8 @@ from parser.classifier.embeddings import Embeddings
 from parser.classifier.representation import AttributeEmbeddings, TokenRepresentation
 from parser.classifier.shape import ClassifierShape
 from parser.data.set_vocabulary import Elements, SetVocabulary
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.transitions.features import RELATION, Slot
 
 

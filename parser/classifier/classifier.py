@@ -20,7 +20,8 @@ from parser.classifier.representation import TokenRepresentation
 from parser.classifier.resting_matrices import Matrix, SinglePrecision, quantized
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout, SlotWeights
-from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import N_RESERVED
 from parser.transitions.features import TOKEN, Slot
 
 

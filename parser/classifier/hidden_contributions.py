@@ -16,7 +16,8 @@ import numpy as np
 from numba import njit
 
 from parser.classifier.weights import ClassifierWeights
-from parser.data.vocabulary import ABSENT, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT
 from parser.transitions.features import RELATION, TOKEN, FeatureTable
 
 # Contributions that are computed at a time: with 256 hidden units, 16 kilobytes of sums, which stay in a processor's nearest

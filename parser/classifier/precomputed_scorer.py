@@ -15,7 +15,8 @@ from parser.classifier.compiled_activations import activate, activation_number
 from parser.classifier.hidden_contributions import ContributionMaker
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
-from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import N_RESERVED
 from parser.transitions.features import RELATION, FeatureTable
 
 

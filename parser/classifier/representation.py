@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from parser.classifier.embeddings import Embeddings, draw_vectors
 from parser.classifier.resting_matrices import Matrix, SinglePrecision
 from parser.classifier.weights import Int8Error, SentenceEncoder, TaggingEncoder
-from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import N_RESERVED
 from parser.transitions.features import TOKEN
 
 # Tokens that are encoded at a time: enough to fill the matrix products, and few enough for sentences of like length.

@@ -23,7 +23,8 @@ from parser.classifier.resting_lstm import RestingLSTM
 from parser.classifier.resting_matrices import Arithmetic, Matrix, SinglePrecision
 from parser.classifier.tagger import Tagger
 from parser.classifier.type_rows import TypeRows
-from parser.data.vocabulary import ABSENT, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT
 
 # Word types that are computed together; the last ones are filled up with any.
 _TYPES_TOGETHER = 64

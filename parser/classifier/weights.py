@@ -14,8 +14,10 @@ import numpy as np
 
 from parser.classifier.compiled_activations import activation_number
 from parser.classifier.shape import ClassifierShape
+from parser.data.sentences import Sentences
 from parser.data.set_vocabulary import Elements, SetVocabulary
-from parser.data.vocabulary import Sentences, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.transitions.features import RELATION, TOKEN, Slot
 
 # What the tensors of embeddings are called, in a classifier whose token representation is static.

@@ -40,7 +40,8 @@ from parser.lattices.conllul import is_named_lattices
 from parser.model import Model
 from parser.models import AnyModel, load_for_parsing
 from parser.start_up import load_kernels_directly, write_bytecode
-from parser.text.tokenizer import as_stream, model_tokenizer
+from parser.text.model_tokenizer import model_tokenizer
+from parser.text.tokenizer import as_stream
 
 
 def main() -> int:

@@ -17,9 +17,11 @@ from typing import NoReturn
 from parser.commands.command_line import positive, run
 from parser.commands.parsing_options import add_search_options
 from parser.model import Model
+from parser.model_folder import TOKENIZER
 from parser.models import load_for_parsing
 from parser.start_up import load_kernels_directly
-from parser.text.tokenizer import TOKENIZER, Tokenizer, model_tokenizer
+from parser.text.model_tokenizer import model_tokenizer
+from parser.text.tokenizer import Tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")

@@ -26,8 +26,9 @@ import numpy as np
 from omegaconf import OmegaConf
 
 from parser.child_process import end_with_parent
+from parser.data.attributes import attribute_values
 from parser.data.treebank import read_treebanks, without_held_out
-from parser.data.vocabulary import Vocabulary, attribute_values
+from parser.data.vocabulary import Vocabulary
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.settings import Settings, VectorSettings, held_out, training_files, vocabulary_is_of_subset
 

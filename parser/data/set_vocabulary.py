@@ -12,7 +12,8 @@ from itertools import chain
 
 import numpy as np
 
-from parser.data.vocabulary import ATTRIBUTES, ELEMENTS, N_RESERVED, TAGS, Vocabulary
+from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 
 # Bytes of the unknown values that a vocabulary remembers the most similar one of; bounds the memory of parsing a stream.
 _REMEMBERED_BYTES = 8 * 2**20

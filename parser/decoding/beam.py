@@ -10,7 +10,7 @@ import numpy as np
 from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.beam_items import Expansion, Items, Scratch
 from parser.decoding.beam_search import parse_sentences
 from parser.decoding.compiled import SHARE, CompiledParser, Words

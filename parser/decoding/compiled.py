@@ -17,7 +17,7 @@ from numba import njit
 from parser.classifier.compiled_activations import activate, activation_number
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.spans import parse_spans
 from parser.decoding.type_contributions import address_contributions
 from parser.transitions.configurations import Configurations

@@ -17,7 +17,8 @@ from parser.classifier.batch_scorer import batch_scorer
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import ABSENT, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT
 from parser.decoding.exact_chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.k_best import Tree
 from parser.decoding.lockstep_beam import LockstepBeamParser

@@ -21,7 +21,8 @@ from parser.beam_settings import Beam, Search
 from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
-from parser.data.vocabulary import ATTRIBUTES, Sentences
+from parser.data.attributes import ATTRIBUTES
+from parser.data.sentences import Sentences
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import beam_parser_of, parser_with_beam

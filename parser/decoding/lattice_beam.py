@@ -9,7 +9,7 @@ import numpy as np
 
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.compiled import CompiledParser, Words
 from parser.decoding.greedy import Rules
 from parser.decoding.k_best import Tree

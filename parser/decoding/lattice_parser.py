@@ -12,7 +12,8 @@ import numpy as np
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences, Vocabularies
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
 from parser.decoding.compiled import SHARE
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice_beam import LatticeBeam

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parser.data.parses import Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.decoding.spans import parse_spans
 from parser.linear.model import LinearModel

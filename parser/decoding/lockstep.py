@@ -15,7 +15,7 @@ from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable

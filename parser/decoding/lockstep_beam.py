@@ -17,7 +17,7 @@ from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.move_costs import finite, normalizer
 from parser.transitions.configurations import Configurations

@@ -8,7 +8,7 @@ from parser.beam_settings import Beam
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.derivations import best_trees
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice_items import Arcs

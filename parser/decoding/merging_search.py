@@ -30,7 +30,8 @@ import numpy as np
 from parser.beam_settings import BeamError, Merge, Scores
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.lattice_items import Arcs
 from parser.decoding.merging_items import Item, Reduction, Tail
 from parser.decoding.move_costs import finite, normalizer

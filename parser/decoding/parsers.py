@@ -11,8 +11,8 @@ from functools import partial, singledispatch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
 from parser.classifier.weights import ClassifierWeights
+from parser.data.attributes import Columns
 from parser.data.parses import Parses
-from parser.data.vocabulary import Columns
 from parser.decoding.greedy import GreedyParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
 from parser.linear.model import LinearModel

@@ -13,7 +13,7 @@ import oracles
 from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
 from parser.data.parses import NO_NODE, Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.lockstep import Choice, LockstepParser, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
 from parser.model import Model

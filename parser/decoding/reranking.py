@@ -18,7 +18,7 @@ from parser.beam_settings import Beam
 from parser.classifier.resting_heads import RestingHeads
 from parser.classifier.weights import ClassifierWeights, SentenceEncoder
 from parser.data.parses import Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.k_best import Tree
 from parser.decoding.sentence_parser import KBestParser
 from parser.decoding.spans import parse_spans

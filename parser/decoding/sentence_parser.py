@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from parser.data.parses import Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.k_best import Tree
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from parser.data.parses import Parses
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 
 
 def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable[[Sentences, Parses], None]) -> Parses:

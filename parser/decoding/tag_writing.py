@@ -8,7 +8,8 @@ from typing import cast
 from parser.classifier.weights import TaggingEncoder
 from parser.conllu.checks import EMPTY
 from parser.conllu.stream import RawSentence
-from parser.data.vocabulary import COLUMN_NUMBERS, Sentences
+from parser.data.attributes import COLUMN_NUMBERS
+from parser.data.sentences import Sentences
 from parser.model import Model
 from parser.models import AnyModel
 

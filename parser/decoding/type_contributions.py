@@ -22,7 +22,8 @@ from parser.classifier.hidden_contributions import ContributionMaker, HiddenCont
 from parser.classifier.type_rows import MAX_BYTES, TypeRows
 from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotWeights
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.transitions.features import TOKEN, FeatureTable
 
 

@@ -16,7 +16,9 @@ import numpy as np
 from numba import njit
 
 from parser.conllu.chunks import Words
-from parser.data.vocabulary import Columns, Sentences, Vocabularies
+from parser.data.attributes import Columns
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
 
 # Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
 MAX_ENTRIES = 200_000

@@ -22,7 +22,7 @@ import numpy as np
 
 from parser.beam_settings import Merge, Search
 from parser.conllu.checks import EMPTY
-from parser.data.vocabulary import COLUMN_NUMBERS
+from parser.data.attributes import COLUMN_NUMBERS
 from parser.decoding.missing_columns import check_columns
 from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
@@ -30,8 +30,9 @@ from parser.library.parsed_sentence import ParsedSentence
 from parser.library.words import TAG_COLUMNS, InputError, Word, WordColumns, named, read_words
 from parser.model import Model
 from parser.models import AnyModel, load_for_parsing
+from parser.text.model_tokenizer import model_tokenizer
 from parser.text.token_spans import spans
-from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import TokenizerError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parser.conllu.checks import EMPTY, shortened
-from parser.data.vocabulary import TAGS
+from parser.data.attributes import TAGS
 
 TAG_COLUMNS = tuple(TAGS)
 """The columns of tags that words may have."""
@@ -22,7 +22,7 @@ class InputError(ValueError):
 
 @dataclass
 class WordColumns:
-    """The columns of a sentence, as parser.data.vocabulary.Columns has them."""
+    """The columns of a sentence, as parser.data.attributes.Columns has them."""
 
     forms: list[str]
     lemmas: list[str]

@@ -18,7 +18,8 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.atomic import replacing_folder, write_json
 from parser.beam_settings import Search
-from parser.data.vocabulary import UD_ROOT, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
 from parser.model_folder import (

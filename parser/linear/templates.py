@@ -30,7 +30,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot, find_nodes
 from parser.transitions.system import Moves, TransitionSystem

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
+from parser.data.attributes import Columns
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Columns
 from parser.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best

@@ -12,7 +12,7 @@ from parser.beam_settings import Search
 from parser.conllu.checks import DEPREL, DEPS, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
-from parser.data.vocabulary import ATTRIBUTES
+from parser.data.attributes import ATTRIBUTES
 from parser.decoding.file_parsing import ChunkParser, Columns
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write

@@ -28,9 +28,9 @@ from parser.classifier.bilstm import BiLSTM, BiLSTMShape
 from parser.classifier.build import Undrawn
 from parser.classifier.embeddings import Embeddings
 from parser.classifier.shape import Embedding
-from parser.data.vocabulary import Sentences, Vocabulary
-from parser.model_folder import check_tensors, errors_named, read_header, read_json, read_tensors
-from parser.text.tokenizer import SEGMENTER
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import Vocabulary
+from parser.model_folder import SEGMENTER, check_tensors, errors_named, read_header, read_json, read_tensors
 from parser.text.tokens import Token
 
 SETTINGS, TENSORS = SEGMENTER, "segmenter.safetensors"

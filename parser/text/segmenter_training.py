@@ -17,9 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.vocabulary import UNKNOWN, Vocabulary
+from parser.model_folder import SEGMENTER
 from parser.text.gold_text import read_paragraphs
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterNetwork, SegmenterShape, encoded, sentences
-from parser.text.tokenizer import SEGMENTER, Tokenizer
+from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of
 
 log = logging.getLogger(__name__)

@@ -30,7 +30,7 @@ class ShardParser:
         from parser.decoding.parsers import parser_with_beam
         from parser.decoding.tag_writing import TagPredictor, TagUse
         from parser.models import load_for_parsing
-        from parser.text.tokenizer import model_tokenizer
+        from parser.text.model_tokenizer import model_tokenizer
 
         torch.set_num_threads(1)  # there is a process for each core
         merge = None if options.merge is None else Merge(options.merge)

@@ -1,9 +1,8 @@
 """Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
 
-The tokenizer of a model lies in its folder, and a segmenter, where there is one, which then decides where sentences end
-(segmenter.py). A blank line always ends a sentence, so that text is tokenized some paragraphs at a time, and memory is that of
-these. Many letters without a space between them are tokenized in pieces (pieces.py), at whose ends sentences end, too, unless
-the text is presegmented or there is a segmenter.
+Where there is a segmenter, it decides where sentences end (segmenter.py). A blank line always ends a sentence, so that text is
+tokenized some paragraphs at a time, and memory is that of these. Many letters without a space between them are tokenized in
+pieces (pieces.py), at whose ends sentences end, too, unless the text is presegmented or there is a segmenter.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
-    from parser.text.segmenter import Segmenter
-
-TOKENIZER = "tokenizer.udpipe"
-SEGMENTER = "segmenter.json"  # what there is of a segmenter where there is one
+    from parser.text.segmenter import Segmenter  # loads torch
 
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"
@@ -142,40 +138,6 @@ class Tokenizer:
         if tokenizer is None:
             raise TokenizerError(f"{self.path}: this model has no tokenizer; train one with scripts/train.py tokenizer=udpipe")
         return tokenizer
-
-
-def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
-    """The tokenizer of a model.
-
-    Args:
-        folder: the model's folder, or that of a run.
-        path: another file to take instead; UDPipe then decides where sentences end.
-
-    Raises:
-        TokenizerError: there is none, or it cannot be loaded.
-        ModelError: the segmenter beside it is damaged.
-    """
-    places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
-    found = next((place for place in places if place.is_file()), None)
-    if found is None:
-        raise TokenizerError(
-            f"{places[0]}: there is no tokenizer; train one into the model's folder (scripts/train.py tokenizer=udpipe), or "
-            "name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
-        )
-    return Tokenizer(found, None if path is not None else segmenter_beside(found))
-
-
-def segmenter_beside(tokenizer: Path) -> Segmenter | None:
-    """The segmenter in a tokenizer's folder, if there is one.
-
-    Raises:
-        ModelError: it is damaged.
-    """
-    if not (tokenizer.parent / SEGMENTER).is_file():
-        return None
-    from parser.text.segmenter import Segmenter  # loads torch
-
-    return Segmenter.load(tokenizer.parent)
 
 
 class _Stream(io.RawIOBase):

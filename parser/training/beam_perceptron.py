@@ -20,7 +20,7 @@ import numpy as np
 from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.lockstep_beam import LockstepItems, step
 from parser.decoding.move_costs import LOWEST
 from parser.linear.perceptron import Perceptron

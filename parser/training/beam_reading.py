@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from parser.classifier.classifier import Classifier
 from parser.classifier.weights import ClassifierWeights
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.training.examples import TrainingSentences
 from parser.training.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
 from parser.training.word_dropout import WordDropout

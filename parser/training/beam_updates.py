@@ -18,7 +18,7 @@ from oracles.arc_standard.context_rows import BoundContextRows
 from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.beam import BeamParser
 from parser.decoding.beam_items import Scratch
 from parser.decoding.compiled import Layers

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, Sentences, Vocabularies
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT
 from parser.lattices.gold_paths import GoldPath
 from parser.training.examples import Batch, Examples
 from parser.transitions.configurations import Configurations

@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from parser.data.vocabulary import TAGS
+from parser.data.attributes import TAGS
 from parser.training.observer import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.exact import LONGEST, features_of_states
 from parser.decoding.exact_chart import ChartRules, n_states
 from parser.model import Model

@@ -10,7 +10,7 @@ import numpy as np
 
 from oracles import BoundOracle, Trees
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.training.soft_targets import SoftTargets, concatenate
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right

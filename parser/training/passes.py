@@ -24,9 +24,9 @@ from parser.data.parses import NO_NODE
 from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.model import Model
+from parser.model_folder import TOKENIZER
 from parser.settings import Settings, SettingsError, given_models, training_files
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import TOKENIZER
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import run_folder
 from parser.training.beam_pass import GlobalFitter, beam_fitter_of, beam_sentences

@@ -12,7 +12,7 @@ from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.character_encoder import CharacterShape
 from parser.classifier.head_scorer import HeadScorerShape
 from parser.classifier.tagger import TaggerShape
-from parser.data.vocabulary import TAGS
+from parser.data.attributes import TAGS
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.settings import (
     EncoderSettings,

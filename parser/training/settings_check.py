@@ -12,7 +12,7 @@ from parser import transitions
 from parser.beam_settings import EXACT, Merge, Scores
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.device import check_device
-from parser.data.vocabulary import ATTRIBUTES, ELEMENTS
+from parser.data.attributes import ATTRIBUTES, ELEMENTS
 from parser.lattices.gold_paths import MissingPath
 from parser.settings import (
     ExampleUse,

@@ -17,7 +17,7 @@ import numpy as np
 
 from parser.classifier.batch_scorer import batch_scorer
 from parser.classifier.scorer import Scorer
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.model import Model
 from parser.settings import Settings, SettingsError, TrainingTrees
 from parser.training.corpus import Corpus

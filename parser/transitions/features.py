@@ -18,7 +18,8 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves, TransitionSystem
 

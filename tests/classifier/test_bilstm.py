@@ -17,7 +17,8 @@ from parser.classifier.embeddings import Embeddings
 from parser.classifier.precomputed_scorer import precomputed_scorer
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import Elements, vocabulary_for
-from parser.data.vocabulary import ABSENT, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, Vocabulary
 from parser.decoding import compiled, lockstep
 from parser.decoding.lockstep import LockstepParser, parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of

@@ -16,7 +16,7 @@ from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.resting_lstm import RestingLSTM, _tanh
 from parser.classifier.resting_matrices import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
 from parser.classifier.weights import Int8Error
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding import compiled
 from parser.decoding.lockstep import LockstepParser
 from parser.decoding.parsers import parser_of

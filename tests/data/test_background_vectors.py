@@ -13,8 +13,8 @@ import sys
 import numpy as np
 import pytest
 
+from parser.data.attributes import attribute_values
 from parser.data.background_vectors import background_vectors
-from parser.data.vocabulary import attribute_values
 from parser.data.word_vectors import train_vectors
 from parser.training.corpus import prepare
 from tests.toy import ROOT, sentence, settings, write_conllu

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.data.characters import Characters
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from tests.toy import sentence
 
 FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.k_best import Tree
 from tests.decoding.computations import hashed_scores
 

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.features import slots_of

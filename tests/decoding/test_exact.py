@@ -19,7 +19,8 @@ from parser.classifier.shape import ClassifierShape, Embedding
 from parser.commands.command_line import size_of_beam
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding import exact
 from parser.decoding.exact_chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.file_parsing import parse_file

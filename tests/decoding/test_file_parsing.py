@@ -17,7 +17,8 @@ from parser.beam_settings import Beam, BeamError
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding import file_parsing
 from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
 from parser.decoding.word_cache import WordCache

@@ -11,7 +11,8 @@ import torch
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.model import Model

@@ -14,7 +14,8 @@ from parser.classifier import resting_heads
 from parser.classifier.bilstm import BiLSTM
 from parser.classifier.head_scorer import HeadScorer
 from parser.classifier.resting_heads import RestingHeads
-from parser.data.vocabulary import N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import N_RESERVED
 from parser.decoding import reranking
 from parser.decoding.parsers import beam_parser_of
 from parser.model import Model

@@ -11,7 +11,8 @@ import torch
 from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.embeddings import Embedding
 from parser.classifier.shape import ClassifierShape
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.decoding.spine import SpineParser

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import parser.classifier.type_rows as module
 from parser.classifier.hidden_contributions import ContributionMaker
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.type_contributions import TypeContributions
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence

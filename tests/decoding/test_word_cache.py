@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
+from parser.data.attributes import ATTRIBUTES
 from parser.data.characters import Characters
-from parser.data.vocabulary import ATTRIBUTES, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.file_parsing import Columns
 from parser.decoding.word_cache import WordCache
 from tests.odd_files import files, line

@@ -10,7 +10,8 @@ import pytest
 
 import oracles
 from oracles import Trees
-from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.decoding.parsers import parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron

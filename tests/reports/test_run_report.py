@@ -11,7 +11,8 @@ import torch
 
 from parser.classifier.shape import ClassifierShape
 from parser.commands.report import main
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.drawing.matrix import confusion_svg
 from parser.model import Model
 from parser.reports.run_report import ReportError, gold_file

@@ -11,7 +11,8 @@ import oracles
 from parser import transitions
 from parser.classifier.shape import ClassifierShape
 from parser.commands import trace as command
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.reports.trace import GoldTree, gold_trace, model_trace

@@ -12,7 +12,8 @@ from parser.beam_settings import Beam
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.commands.benchmarks import parsing, processes, ratios
 from parser.commands.benchmarks.ratios import Time
-from parser.data.vocabulary import Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.model import Model
 from parser.transitions.features import slots_of
 from tests.forgery import small_model

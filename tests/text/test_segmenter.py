@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from parser.data.vocabulary import Vocabulary
 from parser.evaluation import evaluate_files
-from parser.model_folder import ModelError
+from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
 from parser.text.gold_text import read_paragraphs
+from parser.text.model_tokenizer import model_tokenizer
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterNetwork, SegmenterShape, encoded, sentences
 from parser.text.segmenter_training import SegmenterTraining, ends_of, fitted, sentence_f1, train_segmenter
-from parser.text.tokenizer import TOKENIZER, Tokenizer, model_tokenizer
+from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of
 from tests.text import fake_udpipe
 

@@ -12,15 +12,17 @@ from parser import InputError, Parser
 from parser.commands import parse
 from parser.data.treebank import read_treebank
 from parser.model import Model
+from parser.model_folder import TOKENIZER
 from parser.serving.requests import Request
 from parser.serving.service import Job, Service
 from parser.text import udpipe
 from parser.text.blocks import blocks_of
+from parser.text.model_tokenizer import model_tokenizer
 from parser.text.pieces import LONGEST_RUN, pieces
 from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
 from parser.text.token_spans import spans
-from parser.text.tokenizer import TOKENIZER, Tokenizer, as_stream, model_tokenizer
+from parser.text.tokenizer import Tokenizer, as_stream
 from parser.text.tokens import Token, TokenizerError, conllu_lines
 from tests.classifier.test_text_model import random_text_model
 from tests.text import fake_udpipe

@@ -11,7 +11,8 @@ import pytest
 import oracles
 from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED, Sentences
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.training.examples import Target, TrainingSentences
 from parser.training.exploration import explore, explore_with_beam
 from parser.transitions.arc_standard import ArcStandard

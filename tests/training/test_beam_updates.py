@@ -16,7 +16,8 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.classifier.representation import ContextualRepresentation
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.decoding.tree_stacks import read_trees
 from parser.model import Model
 from parser.training.beam_fitter import BeamFitter

@@ -10,7 +10,8 @@ import pytest
 import oracles
 from oracles import NOT_APPLICABLE, Trees
 from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.training.examples import (
     Examples,

@@ -50,7 +50,7 @@ from parser.commands.benchmarks.ratios import (
 )
 from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
-from parser.data.vocabulary import Sentences
+from parser.data.sentences import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model import Model

@@ -1,0 +1,68 @@
+"""The attributes of words that a model can read: which column of a word each comes from, and what it takes of its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS
+
+
+class Columns(Protocol):
+    """What is read of a sentence: the columns of its words 1..n, as far as they serve as attributes."""
+
+    forms: list[str]
+    lemmas: list[str]
+    upos: list[str]
+    xpos: list[str]
+    feats: list[str]
+
+
+# Their numbers among the ten columns of CoNLL-U.
+COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """What a feature reads of a word: ``of`` a value of one ``column`` (an attribute of Columns)."""
+
+    column: str
+    of: Callable[[str], str]
+
+
+# The column of the nodes of a lattice that a word advances by, as text; other words have none, and advance by one.
+LENGTHS = "lengths"
+
+# "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
+ATTRIBUTES = {
+    "form": Attribute("forms", lambda form: form),
+    "lower": Attribute("forms", str.lower),
+    "prefix2": Attribute("forms", lambda form: form[:2].lower()),
+    "suffix2": Attribute("forms", lambda form: form[-2:].lower()),
+    "suffix3": Attribute("forms", lambda form: form[-3:].lower()),
+    "suffix4": Attribute("forms", lambda form: form[-4:].lower()),
+    "lemma": Attribute("lemmas", str.lower),
+    "upos": Attribute("upos", lambda tag: tag),
+    "xpos": Attribute("xpos", lambda tag: tag),
+    "feats": Attribute("feats", lambda feats: feats),
+    "feats_pairs": Attribute("feats", lambda feats: feats),
+    "length": Attribute(LENGTHS, lambda length: length),
+}
+
+# Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. They are embedded as the sum of a
+# vector for each element, so that values which differ in one element are alike.
+ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
+
+# The columns that a tagger can predict, and the attribute whose values are theirs.
+TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
+
+
+def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[str]]:
+    """The values of an attribute, a list per sentence. ValueError for an attribute that is not in ATTRIBUTES."""
+    if attribute not in ATTRIBUTES:
+        raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")
+    column, of = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].of
+    if column == LENGTHS:
+        return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]
+    return [[of(value) for value in getattr(sentence, column)] for sentence in sentences]

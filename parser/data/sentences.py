@@ -1,0 +1,52 @@
+"""Sentences as numbers, one after the other in flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Encoded sentences. Sentence s has its root at ``offsets[s]`` and token i at ``offsets[s] + i``.
+
+    Attributes:
+        values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (characters.py).
+        offsets: int64[sentences + 1].
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int32[sentences]: tokens n, the root not counted."""
+        return (np.diff(self.offsets) - 1).astype(np.int32)
+
+    def span(self, first: int, last: int) -> Sentences:
+        """The sentences from number ``first`` to before ``last``, not copied."""
+        start, end = self.offsets[first], self.offsets[last]
+        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
+
+    def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
+        """Consecutive sentences, from the first number up to the second, of at most this many tokens if there are several."""
+        first = 0
+        while first < len(self):
+            last = int(np.searchsorted(self.offsets, self.offsets[first] + tokens, side="right")) - 1
+            yield first, (last := max(last, first + 1))
+            first = last
+
+    def take(self, numbers: np.ndarray) -> Sentences:
+        """The sentences with these numbers (int[m]), in their order."""
+        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[numbers])])
+        return Sentences(self.values[:, self.places(numbers)], offsets)
+
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence after the other."""
+        lengths = np.diff(self.offsets)[numbers]
+        return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)

@@ -1,0 +1,76 @@
+"""The vocabularies of a model, which make sentences into numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from parser.data.attributes import Columns, attribute_values
+from parser.data.characters import Characters
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ROOT, UNKNOWN, Vocabulary
+
+
+class Vocabularies:
+    """The vocabularies of all attributes, ``by_attribute`` in a fixed order.
+
+    Args:
+        by_attribute: what is read of a word.
+        characters: those of forms, where they are read.
+        tags: by column of gold data that a tagger predicts (upos, xpos, feats), its values; input need not have them.
+    """
+
+    def __init__(
+        self,
+        by_attribute: dict[str, Vocabulary],
+        characters: Characters | None = None,
+        tags: dict[str, Vocabulary] | None = None,
+    ) -> None:
+        self.by_attribute = by_attribute
+        self.characters = characters
+        self.tags = tags or {}
+
+    @property
+    def attributes(self) -> list[str]:
+        """The names of the attributes, in the order of ``Sentences.values``."""
+        return list(self.by_attribute)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of ``Sentences.values``: the attributes, and the places of characters."""
+        return len(self.by_attribute) + (0 if self.characters is None else self.characters.longest)
+
+    def encode(self, sentences: Sequence[Columns]) -> Sentences:
+        """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
+        offsets = _offsets(sentences)
+        values = np.empty((self.n_rows, offsets[-1]), np.int32)
+        for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=False):
+            numbers: list[int] = []
+            for column in attribute_values(sentences, attribute):
+                numbers.append(ROOT)
+                numbers += vocabulary.encode(column)
+            row[:] = numbers
+        if self.characters is not None:
+            values[len(self.by_attribute) :] = self.characters.encode([sentence.forms for sentence in sentences])
+        return Sentences(values, offsets)
+
+    def encode_tags(self, sentences: Sequence[Columns]) -> np.ndarray:
+        """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
+        numbers = [
+            [number for sentence in sentences for number in (ROOT, *known.encode_exactly(getattr(sentence, column)))]
+            for column, known in self.tags.items()
+        ]
+        return np.array(numbers, np.int32).reshape(len(self.tags), _offsets(sentences)[-1])
+
+    def unknown_counts(self, sentences: Sentences) -> dict[str, int]:
+        """By attribute: how many tokens have a value that training never saw."""
+        unknown = (sentences.values[: len(self.by_attribute)] == UNKNOWN).sum(axis=1)
+        return {name: int(count) for name, count in zip(self.by_attribute, unknown, strict=True)}
+
+
+def _offsets(sentences: Sequence[Columns]) -> np.ndarray:
+    """int64[sentences + 1]: where the sentences begin, each with its root."""
+    offsets = np.zeros(len(sentences) + 1, np.int64)
+    np.cumsum(np.array([len(sentence.forms) + 1 for sentence in sentences], np.int64), out=offsets[1:])
+    return offsets
