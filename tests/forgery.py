@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from parser.classifier.bilstm import BiLSTMShape
-from parser.classifier.character_encoder import CharacterShape
-from parser.classifier.head_scorer import HeadScorerShape
-from parser.classifier.shape import ClassifierShape, Embedding
-from parser.classifier.tagger import TaggerShape
+from parser.classifier.shape import BiLSTMShape, CharacterShape, ClassifierShape, Embedding, HeadScorerShape, TaggerShape
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabularies import Vocabularies

@@ -183,7 +183,7 @@ def test_relations_with_tensors_to_match(forged, relations):
     tensors["output.weight"], tensors["output.bias"] = torch.zeros(outputs, 5), torch.zeros(outputs)
     if "one_hot.weight" in tensors:
         tensors["one_hot.weight"] = torch.zeros(3 + len(relations), 5)
-    if (scores := "tokens.heads.relations") + ".bias" in tensors:
+    if (scores := "tokens.heads.relation_product") + ".bias" in tensors:
         tensors[f"{scores}.weight"], tensors[f"{scores}.bias"] = torch.zeros(len(relations), 3, 3), torch.zeros(len(relations))
     save_file(tensors, forged / TENSORS)
     if relations == ["a", "root"]:

@@ -14,53 +14,22 @@ same, but the library that computes them may add up in another order.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.classifier.character_encoder import CharacterEncoder, CharacterShape
+from parser.classifier.character_encoder import CharacterEncoder
 from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.embeddings import Embeddings
-from parser.classifier.head_scorer import HeadScorer, HeadScorerShape
+from parser.classifier.head_scorer import HeadScorer
 from parser.classifier.padding import Grid
 from parser.classifier.representation import ContextualRepresentation, Encoded
 from parser.classifier.resting_matrices import Int8, SinglePrecision
-from parser.classifier.tagger import Tagger, TaggerShape
+from parser.classifier.shape import BiLSTMShape
+from parser.classifier.tagger import Tagger
 from parser.classifier.weights import TaggingEncoder
 from parser.data.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True)
-class BiLSTMShape:
-    """What is needed to build a BiLSTM again.
-
-    Attributes:
-        layers: LSTMs, one above the other.
-        hidden: units of each layer and direction; a token's vector has twice as many numbers.
-        dropout: the share of numbers dropped between layers in training.
-        attribute_dropout: the share of a token's attributes dropped in training.
-        characters: how characters are read; None if they are not.
-        tagger: how tags are predicted; None if they are not.
-        heads: how heads are predicted, a further task in training; None if they are not.
-    """
-
-    layers: int
-    hidden: int
-    dropout: float
-    attribute_dropout: float
-    characters: CharacterShape | None = None
-    tagger: TaggerShape | None = None
-    heads: HeadScorerShape | None = None
-
-    @classmethod
-    def of_fields(cls, fields: Mapping[str, Any]) -> BiLSTMShape:
-        """From plain values, as dataclasses.asdict gives them; KeyError or TypeError if some are missing or too many."""
-        kinds: dict[str, type[Any]] = {"characters": CharacterShape, "tagger": TaggerShape, "heads": HeadScorerShape}
-        parts = {name: kind(**fields[name]) for name, kind in kinds.items() if fields.get(name) is not None}
-        return cls(**(dict(fields) | parts))
 
 
 class BiLSTM(ContextualRepresentation):

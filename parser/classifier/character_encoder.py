@@ -5,30 +5,14 @@ What both directions have read at their ends, side by side. A form is read once 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from parser.classifier.embeddings import draw_vectors
 from parser.classifier.padding import Grid
+from parser.classifier.shape import CharacterShape
 from parser.data.vocabulary import ABSENT
-
-
-@dataclass(frozen=True)
-class CharacterShape:
-    """What is needed to build a CharacterEncoder again.
-
-    Attributes:
-        embedding: length of a character's vector.
-        hidden: units of each direction; a form's vector has twice as many numbers.
-        longest: characters of a form that are read, see parser/data/characters.py.
-    """
-
-    embedding: int
-    hidden: int
-    longest: int
 
 
 class CharacterEncoder(nn.Module):

@@ -7,31 +7,15 @@ parser visits. Greedy parsing does not ask them; a beam may, to choose among its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
 from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.padding import Grid
+from parser.classifier.shape import HeadScorerShape
 
 # Slope below 0 of the activation.
 SLOPE = 0.1
-
-
-@dataclass(frozen=True)
-class HeadScorerShape:
-    """What is needed to build a HeadScorer again.
-
-    Attributes:
-        size: length of the vectors that the head of a word is found with.
-        relation_size: of those that its relation is found with.
-        dropout: the share of numbers of all vectors that is dropped.
-    """
-
-    size: int
-    relation_size: int
-    dropout: float
 
 
 class HeadScorer(nn.Module):
@@ -46,12 +30,13 @@ class HeadScorer(nn.Module):
     def __init__(self, shape: HeadScorerShape, width: int, n_relations: int) -> None:
         super().__init__()
         self.shape = shape
-        self.dependents, self.heads = nn.Linear(width, shape.size), nn.Linear(width, shape.size)
-        self.products = nn.Parameter(torch.empty(shape.size, shape.size))
-        nn.init.normal_(self.products, std=0.5 * shape.size**-0.5)
-        self.bias = nn.Parameter(torch.zeros(shape.size))
-        self.of_dependents, self.of_heads = nn.Linear(width, shape.relation_size), nn.Linear(width, shape.relation_size)
-        self.relations = nn.Bilinear(shape.relation_size + 1, shape.relation_size + 1, n_relations)
+        self.arc_dependent, self.arc_head = nn.Linear(width, shape.size), nn.Linear(width, shape.size)
+        self.arc_product = nn.Parameter(torch.empty(shape.size, shape.size))
+        nn.init.normal_(self.arc_product, std=0.5 * shape.size**-0.5)
+        self.arc_bias = nn.Parameter(torch.zeros(shape.size))
+        self.relation_dependent = nn.Linear(width, shape.relation_size)
+        self.relation_head = nn.Linear(width, shape.relation_size)
+        self.relation_product = nn.Bilinear(shape.relation_size + 1, shape.relation_size + 1, n_relations)
 
     def loss(self, tokens: Tensor, grid: Grid, heads: Tensor, relations: Tensor, dropping: bool = True) -> Tensor:
         """Minus the logarithms of the probabilities of the gold head and of the gold relation to it, mean over the words.
@@ -65,24 +50,23 @@ class HeadScorer(nn.Module):
         """
         read = self._dropped(tokens[grid.elements], dropping)
         columns = grid.cells % read.shape[1]
-        scores = self._head_scores(read, grid, dropping)
+        arc_scores = self._arc_scores(read, grid, dropping)
         words = heads >= 0
-        of_words, found = grid.cells[words], heads[words]
-        head_loss = nn.functional.cross_entropy(scores.flatten(0, 1)[of_words], found)
+        arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[words]], heads[words])
 
         known = relations >= 0
         if not known.any():
-            return head_loss
-        dependents = self._vectors(self.of_dependents, read, dropping).flatten(0, 1)[grid.cells[known]]
-        of_heads = self._vectors(self.of_heads, read, dropping)[heads[known], columns[known]]
-        of_relations = self.relations(_with_one(dependents), _with_one(of_heads))
-        return head_loss + nn.functional.cross_entropy(of_relations, relations[known])
+            return arc_loss
+        dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[known]]
+        head = self._vectors(self.relation_head, read, dropping)[heads[known], columns[known]]
+        relation_scores = self.relation_product(_with_one(dependent), _with_one(head))
+        return arc_loss + nn.functional.cross_entropy(relation_scores, relations[known])
 
-    def _head_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
+    def _arc_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
         """float32[longest, sentences, longest]: of each token the scores of the tokens of its sentence as its head."""
-        dependents = self._vectors(self.dependents, read, dropping).transpose(0, 1)
-        heads = self._vectors(self.heads, read, dropping).transpose(0, 1)
-        scores = dependents @ self.products @ heads.transpose(1, 2) + (heads @ self.bias)[:, None]
+        dependents = self._vectors(self.arc_dependent, read, dropping).transpose(0, 1)
+        heads = self._vectors(self.arc_head, read, dropping).transpose(0, 1)
+        scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
         outside = torch.ones(read.shape[:2], dtype=torch.bool, device=read.device).flatten().index_fill(0, grid.cells, False)
         return scores.masked_fill(outside.view(read.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
 

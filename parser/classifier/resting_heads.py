@@ -33,14 +33,14 @@ class RestingHeads:
 
     def __init__(self, scorer: HeadScorer) -> None:
         tensors = {name: tensor.numpy(force=True) for name, tensor in scorer.state_dict().items()}
-        layers = "dependents", "heads", "of_dependents", "of_heads"
+        layers = "arc_dependent", "arc_head", "relation_dependent", "relation_head"
         self._weights = np.concatenate([tensors[f"{layer}.weight"] for layer in layers]).T.copy()
         self._biases = np.concatenate([tensors[f"{layer}.bias"] for layer in layers])
         self._ends = np.cumsum([len(tensors[f"{layer}.bias"]) for layer in layers])[:-1]
-        self._products, self._bias = tensors["products"], tensors["bias"]
-        relations = tensors["relations.weight"]  # [relations, of dependents, of heads]
-        self._relations = np.ascontiguousarray(relations.transpose(1, 0, 2)).reshape(relations.shape[1], -1)
-        self._relation_bias = tensors["relations.bias"]
+        self._arc_product, self._arc_bias = tensors["arc_product"], tensors["arc_bias"]
+        product = tensors["relation_product.weight"]  # [relations, of dependents, of heads]
+        self._relation_product = np.ascontiguousarray(product.transpose(1, 0, 2)).reshape(product.shape[1], -1)
+        self._relation_bias = tensors["relation_product.bias"]
 
     @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
     def log_probabilities(self, vectors: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
@@ -52,22 +52,25 @@ class RestingHeads:
             relations: int32[trees, n].
         """
         read = vectors @ self._weights + self._biases
-        dependents, of_heads, for_relations, of_relations = np.split(np.where(read > 0, read, SLOPE * read), self._ends, axis=1)
-        scores = dependents @ self._products, of_heads, of_heads @ self._bias
-        words = np.arange(1, len(vectors))
+        read = np.where(read > 0, read, SLOPE * read)
+        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
+        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
+        log_sums = _log_sums(arc_dependent, arc_head, bias)
 
-        arcs, places = np.unique(heads * len(vectors) + words, return_inverse=True)  # most are those of several trees
-        head, word = arcs // len(vectors), arcs % len(vectors)
-        found = np.einsum("ai,ai->a", scores[0][word], scores[1][head]) + scores[2][head] - _log_sums(*scores)[word]
+        n = len(vectors)
+        arcs, places = np.unique(heads * n + np.arange(1, n), return_inverse=True)  # most are those of several trees
+        head, word = arcs // n, arcs % n
+        by_arc = np.einsum("ai,ai->a", arc_dependent[word], arc_head[head]) + bias[head] - log_sums[word]
         blocks = [slice(start, start + _ARCS_TOGETHER) for start in range(0, max(1, len(arcs)), _ARCS_TOGETHER)]
-        by_relation = np.concatenate([self._by_relation(for_relations[word[b]], of_relations[head[b]]) for b in blocks])
+        by_relation = [self._by_relation(relation_dependent[word[block]], relation_head[head[block]]) for block in blocks]
         places = places.reshape(heads.shape)
-        return np.asarray((found[places] + by_relation[places, relations]).sum(axis=1, dtype=np.float64))
+        found = by_arc[places] + np.concatenate(by_relation)[places, relations]
+        return np.asarray(found.sum(axis=1, dtype=np.float64))
 
     def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
         """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
         ones = np.ones((len(heads), 1), np.float32)
-        products = np.concatenate([dependents, ones], axis=1) @ self._relations
+        products = np.concatenate([dependents, ones], axis=1) @ self._relation_product
         products = products.reshape(len(heads), len(self._relation_bias), heads.shape[1] + 1)
         scores = np.einsum("arj,aj->ar", products, np.concatenate([heads, ones], axis=1)) + self._relation_bias
         scores -= scores.max(axis=1, keepdims=True, initial=-np.inf)

@@ -9,29 +9,14 @@ of the elements, so that what is learned of ``Case=Nom`` serves every value that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from parser.classifier.embeddings import SetSums, draw_vectors
+from parser.classifier.shape import TaggerShape
 from parser.data.set_vocabulary import Elements, SetVocabulary
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-
-
-@dataclass(frozen=True)
-class TaggerShape:
-    """What is needed to build a Tagger again.
-
-    Attributes:
-        layer: the layer of the encoder whose outputs are tagged, from 1; those above it read the tags.
-        size: length of a tag's expected vector, for each task; 0: the layers above do not read the tags.
-        dropout: the share of numbers of the tokens' vectors that is dropped for the tagger in training.
-    """
-
-    layer: int
-    size: int
-    dropout: float
 
 
 class Tagger(nn.Module):

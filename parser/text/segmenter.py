@@ -24,10 +24,10 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 from parser.atomic import replacing, write_json
-from parser.classifier.bilstm import BiLSTM, BiLSTMShape
+from parser.classifier.bilstm import BiLSTM
 from parser.classifier.build import Undrawn
 from parser.classifier.embeddings import Embeddings
-from parser.classifier.shape import Embedding
+from parser.classifier.shape import BiLSTMShape, Embedding
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import Vocabulary
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, read_header, read_json, read_tensors

@@ -8,10 +8,7 @@ from typing import ClassVar
 
 import oracles
 from parser.beam_settings import EXACT
-from parser.classifier.bilstm import BiLSTMShape
-from parser.classifier.character_encoder import CharacterShape
-from parser.classifier.head_scorer import HeadScorerShape
-from parser.classifier.tagger import TaggerShape
+from parser.classifier.shape import BiLSTMShape, CharacterShape, HeadScorerShape, TaggerShape
 from parser.data.attributes import TAGS
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.settings import (

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser.classifier.batch_scorer import ContextualScorer
-from parser.classifier.bilstm import BiLSTM, BiLSTMShape
+from parser.classifier.bilstm import BiLSTM
 from parser.classifier.embeddings import Embeddings
 from parser.classifier.precomputed_scorer import precomputed_scorer
-from parser.classifier.shape import ClassifierShape, Embedding
+from parser.classifier.shape import BiLSTMShape, ClassifierShape, Embedding
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, Vocabulary

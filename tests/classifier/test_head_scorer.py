@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from parser.classifier.head_scorer import HeadScorer, HeadScorerShape
+from parser.classifier.head_scorer import HeadScorer
 from parser.classifier.padding import Grid
+from parser.classifier.shape import HeadScorerShape
 from tests.random_trees import random_tree
 
 WIDTH, RELATIONS = 5, 4
@@ -28,19 +29,21 @@ def loss_by_loops(
     of_heads, of_relations = [], []
     for tokens, heads_of_sentence, relations_of_sentence in zip(sentences, heads, relations, strict=True):
         for word in range(1, len(tokens)):
-            dependent, head = vector(scorer.dependents, tokens[word]), heads_of_sentence[word]
+            dependent, head = vector(scorer.arc_dependent, tokens[word]), heads_of_sentence[word]
             scores = []
             for candidate in tokens:
-                other = vector(scorer.heads, candidate)
-                scores.append(dependent @ scorer.products @ other + other @ scorer.bias)
+                other = vector(scorer.arc_head, candidate)
+                scores.append(dependent @ scorer.arc_product @ other + other @ scorer.arc_bias)
             of_heads.append(-torch.stack(scores).log_softmax(0)[head])
             if relations_of_sentence[word] >= 0:
                 one = torch.ones(1)
                 pair = [
-                    torch.cat([vector(scorer.of_dependents, tokens[word]), one]),
-                    torch.cat([vector(scorer.of_heads, tokens[head]), one]),
+                    torch.cat([vector(scorer.relation_dependent, tokens[word]), one]),
+                    torch.cat([vector(scorer.relation_head, tokens[head]), one]),
                 ]
-                products = torch.einsum("i,rij,j->r", pair[0], scorer.relations.weight, pair[1]) + scorer.relations.bias
+                products = (
+                    torch.einsum("i,rij,j->r", pair[0], scorer.relation_product.weight, pair[1]) + scorer.relation_product.bias
+                )
                 of_relations.append(-products.log_softmax(0)[relations_of_sentence[word]])
     return float(torch.stack(of_heads).mean() + (torch.stack(of_relations).mean() if of_relations else 0))
 
@@ -50,7 +53,7 @@ def test_the_loss_is_that_of_plain_loops(unknown):
     rng = random.Random(1)
     torch.manual_seed(1)
     scorer = HeadScorer(HeadScorerShape(6, 3, 0.5), WIDTH, RELATIONS)
-    nn.init.normal_(scorer.bias)
+    nn.init.normal_(scorer.arc_bias)
     heads = [[-1, *random_tree(rng, n)] for n in (3, 1, 7, 2)]
     relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
     sentences = [torch.randn(len(some), WIDTH) for some in heads]

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from parser.classifier.bilstm import BiLSTM
-from parser.classifier.character_encoder import CharacterEncoder, CharacterShape
-from parser.classifier.tagger import Tagger, TaggerShape
+from parser.classifier.character_encoder import CharacterEncoder
+from parser.classifier.shape import CharacterShape, TaggerShape
+from parser.classifier.tagger import Tagger
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary
 from parser.data.vocabulary import N_RESERVED

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from parser import Parser
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, of_fields, searching
-from parser.classifier.bilstm import BiLSTMShape
-from parser.classifier.shape import ClassifierShape, Embedding
+from parser.classifier.shape import BiLSTMShape, ClassifierShape, Embedding
 from parser.commands.command_line import size_of_beam
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence

@@ -125,7 +125,7 @@ def test_sentences_are_encoded_once(model, encoded, monkeypatch):
 
 def test_weights_that_are_no_numbers_make_trees(model, encoded):
     with torch.no_grad():
-        scorer_of(model).bias.fill_(float("nan"))
+        scorer_of(model).arc_bias.fill_(float("nan"))
     beam = replace(BEAM, rerank=False)
     best = beam_parser_of(model, beam).parse(encoded)
     assert np.array_equal(beam_parser_of(model, BEAM).parse(encoded).heads, best.heads)  # the order stays as it was

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.bilstm import BiLSTMShape
 from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import ClassifierShape
+from parser.classifier.shape import BiLSTMShape, ClassifierShape
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
