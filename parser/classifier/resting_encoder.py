@@ -5,7 +5,7 @@ product with the layer's weights are worked out once for each type, for all sent
 of resting_lstm.py, in one of the arithmetics of resting_matrices.py. BiLSTM.encode is the reference implementation.
 
 The rows of a word type are the same whatever other types they are computed together with, so that it does not matter which
-thread meets a type first: they are computed some at a time, always as many.
+thread meets a type first: they are computed some at a time, in groups of one of two sizes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from parser.classifier.type_rows import TypeRows
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 
-# Word types that are computed together; the last ones are filled up with any.
-_TYPES_TOGETHER = 64
+# Word types that are computed together: many of them, which takes less time for each, as long as there are so many, and then
+# few; the last ones are filled up with any.
+_MANY_TYPES, _FEW_TYPES = 256, 64
 # Tokens whose tags are predicted at a time, more where a sentence has more: what goes into a layer takes kilobytes for each.
 _TAGGED_TOGETHER = 5000
 
@@ -52,7 +53,8 @@ class RestingEncoder:
         self._tagger = None
         if encoder.tagger is not None:
             layer = encoder.tagger.shape.layer
-            self._tagger = _RestingTagger(encoder.tagger, self._layers[layer].inputs[:, 2 * first.hidden :])
+            weights = self._layers[layer].inputs[:, 2 * first.hidden :]
+            self._tagger = _RestingTagger(encoder.tagger, weights, self.arithmetic)
             self._tagged = layer - 1
         n_rows = len(self._embeddings) + (0 if encoder.characters is None else encoder.characters.shape.longest)
         self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
@@ -69,7 +71,7 @@ class RestingEncoder:
         order = np.argsort(np.diff(sentences.offsets), kind="stable")
         groups = (np.cumsum(np.diff(sentences.offsets)[order]) - 1) // _TAGGED_TOGETHER
         for numbers in np.split(order, np.flatnonzero(np.diff(groups)) + 1) if len(order) else []:
-            read = self.arithmetic.floats(self._read(sentences.take(numbers), self._tagged + 1))
+            read = self._read(sentences.take(numbers), self._tagged + 1)
             for task, scores in self._tagger.scores(read).items():
                 found[task][sentences.places(numbers)] = scores.argmax(axis=1)
         return found
@@ -83,7 +85,7 @@ class RestingEncoder:
             inputs = matrix(read)
             if self._tagger is not None and self._tagger.is_read and below == self._tagged:
                 with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                    inputs += self._tagger(self.arithmetic.floats(read))
+                    inputs += self._tagger(read)
             read = layer(inputs, tokens, sentences.offsets)
         return read
 
@@ -101,15 +103,16 @@ class RestingEncoder:
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, for word types of these values."""
-        n = values.shape[1]
-        for start in range(0, n, _TYPES_TOGETHER):
-            numbers = np.minimum(np.arange(start, start + _TYPES_TOGETHER), n - 1)
-            some = values[:, numbers]
+        n, start = values.shape[1], 0
+        while start < n:
+            together = _MANY_TYPES if n - start >= _MANY_TYPES else _FEW_TYPES
+            some = values[:, np.minimum(np.arange(start, start + together), n - 1)]
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
             if self._characters is not None:
                 parts.append(self._characters(some[len(parts) :].T))
-            end = min(n, start + _TYPES_TOGETHER)
+            end = min(n, start + together)
             rows[start:end] = self._first(np.concatenate(parts, axis=1))[: end - start]
+            start = end
 
 
 class _RestingCharacters:
@@ -132,35 +135,34 @@ class _RestingTagger:
 
     Args:
         tagger: the tagger.
-        weights: float32[8 * hidden, size], what the layer multiplies the tags' expected vectors by.
+        weights: float32[8 * hidden, tasks * size], what the layer multiplies the tags' expected vectors by.
+        arithmetic: how the encoder's vectors are stored and multiplied.
     """
 
-    def __init__(self, tagger: Tagger, weights: np.ndarray) -> None:
+    def __init__(self, tagger: Tagger, weights: np.ndarray, arithmetic: Arithmetic) -> None:
         single = SinglePrecision()
         self.tasks = {
-            task: single.matrix(_array(values()), _array(tagger.biases[task])) for task, values in tagger.outputs.items()
+            task: arithmetic.matrix(_array(values()), _array(tagger.biases[task])) for task, values in tagger.outputs.items()
         }
-        self._inputs: dict[str, tuple[Matrix, Matrix]] = {}
-        for number, (task, values) in enumerate(tagger.inputs.items()):
-            part = weights[:, number * tagger.shape.size : (number + 1) * tagger.shape.size]
-            self._inputs[task] = single.matrix(_array(values()).T), single.matrix(part)
+        self._expected = {task: single.matrix(_array(values()).T) for task, values in tagger.inputs.items()}
+        self._inputs = single.matrix(weights)
 
     @property
     def is_read(self) -> bool:
         """Whether the layer above reads the tags."""
-        return bool(self._inputs)
+        return bool(self._expected)
 
-    def scores(self, tokens: np.ndarray) -> dict[str, np.ndarray]:
-        """By task, float32[tokens, values] from float32[tokens, 2 * hidden]."""
-        return {task: matrix(tokens) for task, matrix in self.tasks.items()}
+    def scores(self, read: np.ndarray) -> dict[str, np.ndarray]:
+        """By task, float32[tokens, values], from stored[tokens, 2 * hidden]."""
+        return {task: matrix(read) for task, matrix in self.tasks.items()}
 
-    def __call__(self, tokens: np.ndarray) -> np.ndarray:
-        """float32[tokens, 8 * hidden] from float32[tokens, 2 * hidden]."""
+    def __call__(self, read: np.ndarray) -> np.ndarray:
+        """float32[tokens, 8 * hidden] from stored[tokens, 2 * hidden]."""
         parts = []
-        for task, (expected, inputs) in self._inputs.items():
-            shares = torch.from_numpy(self.tasks[task](tokens)).softmax(1).numpy()
-            parts.append(inputs(expected(shares)))
-        return np.sum(parts, axis=0)
+        for task, expected in self._expected.items():
+            shares = torch.from_numpy(self.tasks[task](read)).softmax(1).numpy()
+            parts.append(expected(shares))
+        return self._inputs(np.concatenate(parts, axis=1))
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -39,8 +39,10 @@ def test_tanh_is_exact_but_for_the_last_digits(x):
     assert float(_tanh(np.float32(x))) == pytest.approx(np.tanh(x), rel=1e-6, abs=1e-7)
 
 
-def test_vectors_are_those_of_the_encoder(sentences, monkeypatch):
-    monkeypatch.setattr(resting_encoder, "_TYPES_TOGETHER", 7)
+@pytest.mark.parametrize(("many", "few"), [(11, 4), (10**6, 7), (256, 64)])
+def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, many, few):
+    monkeypatch.setattr(resting_encoder, "_MANY_TYPES", many)
+    monkeypatch.setattr(resting_encoder, "_FEW_TYPES", few)
     for model in models(sentences):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         expected = tokens.encoded(encoded)
