@@ -215,10 +215,10 @@ class _OnDevice:
         self._tokens = tokens
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        return self._tokens.encoded(sentences).numpy(force=True)
+        return self._tokens.encoded(sentences).numpy(force=True) if sentences.vectors is None else sentences.vectors
 
-    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
-        return self._tokens.tags_of(sentences)
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        return self.encode(sentences), self._tokens.tags_of(sentences)
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         return vectors

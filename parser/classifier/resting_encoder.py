@@ -10,7 +10,7 @@ thread meets a type first: they are computed some at a time, in groups of one of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import numpy as np
@@ -29,8 +29,6 @@ from parser.data.vocabulary import ABSENT
 # Word types that are computed together: many of them, which takes less time for each, as long as there are so many, and then
 # few; the last ones are filled up with any.
 _MANY_TYPES, _FEW_TYPES = 256, 64
-# Tokens whose tags are predicted at a time, more where a sentence has more: what goes into a layer takes kilobytes for each.
-_TAGGED_TOGETHER = 5000
 
 
 class RestingEncoder:
@@ -52,42 +50,35 @@ class RestingEncoder:
         self._others = [self.arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagger = None
         if encoder.tagger is not None:
-            layer = encoder.tagger.shape.layer
-            weights = self._layers[layer].inputs[:, 2 * first.hidden :]
-            self._tagger = _RestingTagger(encoder.tagger, weights, self.arithmetic)
-            self._tagged = layer - 1
+            above = self._layers[encoder.tagger.shape.layer]
+            self._tagger = _RestingTagger(encoder.tagger, above.inputs[:, 2 * first.hidden :], self.arithmetic)
         n_rows = len(self._embeddings) + (0 if encoder.characters is None else encoder.characters.shape.longest)
         self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """The vectors of all tokens, as they are stored: [tokens, size]."""
-        return self._read(sentences, len(self._layers))
+        """See SentenceEncoder."""
+        return self._read(sentences)[0] if sentences.vectors is None else sentences.vectors
 
-    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
-        """By column that is predicted, int32[tokens], the most probable values; layers above the tagger are not computed."""
-        if self._tagger is None:
-            return {}
-        found = {task: np.empty(int(sentences.offsets[-1]), np.int32) for task in self._tagger.tasks}
-        order = np.argsort(np.diff(sentences.offsets), kind="stable")
-        groups = (np.cumsum(np.diff(sentences.offsets)[order]) - 1) // _TAGGED_TOGETHER
-        for numbers in np.split(order, np.flatnonzero(np.diff(groups)) + 1) if len(order) else []:
-            read = self._read(sentences.take(numbers), self._tagged + 1)
-            for task, scores in self._tagger.scores(read).items():
-                found[task][sentences.places(numbers)] = scores.argmax(axis=1)
-        return found
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """See TaggingEncoder."""
+        read, scores = self._read(sentences)
+        return read, {task: of_task.argmax(axis=1).astype(np.int32) for task, of_task in scores.items()}
 
-    def _read(self, sentences: Sentences, n_layers: int) -> np.ndarray:
-        """What the first layers make of all tokens, as it is stored: [tokens, 2 * hidden]."""
+    def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and the scores of their tags."""
         types, inputs = self._of_types(sentences.values)
         read = self._layers[0](inputs, types, sentences.offsets)
         tokens = np.arange(len(types), dtype=np.int32)
-        for below, (layer, matrix) in enumerate(zip(self._layers[1:n_layers], self._others, strict=False)):
+        scores: dict[str, np.ndarray] = {}
+        for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
-            if self._tagger is not None and self._tagger.is_read and below == self._tagged:
-                with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
-                    inputs += self._tagger(read)
+            if self._tagger is not None and number == self._tagger.layer:
+                scores = self._tagger.scores(read)
+                if self._tagger.is_read:
+                    with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
+                        inputs += self._tagger.inputs_of(scores)
             read = layer(inputs, tokens, sentences.offsets)
-        return read
+        return read, scores
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """float32[tokens, size], of vectors that encode() has made."""
@@ -137,11 +128,15 @@ class _RestingTagger:
         tagger: the tagger.
         weights: float32[8 * hidden, tasks * size], what the layer multiplies the tags' expected vectors by.
         arithmetic: how the encoder's vectors are stored and multiplied.
+
+    Attributes:
+        layer: the first layer above the tagger.
     """
 
     def __init__(self, tagger: Tagger, weights: np.ndarray, arithmetic: Arithmetic) -> None:
         single = SinglePrecision()
-        self.tasks = {
+        self.layer = tagger.shape.layer
+        self._outputs = {
             task: arithmetic.matrix(_array(values()), _array(tagger.biases[task])) for task, values in tagger.outputs.items()
         }
         self._expected = {task: single.matrix(_array(values()).T) for task, values in tagger.inputs.items()}
@@ -154,15 +149,12 @@ class _RestingTagger:
 
     def scores(self, read: np.ndarray) -> dict[str, np.ndarray]:
         """By task, float32[tokens, values], from stored[tokens, 2 * hidden]."""
-        return {task: matrix(read) for task, matrix in self.tasks.items()}
+        return {task: matrix(read) for task, matrix in self._outputs.items()}
 
-    def __call__(self, read: np.ndarray) -> np.ndarray:
-        """float32[tokens, 8 * hidden] from stored[tokens, 2 * hidden]."""
-        parts = []
-        for task, expected in self._expected.items():
-            shares = torch.from_numpy(self.tasks[task](read)).softmax(1).numpy()
-            parts.append(expected(shares))
-        return self._inputs(np.concatenate(parts, axis=1))
+    def inputs_of(self, scores: Mapping[str, np.ndarray]) -> np.ndarray:
+        """float32[tokens, 8 * hidden], from the scores."""
+        shares = {task: torch.from_numpy(of_task).softmax(1).numpy() for task, of_task in scores.items()}
+        return self._inputs(np.concatenate([expected(shares[task]) for task, expected in self._expected.items()], axis=1))
 
 
 def _array(tensor: Tensor) -> np.ndarray:

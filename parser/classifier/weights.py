@@ -95,7 +95,7 @@ class SentenceEncoder(Protocol):
     """A contextual token representation at rest. Threads may ask at the same time."""
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """The vectors of all tokens, [tokens, size], as the encoder stores them."""
+        """The vectors of all tokens, [tokens, size], as the encoder stores them: made now, if it has not made them before."""
         ...
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
@@ -110,8 +110,8 @@ class SentenceEncoder(Protocol):
 class TaggingEncoder(SentenceEncoder, Protocol):
     """One that may predict tags, too."""
 
-    def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
-        """By column that is predicted, int32[tokens]: the most probable values."""
+    def encode_with_tags(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        """The vectors that encode() makes, and by column that is predicted, int32[tokens], the most probable values."""
         ...
 
 

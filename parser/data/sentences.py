@@ -15,10 +15,12 @@ class Sentences:
     Attributes:
         values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (characters.py).
         offsets: int64[sentences + 1].
+        vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not been asked yet.
     """
 
     values: np.ndarray
     offsets: np.ndarray
+    vectors: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -31,7 +33,8 @@ class Sentences:
     def span(self, first: int, last: int) -> Sentences:
         """The sentences from number ``first`` to before ``last``, not copied."""
         start, end = self.offsets[first], self.offsets[last]
-        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start)
+        vectors = None if self.vectors is None else self.vectors[start:end]
+        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors)
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
         """Consecutive sentences, from the first number up to the second, of at most this many tokens if there are several."""
@@ -44,7 +47,8 @@ class Sentences:
     def take(self, numbers: np.ndarray) -> Sentences:
         """The sentences with these numbers (int[m]), in their order."""
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[numbers])])
-        return Sentences(self.values[:, self.places(numbers)], offsets)
+        places = self.places(numbers)
+        return Sentences(self.values[:, places], offsets, None if self.vectors is None else self.vectors[places])
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
         """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence after the other."""

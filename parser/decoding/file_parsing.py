@@ -227,7 +227,7 @@ class ChunkParser:
         for error in errors:
             self._report(error)
         encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
-        tags = [*self._written_tags(sentences, encoded)]
+        encoded, tags = self._tagged(sentences, encoded)
         texts = (
             self._best_texts(sentences, encoded, tags)
             if self._k_best is None
@@ -249,14 +249,18 @@ class ChunkParser:
     def texts(self, sentences: list[RawSentence]) -> list[str]:
         """The text of each sentence with its tree, as parse_slowly() writes it; they may be of several files."""
         encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
-        return [*self._best_texts(sentences, encoded, [*self._written_tags(sentences, encoded)])]
+        return [*self._best_texts(sentences, *self._tagged(sentences, encoded))]
 
-    def _written_tags(self, sentences: list[RawSentence], encoded: Sentences) -> Iterator[dict[int, list[str]]]:
-        """By column that is written, the tags of the words of each sentence."""
-        predicted = {} if self._predict_tags is None else self._predict_tags(encoded)
+    def _tagged(self, sentences: list[RawSentence], encoded: Sentences) -> tuple[Sentences, list[dict[int, list[str]]]]:
+        """The encoded sentences; and for each, by column that is written, the tags of its words."""
+        if self._predict_tags is None:
+            return encoded, [{}] * len(sentences)
+        encoded, predicted = self._predict_tags(encoded)
+        tags = []
         for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
             of_sentence = {column: values[start + 1 : end] for column, values in predicted.items()}
-            yield tags_to_write(sentence, of_sentence, self._tag_use)
+            tags.append(tags_to_write(sentence, of_sentence, self._tag_use))
+        return encoded, tags
 
     def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]]) -> Iterator[str]:
         """The text of each sentence with its tree."""

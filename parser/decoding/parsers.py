@@ -7,7 +7,7 @@ command needs to start.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, singledispatch
+from functools import singledispatch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
 from parser.classifier.weights import ClassifierWeights
@@ -94,7 +94,9 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 
     if (heads := heads_of(model.classifier)) is None:
         raise BeamError(_NO_HEADS)
-    return RerankingParser(partial(_search, model, beam, 1), model.weights(), heads, beam, threads)
+    classifier = model.weights()
+    assert classifier.encoder is not None, "only an encoder predicts heads"
+    return RerankingParser(_search(model, beam, 1, classifier), classifier.encoder, heads, beam, threads)
 
 
 def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) -> KBestParser:

@@ -8,22 +8,21 @@ so (Collins 2000; Charniak and Johnson 2005).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from threading import local
 
 import numpy as np
 
 from parser.beam_settings import Beam
 from parser.classifier.resting_heads import RestingHeads
-from parser.classifier.weights import ClassifierWeights, SentenceEncoder
+from parser.classifier.weights import SentenceEncoder
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
 from parser.decoding.k_best import Tree
 from parser.decoding.sentence_parser import KBestParser
 from parser.decoding.spans import parse_spans
 
-# Tokens whose sentences are parsed together: no more than any search takes at a time, so that they are encoded once.
+# Tokens whose sentences are parsed together.
 _SHARE = 2_000
 
 
@@ -31,8 +30,8 @@ class RerankingParser:
     """Searches with a beam, and reranks what it finds; see KBestParser.
 
     Args:
-        search: makes the parser that finds trees, from the weights of a classifier with an encoder.
-        weights: these weights.
+        search: the parser that finds trees.
+        encoder: the encoder of its classifier.
         heads: how probable trees are by the heads that the encoder predicts.
         beam: the beam of that parser, of which all trees are compared.
         threads: how many sentences are parsed side by side.
@@ -40,15 +39,14 @@ class RerankingParser:
 
     def __init__(
         self,
-        search: Callable[[ClassifierWeights], KBestParser],
-        weights: ClassifierWeights,
+        search: KBestParser,
+        encoder: SentenceEncoder,
         heads: RestingHeads,
         beam: Beam,
         threads: int = 1,
     ) -> None:
-        assert weights.encoder is not None, "only an encoder predicts heads"
-        self._encoder = _RememberingEncoder(weights.encoder)
-        self._parser = search(replace(weights, encoder=self._encoder))
+        self._parser = search
+        self._encoder = encoder
         self._heads = heads
         self.beam = beam
         self._threads = threads
@@ -71,6 +69,7 @@ class RerankingParser:
 
     def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:
         """The trees of each sentence, best first, k or more where there are as many; of equal ones, the beam's order stays."""
+        sentences = replace(sentences, vectors=self._encoder.encode(sentences))
         found = self._parser.k_best(sentences, max(k, self.beam.size), single_root=single_root)
         vectors = self._encoder.floats(self._encoder.encode(sentences))
         for start, end, trees in zip(sentences.offsets, sentences.offsets[1:], found, strict=False):
@@ -78,25 +77,3 @@ class RerankingParser:
             by_heads = self._heads.log_probabilities(vectors[start:end], heads, relations)
             totals = np.nan_to_num(by_heads + np.array([tree.score for tree in trees]), nan=-np.inf)
             yield [replace(trees[i], score=float(totals[i])) for i in np.argsort(-totals, kind="stable")]
-
-
-class _RememberingEncoder:
-    """An encoder that has the vectors of the last sentences at hand; each thread has its own last ones.
-
-    Args:
-        encoder: the encoder.
-    """
-
-    def __init__(self, encoder: SentenceEncoder) -> None:
-        self._last = local()
-        self._encode = encoder.encode
-        self.floats = encoder.floats
-        self.matrix = encoder.matrix
-
-    def encode(self, sentences: Sentences) -> np.ndarray:
-        """See SentenceEncoder."""
-        key = sentences.offsets, sentences.values
-        last = getattr(self._last, "key", None)
-        if last is None or not all(map(np.array_equal, key, last)):
-            self._last.vectors, self._last.key = self._encode(sentences), key
-        return np.asarray(self._last.vectors)

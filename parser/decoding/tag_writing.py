@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import cast
+
+import numpy as np
 
 from parser.classifier.weights import TaggingEncoder
 from parser.conllu.checks import EMPTY
 from parser.conllu.stream import RawSentence
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.sentences import Sentences
+from parser.decoding.compiled import SHARE
 from parser.model import Model
 from parser.models import AnyModel
 
@@ -38,15 +42,24 @@ class TagPredictor:
             raise NoTagsError(
                 "this model predicts no tags; train one with recipe=text, which does, or leave the tags alone (--tags=keep)"
             )
-        # Tags are exact even where the parser multiplies in 8 bits.
-        encoder = model.classifier.tokens.at_rest() if model.int8 else model.weights().encoder
-        self._encoder = cast(TaggingEncoder, encoder)  # only these predict tags
+        self._encoder = cast(TaggingEncoder, model.weights().encoder)  # only these predict tags
         self._symbols = {column: known.symbols for column, known in model.vocabularies.tags.items()}
 
-    def __call__(self, sentences: Sentences) -> dict[str, list[str]]:
-        """By column that is predicted, the values of all tokens in the layout of ``Sentences``; those of roots mean nothing."""
-        predicted = self._encoder.tags_of(sentences)
-        return {column: [self._symbols[column][value] for value in values.tolist()] for column, values in predicted.items()}
+    def __call__(self, sentences: Sentences) -> tuple[Sentences, dict[str, list[str]]]:
+        """The sentences, now with the vectors that the parser will read, too; and their tags.
+
+        These are, by column that is predicted, the values of all tokens in the layout of ``Sentences``; those of roots mean
+        nothing.
+        """
+        # As many at a time as most parsers take, so that scores are the same, to the last digit, with tags and without.
+        parts = [self._encoder.encode_with_tags(sentences.span(*span)) for span in sentences.spans(SHARE)]
+        if not parts:
+            return sentences, {column: [] for column in self._symbols}
+        tags = {
+            column: [symbols[value] for _, predicted in parts for value in predicted[column].tolist()]
+            for column, symbols in self._symbols.items()
+        }
+        return replace(sentences, vectors=np.concatenate([vectors for vectors, _ in parts])), tags
 
 
 def tags_to_write(sentence: RawSentence, predicted: dict[str, list[str]], use: TagUse) -> dict[int, list[str]]:

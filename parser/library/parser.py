@@ -12,7 +12,7 @@ was loaded from a folder can be pickled, and so sent to other processes; each lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -23,6 +23,8 @@ import numpy as np
 from parser.beam_settings import Merge, Search
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import COLUMN_NUMBERS
+from parser.data.sentences import Sentences
+from parser.decoding.compiled import SHARE
 from parser.decoding.missing_columns import check_columns
 from parser.decoding.probabilities import ProbabilityParser
 from parser.decoding.tag_writing import TagPredictor
@@ -128,25 +130,31 @@ class Parser:
             self._check_columns(read)
         with self._encoding:
             encoded = self.model.vocabularies.encode(read)
+        return [
+            parsed
+            for first, last in encoded.spans(SHARE)
+            for parsed in self._parsed(read[first:last], encoded.span(first, last), single_root)
+        ]
+
+    def _parsed(self, read: list[WordColumns], encoded: Sentences, single_root: bool) -> Iterator[ParsedSentence]:
+        """The sentences with their trees, as they were read and encoded."""
+        tags: dict[str, list[str]] = {}
+        if self._predict_tags is not None:
+            encoded, tags = self._predict_tags(encoded)
         parses, probabilities = self._parser.parse(encoded, single_root=single_root)
         of_arcs = self.model.calibration(probabilities.arcs) if isinstance(self.model, Model) else probabilities.arcs
         relations = self.model.relations.symbols
-        tags = {} if self._predict_tags is None else self._predict_tags(encoded)
-        found = []
         for s, (start, end) in enumerate(pairwise(parses.offsets.tolist())):
             words = slice(start + 1, end)
-            found.append(
-                ParsedSentence(
-                    forms=read[s].forms,
-                    heads=parses.heads[words].tolist(),
-                    deprels=[relations[relation] for relation in parses.relations[words].tolist()],
-                    probabilities=of_arcs[words].tolist(),
-                    probability=float(np.exp(probabilities.trees[s])),
-                    tags={column: values[words] for column, values in tags.items()},
-                    given={column: values for column in TAG_COLUMNS if set(values := getattr(read[s], column)) - {EMPTY}},
-                )
+            yield ParsedSentence(
+                forms=read[s].forms,
+                heads=parses.heads[words].tolist(),
+                deprels=[relations[relation] for relation in parses.relations[words].tolist()],
+                probabilities=of_arcs[words].tolist(),
+                probability=float(np.exp(probabilities.trees[s])),
+                tags={column: values[words] for column, values in tags.items()},
+                given={column: values for column in TAG_COLUMNS if set(values := getattr(read[s], column)) - {EMPTY}},
             )
-        return found
 
     def parse_text(self, text: str, *, single_root: bool = True, allow_missing_columns: bool = False) -> list[ParsedSentence]:
         """Splits text into sentences and words, and parses them.

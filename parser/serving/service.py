@@ -144,7 +144,7 @@ class Service:
             return (self._tagging_parser if tagger else self._parser).texts(sentences)
         assert self._predict_tags is not None
         encoded = self.model.vocabularies.encode([Columns(sentence) for sentence in sentences])
-        predicted = self._predict_tags(encoded)
+        _, predicted = self._predict_tags(encoded)
         texts = []
         for sentence, end in zip(sentences, encoded.offsets[1:].tolist(), strict=True):
             tags = {column: values[end - len(sentence) : end] for column, values in predicted.items()}

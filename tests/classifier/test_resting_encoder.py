@@ -51,12 +51,12 @@ def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, many, few):
         assert model.weights().vectors_in(encoded)["token"].shape == (3 + len(found), found.shape[1])
 
 
-@pytest.mark.parametrize("together", [1, 30, 10**6])
-def test_tags_are_those_of_the_encoder(sentences, monkeypatch, together):
-    monkeypatch.setattr(resting_encoder, "_TAGGED_TOGETHER", together)
+def test_tags_are_those_of_the_encoder(sentences):
     for model, columns in zip(models(sentences), ([], ["upos", "feats"], ["upos", "feats"]), strict=True):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
-        expected, found = tokens.tags_of(encoded), tokens.at_rest().tags_of(encoded)
+        resting = tokens.at_rest()
+        expected, (vectors, found) = tokens.tags_of(encoded), resting.encode_with_tags(encoded)
+        np.testing.assert_array_equal(vectors, resting.encode(encoded))
         assert list(found) == list(expected) == columns
         for column in columns:
             np.testing.assert_array_equal(found[column], expected[column])

@@ -13,6 +13,7 @@ from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fi
 from parser.classifier import resting_heads
 from parser.classifier.bilstm import BiLSTM
 from parser.classifier.head_scorer import HeadScorer
+from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.resting_heads import RestingHeads
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
@@ -115,12 +116,11 @@ def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
 
 
 def test_sentences_are_encoded_once(model, encoded, monkeypatch):
-    weights, asked = model.weights(), []
-    encode = weights.encoder.encode
-    monkeypatch.setattr(weights.encoder, "encode", lambda part: asked.append(len(part)) or encode(part))
-    monkeypatch.setattr(model, "weights", lambda: weights)
+    read = []
+    read_layers = RestingEncoder._read
+    monkeypatch.setattr(RestingEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
     beam_parser_of(model, BEAM).parse(encoded)
-    assert sum(asked) == len(encoded)
+    assert sum(read) == len(encoded)
 
 
 def test_weights_that_are_no_numbers_make_trees(model, encoded):

@@ -97,3 +97,14 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
     with model.sharing_weights(), model.sharing_weights():
         assert model.weights() is model.weights() is not weights
     assert model.weights() is not model.weights()
+
+
+@pytest.mark.parametrize("share", [1, 4, 4_000])
+def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, share):
+    plain, read = parsed(TagUse.KEEP), []
+    monkeypatch.setattr("parser.decoding.tag_writing.SHARE", share)
+    read_layers = RestingEncoder._read
+    monkeypatch.setattr(RestingEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
+    tagged = parsed(TagUse.OVERWRITE)
+    assert sum(read) == len(SENTENCES)
+    assert [columns(tagged, place) for place in (6, 7)] == [columns(plain, place) for place in (6, 7)]
