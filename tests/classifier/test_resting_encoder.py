@@ -73,16 +73,18 @@ def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch)
 
 
 @needs_int8
-def test_with_8_bits_a_vector_depends_on_its_sentence_alone(sentences):
+def test_with_8_bits_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences):
     for model in models(sentences):
         encoded = model.vocabularies.encode(sentences)
-        whole = model.classifier.tokens.at_rest(int8=True).encode(encoded)
+        whole, tags = model.classifier.tokens.at_rest(int8=True).encode_with_tags(encoded)
         assert whole.dtype == np.uint8
         resting = model.classifier.tokens.at_rest(int8=True)
         places = [(first, first + 1) for first in range(len(encoded))]
         with ThreadPoolExecutor(3) as pool:
-            alone = list(pool.map(resting.encode, [encoded.span(*place) for place in places]))
-        np.testing.assert_array_equal(np.concatenate(alone), whole)
+            alone = list(pool.map(resting.encode_with_tags, [encoded.span(*place) for place in places]))
+        np.testing.assert_array_equal(np.concatenate([vectors for vectors, _ in alone]), whole)
+        for column, of_all in tags.items():
+            np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence in alone]), of_all)
 
 
 def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.ndarray) -> np.ndarray:
