@@ -12,6 +12,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.derivations import best_trees
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice_items import Arcs
+from parser.decoding.merging_items import Item
 from parser.decoding.merging_search import MergingSearch
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
@@ -62,6 +63,11 @@ class MergingBeamParser:
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
         """See LatticeSearcher."""
+        for lattice, final in zip(arcs, self.final_items(sentences, arcs, single_root), strict=True):
+            yield best_trees(final, len(lattice.ends))
+
+    def final_items(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[list[Item]]:
+        """For each sentence, or lattice, the items of the last step, which stand for whole trees; best first."""
         beam = self._beam
         search = MergingSearch(self._system, self._table, beam.size, beam.scores, single_root, *self._of_lattices)
         for first, last in sentences.spans(_SHARE):
@@ -69,4 +75,4 @@ class MergingBeamParser:
             scorer = precomputed_scorer(self._weights, self._table, part)
             for number, lattice in enumerate(arcs[first:last]):
                 *_, final = search.buckets(part, number, lattice, scorer)
-                yield best_trees(final, len(lattice.ends))
+                yield final
