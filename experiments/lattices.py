@@ -4,7 +4,8 @@
 
 Systems: (a) ``gold path``, the right path is given; (b) ``lattices``, trained to choose; (c) ``gold paths alone``, trained on
 the right paths but parsing lattices; (d) ``UDPipe``, its tokenizer and tagger, and our parser after them.
-Treebanks without lattices get some from a lexicon of their training part, jackknifed ones for training.
+Treebanks without lattices get some from a lexicon of their training part, jackknifed ones for training; their unknown tokens
+have the most frequent tags of open classes, and (e) in ``lattices by suffixes`` those of the forms that end like them.
 
 The rows of experiments/lattices/results.csv are published, and are reused (see results.py); yours go to
 runs/lattices/results.csv as trainings end, with the table and a picture of LAS against the size of the beam. De la Clergerie
@@ -25,7 +26,7 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
 from experiments.command import Trainings, check_known, run
-from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, panels, save
+from experiments.figures import BLUE, GREEN, ORANGE, PINK, RED, label_beam_sizes, panels, save
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
@@ -42,14 +43,15 @@ from parser.evaluation import evaluate_files
 from parser.lattices.conllul import read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees
 from parser.lattices.lattice import Lattice
-from parser.lattices.lexicon import Lexicon, jackknife
+from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from parser.model import Model
 from parser.settings import training_files
 from parser.text.tokenizer import Tokenizer
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"
-SYSTEMS = (GOLD, LATTICES, ALONE, PIPELINE)
-_COLOURS = {GOLD: BLUE, LATTICES: ORANGE, ALONE: GREEN, PIPELINE: RED}
+SUFFIXES = "lattices by suffixes"
+_COLOURS = {GOLD: BLUE, LATTICES: ORANGE, SUFFIXES: PINK, ALONE: GREEN, PIPELINE: RED}
+_CHOOSING = (LATTICES, SUFFIXES)  # trained to choose
 _METRICS = ("las_universal", "uas", "words", "upos")  # in the order of the fields of a row
 PARTS = ("train", "dev", "test")
 
@@ -107,6 +109,8 @@ ConfigStore.instance().store(name="lattices_schema", node=LatticeExperiment)
 def main(wanted: LatticeExperiment) -> None:
     """Trains and parses what is not there yet, then writes the table and the picture."""
     check_known("systems", wanted.systems, list(_COLOURS))
+    if SUFFIXES in wanted.systems and (own := [language for language in wanted.languages if language in wanted.files]):
+        raise ValueError(f"{', '.join(own)}: lattices are given, so that nothing is guessed; leave out '{SUFFIXES}'")
     if any(language not in wanted.trees for language in wanted.languages):
         check(wanted, PARTS)
     results = Results.of(Row, wanted)
@@ -130,9 +134,11 @@ def keys(wanted: LatticeExperiment) -> Iterator[Key]:
     """The cells that are asked for. A given path and a pipeline know no clock; a pipeline knows no lookahead and no lemmas."""
     settings = product(wanted.languages, range(1, wanted.seeds + 1), wanted.systems or _COLOURS, wanted.sizes)
     for language, seed, system, size in settings:
+        if system == SUFFIXES and language in wanted.files:
+            continue
         lookaheads = wanted.lookaheads[-1:] if system == PIPELINE else wanted.lookaheads
         lemmas = [False] if system == PIPELINE else wanted.lemmas
-        clocks = wanted.clocks if system in (LATTICES, ALONE) else [True]
+        clocks = [True] if system in (GOLD, PIPELINE) else wanted.clocks
         for lookahead, *switches in product(lookaheads, lemmas, clocks):
             yield system, language, str(seed), str(lookahead), *(str(switch).lower() for switch in switches), str(size)
 
@@ -141,38 +147,48 @@ def training_of(wanted: LatticeExperiment, system: str, language: str, seed: int
     """The training of a system; (a) and (c) have the same."""
     overrides = [f"treebank.{part}={file}" for part, file in wanted.trees.get(language, {}).items()]
     if system != PIPELINE:
-        overrides += [f"lattice.{part}={file}" for part, file in lattice_files(wanted, language).items()]
-        overrides += [f"lattice.lookahead={lookahead}", f"lattice.choices={str(system == LATTICES).lower()}"]
+        overrides += [f"lattice.{part}={file}" for part, file in lattice_files(wanted, system, language).items()]
+        overrides += [f"lattice.lookahead={lookahead}", f"lattice.choices={str(system in _CHOOSING).lower()}"]
         overrides += _LEMMAS if lemmas else []
     return Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, (*overrides, *wanted.overrides))
 
 
-def lattice_files(wanted: LatticeExperiment, language: str) -> dict[str, str]:
+def lattice_files(wanted: LatticeExperiment, system: str, language: str) -> dict[str, str]:
     """The files of lattices by part: given ones, or those that make_lattices() makes."""
     if language in wanted.files:
         return wanted.files[language]
-    return {part: str(Path(wanted.runs) / "made" / f"{language}-{part}.conllul.xz") for part in PARTS}
+    return {part: str(Path(wanted.runs) / "made" / f"{language}{_guess(system)}-{part}.conllul.xz") for part in PARTS}
 
 
-def make_lattices(wanted: LatticeExperiment, language: str) -> None:
+def _guess(system: str) -> str:
+    """What tells files of this system from those of others."""
+    return "-suffixes" if system == SUFFIXES else ""
+
+
+def make_lattices(wanted: LatticeExperiment, system: str, language: str) -> None:
     """Makes the lattices of a treebank that has none with a lexicon of its training part."""
-    files = {part: Path(file) for part, file in lattice_files(wanted, language).items()}
+    files = {part: Path(file) for part, file in lattice_files(wanted, system, language).items()}
     if language in wanted.files or all(file.exists() for file in files.values()):
         return
     settings = training_of(wanted, PIPELINE, language, 1, 1, lemmas=False).settings()
     train = [sentence for file in training_files(settings) for sentence in read_trees(file)]
-    lexicon = Lexicon.of(train)
+    guess = Guess.SUFFIXES if system == SUFFIXES else Guess.FREQUENT
+    lexicon = Lexicon.of(train, guess=guess)
     for part, file in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        of_part = jackknife(train) if part == "train" else map(lexicon.lattice, read_trees(getattr(settings.treebank, part)))
+        if part == "train":
+            of_part = jackknife(train, guess=guess)
+        else:
+            of_part = map(lexicon.lattice, read_trees(getattr(settings.treebank, part)))
         write(file, "".join(map(text_of, of_part)))
 
 
 def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment) -> list[Row]:
     """Trains a parser, or takes the one that is there, and parses test. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    make_lattices(wanted, training.treebank)
-    folder = Path(wanted.runs) / f"{training.treebank}-seed{training.seed}-{training.fingerprint()}"
+    (guess,) = {_guess(key[0]) for key in cells}  # cells of one training read the same lattices
+    make_lattices(wanted, cells[0][0], training.treebank)
+    folder = Path(wanted.runs) / f"{training.treebank}{guess}-seed{training.seed}-{training.fingerprint()}"
     run_training(training, folder, fresh=wanted.fresh)
     model, gold = Model.load(folder), str(training.settings().treebank.test)
     rows = []
@@ -183,7 +199,7 @@ def run_one(training: Training, cells: Sequence[Key], wanted: LatticeExperiment)
             pipeline(training, Path(wanted.runs), model, beam, parsed)
             reference: str | Path = gold
         else:
-            pairs = list(joined(read_lattices(lattice_files(wanted, training.treebank)["test"]), read_trees(gold)))
+            pairs = list(joined(read_lattices(lattice_files(wanted, system, training.treebank)["test"]), read_trees(gold)))
             lattices = [lattice for lattice, _ in pairs]
             if system == GOLD:
                 lattices = [only_path(gold_path(*pair).lattice, gold_path(*pair).arcs.tolist()) for pair in pairs]

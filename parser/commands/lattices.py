@@ -20,7 +20,7 @@ from parser.commands.command_line import positive, run
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
 from parser.lattices.gold_paths import MissingPath, gold_paths, read_trees
-from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Lexicon, jackknife
+from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Guess, Lexicon, jackknife
 from parser.lattices.output import conllu
 
 
@@ -32,7 +32,6 @@ def main(arguments: list[str] | None = None) -> None:
     build = commands.add_parser("build", help="make a lexicon")
     build.add_argument("train", metavar="TRAIN")
     build.add_argument("-o", "--output", required=True, metavar="LEXICON")
-    build.add_argument("--unknown", type=positive, default=UNKNOWN_ANALYSES, help="analyses of an unknown token (default 5)")
     build.set_defaults(work=_build)
 
     apply = commands.add_parser("apply", help="make lattices with a lexicon")
@@ -56,6 +55,17 @@ def main(arguments: list[str] | None = None) -> None:
         help="sentences without a gold path: infused (default), skip",
     )
     paths.set_defaults(work=_paths)
+    for command in (build, folds):
+        command.add_argument(
+            "--unknown", type=positive, default=UNKNOWN_ANALYSES, help="analyses of an unknown token, at most (default 5)"
+        )
+        command.add_argument(
+            "--guess",
+            choices=[*Guess],
+            type=Guess,
+            default=Guess.FREQUENT,
+            help="which: the most frequent ones of open classes (default), those of the forms that end like it",
+        )
     for command in (apply, folds, paths):
         command.add_argument("-o", "--output", default=STANDARD_STREAM)
     options = parser.parse_args(arguments)
@@ -63,10 +73,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _build(options: argparse.Namespace) -> str:
-    lexicon = Lexicon.of(read_trees(options.train), options.unknown)
+    lexicon = Lexicon.of(read_trees(options.train), options.unknown, options.guess)
     if not len(lexicon):
         raise LatticeError(f"{options.train}: there are no sentences to make a lexicon from; give a training part")
     lexicon.save(options.output)
+    if lexicon.guess == Guess.SUFFIXES:
+        return f"{len(lexicon):,} forms; an unknown one is guessed from those that end like it"
     return f"{len(lexicon):,} forms; of an unknown one {', '.join('/'.join(tags) for tags in lexicon.unknown)}"
 
 
@@ -85,7 +97,7 @@ def _apply(options: argparse.Namespace) -> str:
 def _jackknife(options: argparse.Namespace) -> str:
     sentences = read_trees(options.train)
     with open_output(options.output) as target:
-        lattices = list(jackknife(sentences, options.folds))
+        lattices = list(jackknife(sentences, options.folds, options.unknown, options.guess))
         target.writelines(map(text_of, lattices))
     return str(gold_paths(lattices, sentences)[1])
 

@@ -1,8 +1,8 @@
 """A lexicon of analyses from the training part of a treebank, and the lattices that it makes of text.
 
 An analysis of a surface token is the sequence of words that it may be, with lemma, UPOS, XPOS and FEATS; most have one word.
-The lexicon has all analyses that training saw of a form. A token that it does not know gets the most frequent analyses of one
-word in open classes, with its own form as the word's form.
+The lexicon has all analyses that training saw of a form. A token that it does not know gets analyses of one word, with its own
+form as the word's form: the most frequent ones in open classes, or those of the forms that end like it.
 
 Lattices of the sentences that the lexicon was made of hold every gold path and no unknown token, so that nothing could be
 learned from them of either: training lattices are made by jackknife, each part of the sentences with a lexicon of the others.
@@ -14,6 +14,8 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 
 from parser.atomic import write_json
@@ -22,6 +24,7 @@ from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices.conllul import LatticeError
 from parser.lattices.gold_paths import surface_tokens
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
+from parser.lattices.suffix_guesser import SuffixGuesser, Tags
 
 # The classes that most new words come from. Of those that UD calls open, ADV and INTJ are left out.
 OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")
@@ -29,24 +32,44 @@ OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")
 # This many analyses of an unknown token; this many parts of a jackknife.
 UNKNOWN_ANALYSES, FOLDS = 5, 10
 
-_FORMAT = 1
+_FORMAT = 2  # 1 has no "guess" and no "most": its lexicons guess the most frequent tags
 
 Analysis = tuple[tuple[str, ...], ...]
 """The words that a token may be: form, lemma, UPOS, XPOS and FEATS of each."""
 
 
+class Guess(StrEnum):
+    """What tags an unknown token may have."""
+
+    FREQUENT = "frequent"
+    """Those that are most frequent in the open classes."""
+    SUFFIXES = "suffixes"
+    """Those of the forms that end like it."""
+
+
 @dataclass
 class Lexicon:
-    """Analyses by the form of the token, the most frequent first; and those of unknown tokens: UPOS, XPOS and FEATS."""
+    """What tokens may be.
+
+    Attributes:
+        analyses: by the form of the token, the most frequent first.
+        unknown: the most frequent tags in open classes.
+        guess: the tags of unknown tokens: these, or those of forms that end alike.
+        most: so many are guessed at most.
+    """
 
     analyses: dict[str, list[Analysis]] = field(default_factory=dict)
-    unknown: list[tuple[str, str, str]] = field(default_factory=list)
+    unknown: list[Tags] = field(default_factory=list)
+    guess: Guess = Guess.FREQUENT
+    most: int = UNKNOWN_ANALYSES
 
     @classmethod
-    def of(cls, sentences: Iterable[RawSentence], unknown_analyses: int = UNKNOWN_ANALYSES) -> Lexicon:
+    def of(
+        cls, sentences: Iterable[RawSentence], unknown_analyses: int = UNKNOWN_ANALYSES, guess: Guess = Guess.FREQUENT
+    ) -> Lexicon:
         """That of the tokens of some sentences; analyses that are equally frequent stand in alphabetical order."""
         counts: dict[str, Counter[Analysis]] = {}
-        classes: Counter[tuple[str, str, str]] = Counter()
+        classes: Counter[Tags] = Counter()
         for sentence in sentences:
             for form, words in surface_tokens(sentence):
                 analysis = tuple(_word(sentence.columns[word]) for word in words)
@@ -56,7 +79,8 @@ class Lexicon:
                 if len(analysis) == 1 and analysis[0][2] in OPEN_CLASSES:
                     classes[analysis[0][2], analysis[0][3], analysis[0][4]] += times
         analyses = {form: sorted(seen, key=lambda one: (-seen[one], one)) for form, seen in counts.items()}
-        return cls(analyses, sorted(classes, key=lambda one: (-classes[one], one))[:unknown_analyses])
+        frequent = sorted(classes, key=lambda one: (-classes[one], one))[:unknown_analyses]
+        return cls(analyses, frequent, guess, unknown_analyses)
 
     def __len__(self) -> int:
         return len(self.analyses)
@@ -65,8 +89,14 @@ class Lexicon:
         """The analyses of a token, one at least."""
         if (known := self.analyses.get(form)) is not None:
             return known
-        tags = self.unknown or [("X", EMPTY, EMPTY)]
+        guessed = self._guesser(form) if self.guess == Guess.SUFFIXES else []
+        tags = guessed or self.unknown or [("X", EMPTY, EMPTY)]
         return [((form, EMPTY, *of_word),) for of_word in tags]
+
+    @cached_property
+    def _guesser(self) -> SuffixGuesser:
+        words = ((form, [one[0] for one in known if len(one) == 1]) for form, known in self.analyses.items())
+        return SuffixGuesser(((form, {(w[2], w[3], w[4]) for w in known}) for form, known in words), self.most)
 
     def lattice(self, sentence: RawSentence) -> Lattice:
         """The lattice of the tokens of a sentence; what the sentence says of their words is not read."""
@@ -81,7 +111,8 @@ class Lexicon:
 
     def save(self, path: str | Path) -> None:
         """Writes the lexicon as JSON."""
-        write_json(Path(path), {"format": _FORMAT, "unknown": self.unknown, "analyses": self.analyses})
+        fields = {"guess": self.guess, "most": self.most, "unknown": self.unknown, "analyses": self.analyses}
+        write_json(Path(path), {"format": _FORMAT, **fields})
 
     @classmethod
     def load(cls, path: str | Path) -> Lexicon:
@@ -92,8 +123,9 @@ class Lexicon:
         """
         try:
             stored = json.loads(Path(path).read_text(encoding="utf-8"))
-            if stored["format"] != _FORMAT:
+            if stored["format"] not in (1, _FORMAT):
                 raise ValueError(f"format {stored['format']}")
+            guess, most = Guess(stored.get("guess", Guess.FREQUENT)), int(stored.get("most", UNKNOWN_ANALYSES))
             analyses = {
                 form: [tuple(tuple(map(str, word)) for word in analysis) for analysis in known]
                 for form, known in stored["analyses"].items()
@@ -105,10 +137,15 @@ class Lexicon:
             raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LatticeError(f"{path}: not a lexicon ({error}); make one with scripts/lattices.py build") from error
-        return cls(analyses, unknown)
+        return cls(analyses, unknown, guess, most)
 
 
-def jackknife(sentences: Sequence[RawSentence], folds: int = FOLDS) -> Iterator[Lattice]:
+def jackknife(
+    sentences: Sequence[RawSentence],
+    folds: int = FOLDS,
+    unknown_analyses: int = UNKNOWN_ANALYSES,
+    guess: Guess = Guess.FREQUENT,
+) -> Iterator[Lattice]:
     """The lattices of sentences, each from a lexicon without its own part of them; every fold-th sentence is of the same part.
 
     Raises:
@@ -118,7 +155,8 @@ def jackknife(sentences: Sequence[RawSentence], folds: int = FOLDS) -> Iterator[
         raise LatticeError(f"--folds {folds}: the lexicon of a part is made of the others, so there must be at least two")
     if len(sentences) < folds:
         raise LatticeError(f"{len(sentences)} sentences cannot be split into {folds} parts; give more, or fewer --folds")
-    lexicons = [Lexicon.of(s for n, s in enumerate(sentences) if n % folds != fold) for fold in range(folds)]
+    parts = [[s for n, s in enumerate(sentences) if n % folds != fold] for fold in range(folds)]
+    lexicons = [Lexicon.of(part, unknown_analyses, guess) for part in parts]
     for number, sentence in enumerate(sentences):
         yield lexicons[number % folds].lattice(sentence)
 

@@ -19,7 +19,7 @@ def wanted(*overrides: str) -> lattices.LatticeExperiment:
 def test_the_systems_are_settings_that_can_be():
     asked = wanted("languages=[tr,he,hu]", "lookaheads=[1,3]", "clocks=[true,false]", "lemmas=[true,false]", "sizes=[8]")
     cells = list(lattices.keys(asked))
-    assert len(cells) == len(set(cells)) == 3 * (4 + 8 + 8 + 1)
+    assert len(cells) == len(set(cells)) == 3 * (4 + 8 + 8 + 1) + 8  # and those of hu that are guessed
     trainings = {key: lattices.training_of(asked, key[0], key[1], 1, int(key[3]), key[4] == "true") for key in cells}
     for training in set(trainings.values()):
         check(training.settings())
@@ -31,10 +31,22 @@ def test_the_systems_are_settings_that_can_be():
 
 def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
     asked = wanted(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
-    lattices.make_lattices(asked, "sample")
-    for part, file in lattices.lattice_files(asked, "sample").items():
-        made = read_lattices(file)
-        assert len(made) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
+    made = {}
+    for system in (lattices.LATTICES, lattices.SUFFIXES):
+        lattices.make_lattices(asked, system, "sample")
+        for part, file in lattices.lattice_files(asked, system, "sample").items():
+            made[system, part] = read_lattices(file)
+            assert len(made[system, part]) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
+    for part in lattices.PARTS:
+        plain, guessed = ([one.arc for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
+        assert plain != guessed
+
+
+def test_nothing_is_guessed_where_lattices_are_given():
+    with pytest.raises(
+        ValueError, match="tr: lattices are given, so that nothing is guessed; leave out 'lattices by suffixes'"
+    ):
+        lattices.main(wanted("languages=[hu,tr]", "systems=['lattices by suffixes']"))
 
 
 def test_the_table_has_a_column_for_each_system():

@@ -10,7 +10,7 @@ from parser.commands.lattices import main
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.lattices.conllul import LatticeError, read_lattices, stream_lattices, text_of
 from parser.lattices.gold_paths import gold_paths, read_trees
-from parser.lattices.lexicon import Lexicon, jackknife
+from parser.lattices.lexicon import Guess, Lexicon, jackknife
 from tests.lattices.made import all_paths, shared
 
 TRAIN = """# sent_id = 1
@@ -49,6 +49,18 @@ def test_analyses_are_those_that_were_seen():
     assert Lexicon().of_token("new") == [(("new", "_", "X", "_", "_"),)]
 
 
+def test_unknown_tokens_may_be_guessed_by_their_last_letters():
+    train = read(TRAIN.replace("runs", "walks").replace("ab", "Ab"))
+    lexicon = Lexicon.of(train, guess=Guess.SUFFIXES)
+    assert lexicon.of_token("talks") == [(("talks", "_", tag, "_", "_"),) for tag in ("NOUN", "VERB")]  # as seen with walks
+    assert lexicon.of_token("Talks") == [(("Talks", "_", "PROPN", "_", "_"),)]  # Ab, alone in beginning with a capital letter
+    assert lexicon.of_token("3") == Lexicon.of(train).of_token("3") != []  # with digits there is nothing to guess from
+    assert lexicon.of_token("walks") == Lexicon.of(train).of_token("walks")
+    assert Lexicon.of(train, 1, Guess.SUFFIXES).of_token("talks") == [(("talks", "_", "NOUN", "_", "_"),)]
+    of_others = Lexicon.of([train[0], train[2]], 1, Guess.SUFFIXES)
+    assert list(jackknife(train, 3, 1, Guess.SUFFIXES))[1].arc == of_others.lattice(train[1]).arc
+
+
 def test_lattices_hold_the_analyses_and_the_gold_paths():
     train = read(TRAIN)
     lexicon = Lexicon.of(train)
@@ -84,12 +96,21 @@ def test_a_jackknife_knows_other_sentences_alone():
 
 
 def test_a_lexicon_is_written_and_read(tmp_path):
-    lexicon = Lexicon.of(read(TRAIN))
-    lexicon.save(tmp_path / "lexicon.json")
-    assert Lexicon.load(tmp_path / "lexicon.json") == lexicon
+    for lexicon in (Lexicon.of(read(TRAIN)), Lexicon.of(read(TRAIN), 2, Guess.SUFFIXES)):
+        lexicon.save(tmp_path / "lexicon.json")
+        assert Lexicon.load(tmp_path / "lexicon.json") == lexicon
     with pytest.raises(LatticeError, match=r"nothing\.json: it cannot be read"):
         Lexicon.load(tmp_path / "nothing.json")
-    for text in ("", "[]", "{}", '{"format": 9}', '{"format": 1, "unknown": [], "analyses": {"a": [[["x"]]]}}'):
+    (tmp_path / "old.json").write_text('{"format": 1, "unknown": [["X", "_", "_"]], "analyses": {}}')
+    assert Lexicon.load(tmp_path / "old.json") == Lexicon({}, [("X", "_", "_")])
+    for text in (
+        "",
+        "[]",
+        "{}",
+        '{"format": 2, "guess": "x"}',
+        '{"format": 9}',
+        '{"format": 1, "unknown": [], "analyses": {"a": [[["x"]]]}}',
+    ):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(LatticeError, match=r"bad\.json: not a lexicon .*; make one with scripts/lattices\.py build"):
             Lexicon.load(tmp_path / "bad.json")
