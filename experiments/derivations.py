@@ -14,19 +14,19 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments import treebanks
-from experiments.command import Pictures, run
+from experiments.command import run
 from experiments.figures import BLUE, GREEN, ORANGE, RED, describe, panels, provenance, save, write_csv
+from experiments.parsed_part import ParsedPart
 from experiments.tables import markdown
 from parser.beam_settings import Beam, Merge
-from parser.data.treebank import Treebank, read_treebank
+from parser.data.treebank import Treebank
 from parser.decoding.derivations import count_derivations
 from parser.decoding.lattice_items import Arcs
 from parser.decoding.merging_beam import MergingBeamParser
@@ -41,13 +41,9 @@ _MARKERS = "osD^"
 
 
 @dataclass
-class DerivationsSettings(Pictures):
+class DerivationsSettings(ParsedPart):
     """What to count; configs/experiments/derivations.yaml says what each key is for."""
 
-    models: dict[str, str] = field(default_factory=dict)
-    treebank: str = MISSING
-    part: str = MISSING
-    sizes: list[int] = field(default_factory=list)
     together: int = MISSING
     format: str = MISSING
 
@@ -137,17 +133,9 @@ def _cell(logarithms: list[float]) -> str:
 
 def main(settings: DerivationsSettings) -> None:
     """Counts, and writes."""
-    if not settings.models:
-        raise ValueError('give models to parse with: "+models={accurate: RUN_FOLDER/model}"')
-    file = treebanks.files(settings.treebank, settings.paths.treebanks).get(settings.part)
-    if file is None:
-        raise ValueError(
-            f"treebank {settings.treebank!r} has no part {settings.part} under {settings.paths.treebanks}; name another"
-        )
-    treebank = read_treebank(file)
+    treebank = settings.read()
     rows: list[Row] = []
-    for name, folder in settings.models.items():
-        model = Model.load(Path(folder))
+    for name, model in settings.loaded():
         for size in settings.sizes:
             rows += rows_of(name, model, size, treebank)
     output = settings.folder

@@ -7,6 +7,8 @@ trees are made once more, by the steps that the classifier likes best of those t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import oracles
@@ -90,6 +92,12 @@ def follow(
     Returns:
         The trees that the steps made, the same ones.
     """
+    towards = steps_towards(parses, system)
+    return parser.parse(sentences, single_root=single_root, probabilities=probabilities, choice_of=towards)
+
+
+def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, int], Choice]:
+    """For the sentences from a number to before another one: of the steps that lead to these trees those with the best scores."""
     # Any strategy: the parser may have deferred what another one takes at once.
     oracle = oracles.create(system.oracles[0], oracles.Strategy.ANY, **system.options)
 
@@ -120,4 +128,4 @@ def follow(
 
         return choose
 
-    return parser.parse(sentences, single_root=single_root, probabilities=probabilities, choice_of=choice_of)
+    return choice_of

@@ -1,0 +1,166 @@
+r"""Mistakes of the search and mistakes of the model: how often the gold tree has a higher score than the tree that was found.
+
+    python experiments/search_errors.py "+models={accurate: RUN_FOLDER/model, global: OTHER/model}" \
+        paths.treebanks=../shared/ud-v2.2
+
+A beam that finds a tree other than the gold one either missed a tree that the model likes better, a search error, or the model
+likes the wrong tree better. The score of the gold tree is that of the computation that takes, of the steps that lead to it,
+the one with the highest score each time; other computations may score higher, so that search errors are counted from below.
+Sentences are left out, and counted, whose gold tree the system cannot make, or that has a relation unknown to the model.
+Scores are the beam's: sums of logarithms of probabilities, or of plain scores if the model was trained globally.
+Writes results.csv and table.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from hydra.core.config_store import ConfigStore
+
+from experiments.command import check_known, run
+from experiments.figures import describe, provenance, write_csv
+from experiments.parsed_part import ParsedPart
+from experiments.tables import markdown
+from parser.beam_settings import Beam, Merge, Scores
+from parser.data.parses import NO_NODE, Parses
+from parser.data.treebank import Treebank
+from parser.decoding.lockstep import Choice, LockstepParser
+from parser.decoding.parsers import beam_parser_of
+from parser.decoding.probabilities import steps_towards
+from parser.evaluation.gold_part import GoldPart
+from parser.model import Model
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import log_probabilities
+from parser.transitions.system import Moves
+
+COMMAND = "python experiments/search_errors.py"
+COLUMNS = ("model", "merge", "size", "sentences", "left_out", "found", "search_errors", "model_errors")
+
+
+@dataclass
+class SearchErrorsSettings(ParsedPart):
+    """What to count; configs/experiments/search_errors.yaml says what each key is for."""
+
+    merges: list[str] = field(default_factory=list)
+
+
+ConfigStore.instance().store(name="search_errors_schema", node=SearchErrorsSettings)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Sentences, by what a search found.
+
+    Attributes:
+        model, merge, size: who searched.
+        sentences: that were compared.
+        left_out: the others.
+        found: whose gold tree was found.
+        search_errors: whose gold tree has a higher score than the tree that was found.
+        model_errors: whose gold tree has a lower score, or the same.
+    """
+
+    model: str
+    merge: str
+    size: int
+    sentences: int
+    left_out: int
+    found: int
+    search_errors: int
+    model_errors: int
+
+
+def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treebank: Treebank) -> Iterator[Row]:
+    """Those of a model, for each beam."""
+    part = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
+    offsets = part.sentences.offsets
+    scores = Scores.LOCAL if model.beam is None else model.beam.scores
+    trees = [*zip(*(_by_sentence(values, part.sentences.lengths) for values in (part.heads, part.relations)), strict=True)]
+    known = np.array([relations.max() < len(model.relations.symbols) for _, relations in trees])
+    totals, made = gold_scores(model, part, scores)
+    reached = [_same(made.heads, made.relations, start, tree) for start, tree in zip(offsets, trees, strict=False)]
+    compared = np.flatnonzero(known & reached)
+    for merge in merges:
+        for size in sizes:
+            best = [found[0] for found in beam_parser_of(model, Beam(size, Merge(merge), scores)).k_best(part.sentences, 1)]
+            counts = {"found": 0, "search_errors": 0, "model_errors": 0}
+            for number in compared.tolist():
+                heads, relations = trees[number]
+                if np.array_equal(best[number].heads, heads) and np.array_equal(best[number].relations, relations):
+                    counts["found"] += 1
+                else:
+                    counts["search_errors" if totals[number] > best[number].score else "model_errors"] += 1
+            yield Row(name, merge, size, len(compared), len(trees) - len(compared), **counts)
+
+
+def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarray, Parses]:
+    """float64[sentences], the scores of the computations that lead to the gold trees; and the trees that they make."""
+    encoded = part.sentences
+    gold = Parses.room_for(encoded.offsets)
+    inside = np.ones(len(gold.heads), np.bool_)
+    inside[encoded.offsets[:-1]] = False
+    gold.heads[inside], gold.relations[inside] = part.heads, np.minimum(part.relations, len(model.relations.symbols) - 1)
+    towards, totals = steps_towards(gold, model.system), np.zeros(len(encoded))
+
+    def choice_of(first: int, last: int) -> Choice:
+        choose = towards(first, last)
+
+        def noted(
+            now: Configurations, rows: np.ndarray, numbers: np.ndarray, moves: Moves, of_outputs: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            columns, relations = choose(now, rows, numbers, moves, of_outputs)
+            if scores is Scores.LOCAL:
+                steps = log_probabilities(model.system, of_outputs, moves, columns, relations, single_root=True)
+            else:
+                at = np.arange(len(rows)), columns
+                outputs = model.system.block_starts[moves.blocks[at]] + np.where(relations == NO_NODE, 0, relations)
+                steps = of_outputs[moves.rows[at], outputs]
+            totals[first + numbers] += steps
+            return columns, relations
+
+        return noted
+
+    parser = LockstepParser(model.weights(), model.system, model.table)
+    return totals, parser.parse(encoded, single_root=True, choice_of=choice_of)
+
+
+def _by_sentence(values: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    return np.split(values, np.cumsum(lengths)[:-1])
+
+
+def _same(heads: np.ndarray, relations: np.ndarray, start: int, tree: tuple[np.ndarray, np.ndarray]) -> bool:
+    inside = slice(start + 1, start + 1 + len(tree[0]))
+    return np.array_equal(heads[inside], tree[0]) and np.array_equal(relations[inside], tree[1])
+
+
+def as_table(rows: list[Row]) -> str:
+    """For people: percentages of the sentences that were compared."""
+    lines = []
+    for row in rows:
+        shares = (f"{100 * count / row.sentences:.1f}" for count in (row.found, row.search_errors, row.model_errors))
+        lines.append([row.model, row.merge, str(row.size), f"{row.sentences:,}", f"{row.left_out:,}", *shares])
+    heads = ["model", "merge", "beam", "sentences", "left out", "gold tree found, %", "search errors, %", "model errors, %"]
+    return (
+        "Search errors: the gold tree has a higher score than the tree that was found. Model errors: it has a lower one. Left\n"
+        "out: the gold tree cannot be made. See experiments/search_errors.py.\n\n" + markdown(heads, lines)
+    )
+
+
+def main(settings: SearchErrorsSettings) -> None:
+    """Counts, and writes."""
+    check_known("merges", settings.merges, list(Merge))
+    treebank = settings.read()
+    rows: list[Row] = []
+    for name, model in settings.loaded():
+        rows += rows_of(name, model, settings.merges, settings.sizes, treebank)
+    data = [describe(f"{settings.treebank} {settings.part}", len(treebank), treebank.n_words)]
+    write_csv(settings.folder / "results.csv", provenance(COMMAND, data, []), COLUMNS, [[*vars(row).values()] for row in rows])
+    table = as_table(rows)
+    (settings.folder / "table.md").write_text(table, encoding="utf-8")
+    print(table, end="")
+
+
+if __name__ == "__main__":
+    run(main, SearchErrorsSettings, "search_errors", __doc__)
