@@ -50,6 +50,7 @@ from parser.text.tokenizer import Tokenizer
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"
 SUFFIXES = "lattices by suffixes"
+SYSTEMS = (GOLD, LATTICES, SUFFIXES, ALONE, PIPELINE)
 _COLOURS = {GOLD: BLUE, LATTICES: ORANGE, SUFFIXES: PINK, ALONE: GREEN, PIPELINE: RED}
 _CHOOSING = (LATTICES, SUFFIXES)  # trained to choose
 _METRICS = ("las_universal", "uas", "words", "upos")  # in the order of the fields of a row
@@ -291,7 +292,8 @@ def draw(rows: Rows, folder: Path) -> None:
                 scores = [[float(row.las) for row in drawn if row.size == str(size)] for size in sizes]
                 means = [sum(of_size) / len(of_size) for of_size in scores]
                 read = " with lemmas" if setting[1] == "true" else ""
-                plot.plot(sizes, means, style, marker="o", color=colour, label=f"{system}{read}, {setting[0]} ahead")
+                label = system if system == PIPELINE else f"{system}{read}, {setting[0]} ahead"
+                plot.plot(sizes, means, style, marker="o", color=colour, label=label)
         label_beam_sizes(plot)
         save(figure, folder / f"{treebank}.svg")
 

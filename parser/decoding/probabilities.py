@@ -97,7 +97,7 @@ def follow(
 
 
 def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, int], Choice]:
-    """For the sentences from a number to before another one: of the steps that lead to these trees those with the best scores."""
+    """A choice_of for LockstepParser: of the steps that lead to these trees, the one with the highest score."""
     # Any strategy: the parser may have deferred what another one takes at once.
     oracle = oracles.create(system.oracles[0], oracles.Strategy.ANY, **system.options)
 
