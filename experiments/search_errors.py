@@ -78,10 +78,9 @@ def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treeba
     offsets = part.sentences.offsets
     scores = Scores.LOCAL if model.beam is None else model.beam.scores
     trees = [*zip(*(_by_sentence(values, part.sentences.lengths) for values in (part.heads, part.relations)), strict=True)]
-    known = np.array([relations.max() < len(model.relations.symbols) for _, relations in trees])
     totals, made = gold_scores(model, part, scores)
     reached = [_same(made.heads, made.relations, start, tree) for start, tree in zip(offsets, trees, strict=False)]
-    compared = np.flatnonzero(known & reached)
+    compared = np.flatnonzero(reached)
     for merge in merges:
         for size in sizes:
             best = [found[0] for found in beam_parser_of(model, Beam(size, Merge(merge), scores)).k_best(part.sentences, 1)]
@@ -101,7 +100,8 @@ def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarra
     gold = Parses.room_for(encoded.offsets)
     inside = np.ones(len(gold.heads), np.bool_)
     inside[encoded.offsets[:-1]] = False
-    gold.heads[inside], gold.relations[inside] = part.heads, np.minimum(part.relations, len(model.relations.symbols) - 1)
+    gold.heads[inside] = part.heads
+    gold.relations[inside] = np.minimum(part.relations, len(model.relations.symbols) - 1)  # not one that it does not know
     towards, totals = steps_towards(gold, model.system), np.zeros(len(encoded))
 
     def choice_of(first: int, last: int) -> Choice:
