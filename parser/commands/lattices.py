@@ -49,8 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
     paths.add_argument("trees", metavar="TREES")
     paths.add_argument(
         "--gold",
-        choices=[*MissingPath],
-        type=MissingPath,
+        choices=[*map(str, MissingPath)],
         default=MissingPath.INFUSED,
         help="sentences without a gold path: infused (default), skip",
     )
@@ -61,8 +60,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
         command.add_argument(
             "--guess",
-            choices=[*Guess],
-            type=Guess,
+            choices=[*map(str, Guess)],
             default=Guess.FREQUENT,
             help="which: the most frequent ones of open classes (default), those of the forms that end like it",
         )
@@ -73,7 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _build(options: argparse.Namespace) -> str:
-    lexicon = Lexicon.of(read_trees(options.train), options.unknown, options.guess)
+    lexicon = Lexicon.of(read_trees(options.train), options.unknown, Guess(options.guess))
     if not len(lexicon):
         raise LatticeError(f"{options.train}: there are no sentences to make a lexicon from; give a training part")
     lexicon.save(options.output)
@@ -97,13 +95,13 @@ def _apply(options: argparse.Namespace) -> str:
 def _jackknife(options: argparse.Namespace) -> str:
     sentences = read_trees(options.train)
     with open_output(options.output) as target:
-        lattices = list(jackknife(sentences, options.folds, options.unknown, options.guess))
+        lattices = list(jackknife(sentences, options.folds, options.unknown, Guess(options.guess)))
         target.writelines(map(text_of, lattices))
     return str(gold_paths(lattices, sentences)[1])
 
 
 def _paths(options: argparse.Namespace) -> str:
-    paths, found = gold_paths(read_lattices(options.lattices), read_trees(options.trees), options.gold)
+    paths, found = gold_paths(read_lattices(options.lattices), read_trees(options.trees), MissingPath(options.gold))
     with open_output(options.output) as target:
         for path in paths:
             target.write(conllu(path.lattice, path.arcs.tolist(), path.sentence.heads, path.sentence.deprels))

@@ -133,6 +133,11 @@ def test_the_command(tmp_path, capsys):
         assert ours.multiwords == theirs.multiwords
     main(["jackknife", train, "--folds", "3", "-o", lattices])
     assert len(read_lattices(lattices)) == 3
+    main(["build", train, "-o", lexicon, "--guess", "suffixes"])
+    assert "guessed from those that end like it" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["build", train, "-o", lexicon, "--guess", "nothing"])
+    assert "choose from" in capsys.readouterr().err
     (tmp_path / "empty.conllu").touch()
     with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences to make a lexicon from"):
         main(["build", str(tmp_path / "empty.conllu"), "-o", lexicon])
