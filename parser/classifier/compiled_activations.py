@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from parser.kernels import kernel
 
 NAMES = ("relu", "tanh", "sigmoid", "cube")
 RELU, TANH, SIGMOID, CUBE = range(4)
@@ -20,7 +21,7 @@ def activation_number(name: str) -> int:
     return NAMES.index(name)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def activate(x, activation):
     """The activation of a float32."""
     if activation == RELU:

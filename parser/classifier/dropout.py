@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numba import njit
 from torch import Tensor
+
+from parser.kernels import kernel
 
 # Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators: splitmix64, as it is commonly written.
 _STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -37,7 +38,7 @@ def bernoulli_mask(values: Tensor, share: float) -> Tensor:
     return torch.empty_like(values).bernoulli_(1 - share).div_(1 - share)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill(mask, seed, dropped, factor):
     """Two numbers from each 64 bits: dropped if their 32 bits are less than ``dropped``."""
     half = len(mask) // 2
@@ -50,7 +51,7 @@ def _fill(mask, seed, dropped, factor):
         mask[-1] = zero if (_hash(seed, np.uint64(half)) >> np.uint64(32)) < dropped else factor
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _hash(seed, number):
     z = seed + (number + np.uint64(1)) * _STEP
     z = (z ^ (z >> np.uint64(30))) * _FIRST

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
+from parser.kernels import kernel
 from parser.transitions.features import RELATION, TOKEN, FeatureTable
 
 # Contributions that are computed at a time: with 256 hidden units, 16 kilobytes of sums, which stay in a processor's nearest
@@ -125,7 +125,7 @@ class _EmbeddedSlots:
             by_slot[:] = found.reshape(len(vectors), len(self.columns), -1).transpose(1, 0, 2)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _multiply(vectors, weights, products):
     """float32[slots, n, hidden] = float32[n, size] @ float32[size, slots * hidden]; each sum is added up in one order.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from parser.classifier.compiled_activations import activate, activation_number
 from parser.classifier.hidden_contributions import ContributionMaker
@@ -17,6 +16,7 @@ from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
+from parser.kernels import kernel
 from parser.transitions.features import RELATION, FeatureTable
 
 
@@ -63,7 +63,7 @@ def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
     return hidden_of
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_up(features, numbers, firsts, starts, rows, bias, hidden):
     """Fills in ``hidden`` (float32[m, units]): the bias and the contributions of all slots, added up."""
     for m in range(len(features)):
@@ -75,7 +75,7 @@ def _add_up(features, numbers, firsts, starts, rows, bias, hidden):
                 hidden[m, h] += rows[row, h]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def _multiply(hidden, activation, weights, bias, scores):
     """Fills in ``scores`` (float32[m, outputs]) from what goes into the activation, each sum in one order."""
     for m in range(len(hidden)):

@@ -13,6 +13,7 @@ from numba import njit
 from torch import Tensor, nn
 
 from parser.classifier.resting_matrices import Arithmetic
+from parser.kernels import kernel
 
 # tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
@@ -78,7 +79,7 @@ class RestingLSTM:
         return outputs
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy", inline="always")
+@kernel(fastmath={"contract"}, error_model="numpy", inline="always")
 def _tanh(x):
     x = max(-_BOUND, min(_BOUND, x))
     y = x * x

@@ -11,6 +11,8 @@ from threading import Event, Lock
 import numpy as np
 from numba import njit
 
+from parser.kernels import kernel
+
 # The rows of word types are forgotten, and computed again when needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
@@ -103,7 +105,7 @@ class TypeRows:
             _fill_slots(self._known, self._n_types, self._slots)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _slot_of(values, column, known, slots):
     """The slot of the type with the values in the given column, or the free one where it belongs."""
     hashed = np.uint64(0xCBF29CE484222325)
@@ -121,7 +123,7 @@ def _slot_of(values, column, known, slots):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_slots(known, n_types, slots):
     values = known.T
     for t in range(n_types):

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
+from parser.kernels import kernel
 
 # Of the input, read at a time; a chunk is what of it are whole sentences.
 CHUNK_BYTES = 2**18
@@ -228,7 +229,7 @@ def _find_words(text, begin, places, offsets):
     return n_words, n_sentences, n_lines
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _number_at(text, begin, end):
     """The number that the digits from ``begin`` on make, -1 if there are none or too many, and the position after them."""
     number = 0
@@ -239,7 +240,7 @@ def _number_at(text, begin, end):
     return (number if 0 < position - begin <= _MAX_DIGITS else -1), position
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends, written):
     """Fills in ``written``; the number of bytes."""
     end = 0
@@ -266,7 +267,7 @@ def _write_trees(text, head_places, misc_places, heads, relations, symbols, ends
     return _copy(text, copied, len(text), written, end)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _copy(source, first, last, target, at):
     """Copies ``source[first:last]`` to ``at`` in the target; the position after it there."""
     for i in range(last - first):

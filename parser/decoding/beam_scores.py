@@ -9,25 +9,25 @@ What is called for each configuration, or each address, is inlined: to hand over
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.decoding.compiled import activate_units, scores_of_units
 from parser.decoding.log_partition import log_partition
 from parser.decoding.move_costs import HIGHEST, LOWEST
 from parser.decoding.tree_stacks import find
+from parser.kernels import kernel
 from parser.transitions.attardi import applicable
 from parser.transitions.features import BUFFER
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def look_ahead(front, length, ahead):
     """Fills in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token ``front``."""
     for i in range(len(ahead)):
         ahead[i] = front + i if front + i <= length else NO_NODE
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def read_address(stacks, tops, ahead, program):
     """The token at an address (int32[9], see FeatureTable), and the relation it has; NO_NODE where there is none."""
     token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
@@ -40,7 +40,7 @@ def read_address(stacks, tops, ahead, program):
     return token, relation
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
     """Adds to ``picked``, in which there are ``count``, the rows of contributions that addresses read; how many there are then.
 
@@ -64,7 +64,7 @@ def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
     return count
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def score_outputs(layers, rules, size, buffered, local, scratch, row):
     """Fills in ``row`` (float32[outputs]) from ``scratch.hidden``; the best output, and what is subtracted from every score.
 
@@ -84,14 +84,14 @@ def score_outputs(layers, rules, size, buffered, local, scratch, row):
     return best, log_partition(row, row[best], scratch.shares, scratch.powers) if local else 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def finite_number(score):
     """A score without infinities; NaN counts as the lowest number."""
     score = score if score >= LOWEST else LOWEST  # also instead of NaN
     return score if score <= HIGHEST else HIGHEST
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def mask_scores(row, outputs, rules, size, buffered):
     """Makes the scores of outputs that are not applicable minus infinity, and all others finite."""
     for o in range(outputs):
@@ -111,7 +111,7 @@ def mask_scores(row, outputs, rules, size, buffered):
                 row[first + rules.root_relation] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def highest_output(row):
     """The output with the highest score; of equal ones the one with the lowest number."""
     best = 0

@@ -16,6 +16,7 @@ from parser.data.parses import NO_NODE
 from parser.decoding.beam_scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.compiled import sum_rows
 from parser.decoding.tree_stacks import NO_ROOM, clear, read_trees, take_move, top_nodes
+from parser.kernels import assign, kernel
 from parser.transitions.attardi import forced_output, move_of
 
 
@@ -63,7 +64,7 @@ def parse_sentences(
     return len(offsets) - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def score_item(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch):
     """Fills in scores, norm and best output of item k of step m."""
     front = items.fronts[m, k]
@@ -86,7 +87,7 @@ def score_item(words, start, length, of_buffer, others, layers, rules, local, st
         for d in range(len(tops)):
             same &= expansion.tops[other, d] == tops[d]
         if same:
-            row[:] = expansion.scores[other]
+            assign(row, expansion.scores[other])
             expansion.norms[k] = expansion.norms[other]
             expansion.best[k] = highest_output(row)
             return
@@ -100,7 +101,7 @@ def score_item(words, start, length, of_buffer, others, layers, rules, local, st
     expansion.best[k], expansion.norms[k] = score_outputs(layers, rules, size, buffered, local, scratch, row)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _next_output(expansion, k, total):
     """Finds the best output of item k after the one that was taken last; of equal ones the lower number is better."""
     row = expansion.scores[k]
@@ -118,7 +119,7 @@ def _next_output(expansion, k, total):
         expansion.totals[k] = (total - expansion.norms[k]) + np.float64(row[best])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def select_items(rules, size, merging, stacks, items, m, expansion, scratch):
     """Makes the items of step m + 1, best first, and returns how many; NO_ROOM if there is none.
 

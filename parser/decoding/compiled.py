@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.classifier.compiled_activations import activate, activation_number
 from parser.classifier.weights import ClassifierWeights
@@ -20,6 +19,7 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.spans import parse_spans
 from parser.decoding.type_contributions import address_contributions
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import TransitionSystem
@@ -127,7 +127,7 @@ def padded_outputs(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, n
     return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def pick_words(start, nodes, addresses, words, picked):
     """Fills in ``picked``: the rows of the words at ``nodes`` (int32[addresses]); how many there are."""
     count = 0
@@ -138,7 +138,7 @@ def pick_words(start, nodes, addresses, words, picked):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def pick(now, start, nodes, addresses, words, picked):
     """The same, with the relations that the nodes have been given; addresses may read either or both."""
     count = 0
@@ -154,7 +154,7 @@ def pick(now, start, nodes, addresses, words, picked):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sum_rows(first, rows, picked, count, total):
     """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
     for h in range(len(total)):
@@ -170,14 +170,14 @@ def sum_rows(first, rows, picked, count, total):
             total[h] += rows[row, h]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = activate_units(hidden, activation, active)
     scores_of_units(hidden, weights, bias, active, count, scores[0])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def activate_units(hidden, activation, active):
     """Applies the activation to ``hidden``, and fills in ``active``: the units that are not zero; how many there are."""
     count = 0
@@ -189,7 +189,7 @@ def activate_units(hidden, activation, active):
     return count
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@kernel(fastmath={"contract"})
 def scores_of_units(hidden, weights, bias, active, count, scores):
     """Fills in ``scores`` (float32[outputs]) for what activate_units() gave."""
     outputs = len(bias)

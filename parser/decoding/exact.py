@@ -36,7 +36,7 @@ BEAM_OF_LONGER = 8
 _SHARE = 2_000
 _STATES = 8_192
 
-_STACK = 0  # see features._program
+_STACK = 0  # see features.program_of
 
 
 class ExactParser:

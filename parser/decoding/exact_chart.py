@@ -28,6 +28,7 @@ from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.decoding.beam_scores import finite_number
+from parser.kernels import kernel
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.system import TransitionSystem
 
@@ -82,13 +83,13 @@ def states(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(len(fronts), dtype=np.int32) - fronts * (fronts - 1) // 2, fronts
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def can_be(below_root, i):
     """Whether what lies below i can be the artificial root (1), or something else (0), which for i = 0 is nothing."""
     return below_root == 0 if i == 0 else (below_root == 1 or i > 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def applies(output, i, j, n, below_root, rules):
     """Whether an output applies in the state (i, j), given what lies below i."""
     if output == 0:
@@ -107,7 +108,7 @@ def applies(output, i, j, n, below_root, rules):
     return to_root == (relation == rules.root_relation)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
     """Fills in ``moves`` for some of the states of a sentence.
 

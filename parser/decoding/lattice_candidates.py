@@ -9,6 +9,7 @@ from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.decoding.tree_stacks import NO_ROOM
+from parser.kernels import kernel
 
 
 class Candidates(NamedTuple):
@@ -36,7 +37,7 @@ class Candidates(NamedTuple):
         return cls(*arrays, lists, np.zeros(2, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_candidate(candidates, bucket, total, m, k, output, arc):
     """Adds a candidate at the end of a bucket's list; NO_ROOM if there is none."""
     new = candidates.state[0]
@@ -62,7 +63,7 @@ def add_candidate(candidates, bucket, total, m, k, output, arc):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def clear_candidates(candidates, buckets):
     """Begins a sentence of this many buckets."""
     candidates.lists[:buckets] = NO_NODE
@@ -85,7 +86,7 @@ def candidates_in_order(candidates, bucket):
     return waiting[np.argsort(-candidates.totals[waiting], kind="mergesort")]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def free_candidates(candidates, bucket):
     """Gives back the room of a bucket's candidates."""
     if candidates.lists[bucket, 0] != NO_NODE:

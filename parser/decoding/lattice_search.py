@@ -25,6 +25,7 @@ from parser.decoding.beam_scores import finite_number, highest_output, pick_rows
 from parser.decoding.compiled import activate_units, sum_rows
 from parser.decoding.lattice_candidates import add_candidate, candidates_in_order, clear_candidates, free_candidates
 from parser.decoding.tree_stacks import NO_ROOM, clear, take_move, top_nodes
+from parser.kernels import assign, highest, kernel
 from parser.transitions.attardi import forced_output, move_of
 
 
@@ -52,14 +53,16 @@ def search_lattice(start, arcs, words, of_buffer, others, layers, rules, search,
     items.totals[0, 0] = 0.0
     model = words, of_buffer, others, layers
     for m in range(last + 1):
-        if m > 0 and _select(arcs, rules, search, stacks, items, m, candidates, scratch) == NO_ROOM:
-            return NO_ROOM
+        if m > 0:
+            order = candidates_in_order(candidates, m)
+            if _select(rules, search, stacks, items, m, order, candidates, scratch) == NO_ROOM:
+                return NO_ROOM
         if m == last:
             break
         for k in range(items.counts[m]):
             if m < search.lookahead:
                 top_nodes(stacks, items.cells[m, k], scratch.next_tops)
-                scratch.next_ahead[:] = items.ahead[m, k]
+                assign(scratch.next_ahead, items.ahead[m, k])
                 node = 0 if m == 0 else _end(arcs, scratch.next_ahead[m - 1])
                 room = _choose(
                     start, arcs, model, search, stacks, m + 1, m, items.totals[m, k], m, k, NO_NODE, node, candidates, scratch
@@ -71,13 +74,13 @@ def search_lattice(start, arcs, words, of_buffer, others, layers, rules, search,
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _end(arcs, arc):
     """The node at which an arc ends; the last node for none, which follows on the last arc."""
     return len(arcs.first) - 2 if arc == NO_NODE else np.int64(arcs.ends[arc])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sum_hidden(start, model, stacks, tops, ahead, scratch):
     """Fills in the hidden layer of a configuration, before its activation."""
     words, of_buffer, others, layers = model
@@ -88,7 +91,7 @@ def _sum_hidden(start, model, stacks, tops, ahead, scratch):
     sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_arc(start, model, stacks, place, arc, scratch):
     """Fills in the hidden layer: ``scratch.sums`` and what an arc adds that is element ``place`` of those ahead."""
     words, of_buffer, others, _ = model
@@ -100,7 +103,7 @@ def _add_arc(start, model, stacks, place, arc, scratch):
     sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, output, node, candidates, scratch):
     """Adds candidates: item k of bucket m, after an output, and the choice of each arc from ``node``; none from the last node.
 
@@ -116,7 +119,7 @@ def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, outp
         scratch.next_ahead[place] = NO_NODE
         _sum_hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
         one = scratch.one
-        scratch.sums[:] = one.hidden  # of all that the candidates have in common
+        assign(scratch.sums, one.hidden)  # of all that the candidates have in common
         for c in range(end - first):
             _add_arc(start, model, stacks, place, first + c, scratch)
             active = activate_units(one.hidden, layers.activation, one.active)
@@ -126,15 +129,20 @@ def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, outp
                 score += one.hidden[unit] * layers.weights[unit, search.choice]
             choices[c] = finite_number(score)
         if search.local:
-            highest = choices.max()
-            choices -= highest + np.log(np.exp(choices - highest).sum())
+            best = highest(choices)
+            shares = 0.0
+            for c in range(end - first):
+                shares += np.exp(choices[c] - best)
+            norm = best + np.log(shares)
+            for c in range(end - first):
+                choices[c] -= norm
     for c in range(end - first):
         if add_candidate(candidates, bucket, total + choices[c], m, k, output, first + c) == NO_ROOM:
             return NO_ROOM
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _expand(start, arcs, model, rules, search, stacks, items, m, k, last, candidates, scratch):
     """Adds what item k of bucket m can become."""
     _, _, _, layers = model
@@ -161,7 +169,7 @@ def _expand(start, arcs, model, rules, search, stacks, items, m, k, last, candid
         row[output] = -np.inf
         if output == 0:
             scratch.next_tops[0] = ahead[0]  # a token without children is the node of its number
-            scratch.next_tops[1:] = scratch.tops[:-1]
+            assign(scratch.next_tops[1:], scratch.tops)
             _shift_ahead(ahead, scratch.next_ahead)
             node, bucket = _end(arcs, ahead[search.lookahead - 1]), m + arcs.ticks[ahead[0]]
             place = search.lookahead - 1
@@ -175,14 +183,14 @@ def _expand(start, arcs, model, rules, search, stacks, items, m, k, last, candid
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _shift_ahead(ahead, shifted):
     """Fills in the arcs ahead without the first one."""
-    shifted[:-1] = ahead[1:]
+    assign(shifted[:-1], ahead[1:])
     shifted[-1] = NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _removed(stacks, cell, column):
     """The token that a reduction takes off the stack as a child."""
     cells = stacks.cells.keys
@@ -192,18 +200,18 @@ def _removed(stacks, cell, column):
     return stacks.nodes.keys[cells[cell, 0], 0]
 
 
-@njit(cache=True, nogil=True)
-def _select(arcs, rules, search, stacks, items, m, candidates, scratch):
-    """Makes the items of bucket m of its candidates, best first; NO_ROOM if there is too little for their stacks."""
+@kernel()
+def _select(rules, search, stacks, items, m, order, candidates, scratch):
+    """Makes the items of bucket m of its candidates, ``order`` best first; NO_ROOM if there is too little for their stacks."""
     made = 0
-    for one in candidates_in_order(candidates, m):
+    for one in order:
         if made == search.size:
             break
         origin = candidates.origins[one]
         before, rank, output, arc = origin[0], origin[1], origin[2], origin[3]
         cell, depth, ahead = items.cells[before, rank], items.depths[before, rank], items.ahead[before, rank]
         new = items.ahead[m, made]
-        new[:] = ahead
+        assign(new, ahead)
         place = before  # of the choices before the first step
         if output == 0:
             _shift_ahead(ahead, new)

@@ -6,7 +6,8 @@ numba calls the exponential of the C library number by number, which takes longe
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from parser.kernels import kernel
 
 _LOG2_E = np.float32(1.44269504)
 # The logarithm of 2 in two parts, the first of few digits, so that a whole number times it is exact.
@@ -20,7 +21,7 @@ _ONE = np.float32(1)
 _BIAS, _MANTISSA = np.int32(127), np.int32(23)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def log_partition(scores, highest, shares, powers):
     """log(sum(exp(scores))), with a relative error of the sum of about 1e-7.
 
@@ -36,7 +37,7 @@ def log_partition(scores, highest, shares, powers):
     return np.float64(highest) + np.log(_products(shares, powers))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nnan", "nsz"})
+@kernel(fastmath={"contract", "nnan", "nsz"})
 def _exponentials(scores, highest, shares, powers):
     """exp(scores - highest) = shares * 2^k, where k stands in the last bits of ``powers``."""
     for o in range(len(scores)):
@@ -55,7 +56,7 @@ def _exponentials(scores, highest, shares, powers):
         powers[o] = shifted
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nnan", "nsz", "reassoc"})
+@kernel(fastmath={"contract", "nnan", "nsz", "reassoc"})
 def _products(shares, powers):
     total = 0.0
     for o in range(len(shares)):

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 
 # What a kernel returns that has no room left; it is called again with more.
 NO_ROOM = -2
@@ -64,7 +64,7 @@ class TreeStacks(NamedTuple):
         return cls(Triples.room(steps + 1), Triples.room(tokens + 1 + steps), Triples.room(steps + 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def clear(stacks, length, steps):
     """Begins a sentence of ``length`` tokens and about ``steps`` steps: nodes 0 to length, and cell 0, the initial stack."""
     for triples in (stacks.cells, stacks.nodes, stacks.lists):
@@ -82,7 +82,7 @@ def clear(stacks, length, steps):
     return number(stacks.cells, 0, NO_NODE, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def number(triples, first, second, third):
     """The number of a triple, which is added if it is new; NO_ROOM if there is none left."""
     slot = _slot_of(triples, first, second, third)
@@ -103,7 +103,7 @@ def number(triples, first, second, third):
     return new
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _slot_of(triples, first, second, third):
     """The slot of a triple, or the free one where it belongs."""
     hashed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
@@ -119,7 +119,7 @@ def _slot_of(triples, first, second, third):
         slot = (slot + 1) & mask
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _use_more_slots(triples):
     """Puts the triples into twice as many slots; False if there are no more."""
     used = 2 * (triples.state[1] + 1)
@@ -133,7 +133,7 @@ def _use_more_slots(triples):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def attach(stacks, head, child, relation, path):
     """The node that ``head`` (a node) becomes with a further child; NO_ROOM if there is none.
 
@@ -164,7 +164,7 @@ def attach(stacks, head, child, relation, path):
     return number(stacks.nodes, nodes[head, 0], nodes[head, 1], children)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def take_move(stacks, cell, front, column, relation, elements, path):
     """The stack after a move of Attardi's system; see transitions/attardi.py for the columns.
 
@@ -205,7 +205,7 @@ def take_move(stacks, cell, front, column, relation, elements, path):
     return result
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def top_nodes(stacks, cell, nodes):
     """Fills in ``nodes`` (int32[elements]): those of the top of the stack, of the element below..., NO_NODE after the last."""
     for d in range(len(nodes)):
@@ -216,7 +216,7 @@ def top_nodes(stacks, cell, nodes):
             cell = stacks.cells.keys[cell, 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def find(stacks, tops, program):
     """The node at an address that begins in the stack, and its relation; NO_NODE where there is none.
 
@@ -225,22 +225,35 @@ def find(stacks, tops, program):
         tops: see top_nodes().
         program: int32[9], the address; see FeatureTable.
     """
-    node = tops[program[1]]
-    relation = NO_NODE
-    move = 2
+    return descend(stacks.nodes.keys, stacks.lists.keys, tops[program[1]], NO_NODE, program, 2, 0)
+
+
+@kernel()
+def descend(nodes, lists, node, relation, program, move, before):
+    """The node at the end of an address's moves to children from ``move`` on, and its relation; NO_NODE where there is none.
+
+    Args:
+        nodes, lists: the keys of the nodes and lists of TreeStacks; more would take longer to hand over than to read.
+        node: where they begin, or NO_NODE.
+        relation: of this node; what there is if there are no moves.
+        program: int32[9], the address; see FeatureTable.
+        move: where the moves begin in it.
+        before: children that the first move counts, and that are not in the tree: those outside of all that are.
+    """
     while node != NO_NODE and program[move] >= 0:
-        children = stacks.nodes.keys[node, 1 + program[move]]
-        for _ in range(program[move + 1] - 1):
+        children = nodes[node, 1 + program[move]]
+        for _ in range(program[move + 1] - 1 - before):
             if children != NO_NODE:
-                children = stacks.lists.keys[children, 2]
+                children = lists[children, 2]
         if children == NO_NODE:
             return NO_NODE, NO_NODE
-        node, relation = stacks.lists.keys[children, 0], stacks.lists.keys[children, 1]
+        node, relation = lists[children, 0], lists[children, 1]
         move += 2
+        before = 0
     return node, relation
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def read_trees(stacks, cell, heads, relations, path):
     """Fills in the heads and relations (int32[tokens + 1]) of all tokens that have got one in the trees of a stack.
 

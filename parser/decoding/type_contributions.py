@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from parser.classifier.hidden_contributions import ContributionMaker, HiddenContributions
 from parser.classifier.type_rows import MAX_BYTES, TypeRows
@@ -24,6 +23,7 @@ from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotWe
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.kernels import kernel
 from parser.transitions.features import TOKEN, FeatureTable
 
 
@@ -163,7 +163,7 @@ class TypeContributions(AddressContributions):
         self._add_up(self._maker.of_values(values), rows)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_up(values, slot_rows, starts, columns, places, absent, rows):
     """Fills in the first of ``rows``: for each type, at each address, what its slots contribute less what ABSENT does."""
     per_type = len(absent)

@@ -19,6 +19,7 @@ from parser.conllu.chunks import Words
 from parser.data.attributes import Columns
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
+from parser.kernels import kernel
 
 # Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
 MAX_ENTRIES = 200_000
@@ -153,12 +154,12 @@ def _look_up(text, forms, heads, keys, starts, hashes, slots, n_entries, n_bytes
     return entries, n_entries, n_bytes
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _first_slot(hashed, mask):
     return (hashed ^ (hashed >> np.uint64(32))) & mask
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _same(text, begin, end, keys, key_begin, key_end):
     if end - begin != key_end - key_begin:
         return False
@@ -168,7 +169,7 @@ def _same(text, begin, end, keys, key_begin, key_end):
     return same
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_slots(hashes, n_entries, slots):
     mask = np.uint64(len(slots) - 1)
     for entry in range(n_entries):

@@ -11,6 +11,7 @@ from numba import njit
 
 from oracles import NOT_APPLICABLE
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 from parser.linear.templates import find_keys
 from parser.linear.weights import add_scores, entry_of
 from parser.transitions import attardi, lr_spine
@@ -87,14 +88,14 @@ def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, w
         _change_row(weights, sums, used, keys[rows[0, column]], output, 1 - 2 * side, steps)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def change_weights(weights, sums, used, keys, outputs, delta, steps):
     """Adds ``delta`` to the weights that the features of each row (uint64[rows, templates]) have for the output of that row."""
     for r in range(len(keys)):
         _change_row(weights, sums, used, keys[r], outputs[r], delta, steps)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _change_row(weights, sums, used, keys, output, delta, steps):
     for t in range(len(keys)):
         if keys[t] != 0:

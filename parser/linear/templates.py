@@ -31,6 +31,7 @@ from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot, find_nodes
 from parser.transitions.system import Moves, TransitionSystem
@@ -180,7 +181,7 @@ def _extract(now, rows, anchors, values, starts, programs, keys):
         find_keys(now, rows[r], anchors[r], values, starts[r], programs, nodes, room, keys[r])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
     """Fills in ``keys`` (uint64[templates]) for one feature row.
 
@@ -213,7 +214,7 @@ def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
         keys[t] = key
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(forceinline=True)
 def _atom(now, row, values, start, programs, nodes, a):
     """What an atom reads, plus 1; 0 where there is nothing."""
     place, read, attribute = programs.atoms[a, 0], programs.atoms[a, 1], programs.atoms[a, 2]
@@ -248,7 +249,7 @@ def _atom(now, row, values, start, programs, nodes, a):
     return relations
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@kernel(forceinline=True)
 def _mixed(key):
     """The finalizer of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64-bit numbers."""
     key = (key + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from parser.kernels import kernel
+
 # A place in the table holds a key, and (first entry << _SIZE_BITS | entries). Room for entries is a power of 2.
 _SIZE_BITS = np.uint64(24)
 _SIZE_MASK = np.uint64((1 << 24) - 1)
@@ -82,7 +84,7 @@ def new_places(features: int) -> np.ndarray:
     return np.zeros((size, 2), np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def find(places, key):
     """The place of a key, or the free one where it would go."""
     mask = np.uint64(len(places) - 1)
@@ -92,7 +94,7 @@ def find(places, key):
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_scores(weights, keys, found, scores):
     """Adds the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is room."""
     for t in range(len(keys)):  # all first: the misses of the cache overlap
@@ -106,7 +108,7 @@ def add_scores(weights, keys, found, scores):
             scores[weights.outputs[e]] += weights.values[e]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def entry_of(weights, sums, used, key, output):
     """The entry of a feature and an output, made with weight 0 where there is none; there must be room for it.
 
@@ -142,16 +144,16 @@ def entry_of(weights, sums, used, key, output):
     return first + size
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def move_keys(places, larger):
     """Puts the keys of a table into a larger one that is free."""
     for p in range(len(places)):
         if places[p, 0] != 0:
             place = find(larger, places[p, 0])
-            larger[place] = places[p]
+            larger[place, 0], larger[place, 1] = places[p, 0], places[p, 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def list_keys(places, keys, firsts, sizes):
     """Fills in the keys of a table, and where the entries of each begin and how many they are, in the order of the table."""
     count = 0
@@ -163,7 +165,7 @@ def list_keys(places, keys, firsts, sizes):
             count += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _insert(places, keys, starts):
     for f in range(len(keys)):
         place = find(places, keys[f])

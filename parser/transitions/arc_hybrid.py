@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
 from parser.transitions.system import Moves, TransitionSystem
 
@@ -51,7 +51,7 @@ class ArcHybrid(TransitionSystem):
         _apply(now, rows, moves.heads[at, chosen], relations)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
     for r in range(len(rows)):
         row = rows[r]
@@ -69,7 +69,7 @@ def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
             heads[r, RIGHT], children[r, RIGHT] = now.stacks[row, size - 2], top
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _apply(now, rows, heads, relations):
     for r in range(len(rows)):
         if heads[r] == NO_NODE:

@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
 from parser.transitions.system import Moves, TransitionSystem
 
@@ -67,7 +67,7 @@ class Attardi(TransitionSystem):
         _apply(now, rows, chosen, relations)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def applicable(column, size, buffered, single_root):
     """Whether a move can be taken with ``size`` = k + 1 elements on the stack and, if ``buffered``, tokens in the buffer."""
     if column == 0:
@@ -80,13 +80,13 @@ def applicable(column, size, buffered, single_root):
     return size >= depth + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def move_of(output, n_relations):
     """The column of the move that an output stands for, and the relation of its arc; that of a shift does not matter."""
     return 0 if output == 0 else 1 + (output - 1) // n_relations, (output - 1) % n_relations
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def take_move(now, row, column, relation):
     """Takes a move in one row of Configurations; the relation of a shift is ignored."""
     if column == 0:
@@ -100,7 +100,7 @@ def take_move(now, row, column, relation):
         attach(now, row, now.stacks[row, last], remove(now, row, depth), relation)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def best_output(scores, r, degree, size, buffered, n_relations, root_relation, single_root):
     """The best output of one configuration, as decisions.best() finds it; ``scores[r]`` are its scores.
 
@@ -134,7 +134,7 @@ def best_output(scores, r, degree, size, buffered, n_relations, root_relation, s
     return chosen
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def forced_output(degree, size, buffered, root_relation, single_root):
     """The output of a configuration in which only one is possible, whatever the scores; NO_NODE if there are several."""
     only = NO_NODE
@@ -148,7 +148,7 @@ def forced_output(degree, size, buffered, root_relation, single_root):
     return 0 if only == 0 else NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, children):
     """Fills in the arrays of Moves, which hold NO_NODE."""
     for r in range(len(rows)):
@@ -166,7 +166,7 @@ def fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, chil
                 children[r, column] = top if column % 2 == 1 else below
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _apply(now, rows, columns, relations):
     for r in range(len(rows)):
         take_move(now, rows[r], columns[r], relations[r])

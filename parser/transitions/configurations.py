@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 
 
 class Configurations(NamedTuple):
@@ -64,7 +64,7 @@ class Configurations(NamedTuple):
         return np.flatnonzero((self.stack_sizes > 1) | (self.buffer_fronts <= self.lengths))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def clear(now, row, length):
     """Makes one row of Configurations the initial configuration of a sentence of ``length`` tokens."""
     now.lengths[row] = length
@@ -80,13 +80,13 @@ def clear(now, row, length):
         now.siblings[row, i] = NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def is_unfinished(now, row):
     """Whether there is more than the root on the stack, or a token in the buffer."""
     return now.stack_sizes[row] > 1 or now.buffer_fronts[row] <= now.lengths[row]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def shift(now, row):
     """Moves the first token of the buffer onto the stack."""
     now.stacks[row, now.stack_sizes[row]] = now.buffers[row, now.buffer_fronts[row]]
@@ -94,7 +94,7 @@ def shift(now, row):
     now.buffer_fronts[row] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def remove(now, row, depth):
     """Takes the stack element ``depth`` elements below the top off the stack, and returns it."""
     last = now.stack_sizes[row] - 1
@@ -105,7 +105,7 @@ def remove(now, row, depth):
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def attach(now, row, head, child, relation):
     """Makes ``child`` a child of ``head``, and puts it in its place among the children on that side of the head.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 from parser.transitions.system import Moves, TransitionSystem
 
 
@@ -69,7 +70,7 @@ def right(
     return np.where(optimal, outputs, NO_NODE).astype(np.int32)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _can_bear(head, relation, root_relation):
     """Whether the arc of a move from ``head`` (NO_NODE: it makes none) can bear a relation."""
     return head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation)

@@ -20,6 +20,7 @@ from numba import njit
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves, TransitionSystem
 
@@ -37,6 +38,9 @@ NO_ANCHORS = np.zeros(0, np.int32)
 _ADDRESS = re.compile(rf"([sb]\d|{'|'.join(ANCHORS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]
 _MAX_MOVES = 3
+
+# Numbers of an address; see program_of().
+ADDRESS_LENGTH = 2 + 2 * _MAX_MOVES + 1
 
 # Where addresses begin: the first number of a program.
 STACK, BUFFER, ANCHOR = range(3)
@@ -112,7 +116,7 @@ class FeatureTable:
     Attributes:
         slots: the slots.
         attributes: what slots can read of a token, in the order of values().
-        programs: int32[addresses, 9], the addresses as numbers; see _program().
+        programs: int32[addresses, 9], the addresses as numbers; see program_of().
         in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes only on a shift.
         columns: int32[slots, 2]: by slot, which address, and which row of values() (NO_NODE: the relation).
     """
@@ -132,7 +136,7 @@ class FeatureTable:
         self.slots = list(slots)
         self.attributes = list(attributes)
         addresses = list(dict.fromkeys(slot.address for slot in slots))
-        self.programs = np.stack([_program(address, anchors) for address in addresses])
+        self.programs = np.stack([program_of(address, anchors) for address in addresses])
         self.in_buffer = np.array([address in _IN_BUFFER for address in addresses])
         self.columns = np.array(
             [
@@ -186,10 +190,10 @@ def _base(address: str) -> str:
     return address.partition(".")[0]
 
 
-def _program(address: str, anchors: Sequence[str] = ()) -> np.ndarray:
+def program_of(address: str, anchors: Sequence[str] = ()) -> np.ndarray:
     """An address as numbers: base (STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
     base, *moves = address.split(".")
-    program = np.full(2 + 2 * _MAX_MOVES + 1, -1, np.int32)
+    program = np.full(ADDRESS_LENGTH, -1, np.int32)
     if base in anchors:
         program[:2] = ANCHOR, anchors.index(base)
     else:
@@ -210,7 +214,7 @@ def _extract(rows, numbers, now, anchors, values, offsets, programs, columns):
     return features
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def find_nodes(now, row, anchors, programs, nodes):
     """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE.
 
@@ -243,7 +247,7 @@ def find_nodes(now, row, anchors, programs, nodes):
         nodes[a] = node
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _read_slots(now, row, start, nodes, values, columns, features):
     """Fills in ``features`` (int32[slots]): what each slot reads at its node, of the sentence that begins at ``start``."""
     for c in range(len(columns)):

@@ -30,9 +30,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
 from parser.transitions.system import Moves, TransitionSystem
 
@@ -75,7 +75,7 @@ class LRSpine(TransitionSystem):
         take_moves(now, rows, moves.heads[at, chosen], moves.children[at, chosen], relations)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _spine_length(now, row, depth, side):
     """Nodes in the left (0) or right (1) spine of the stack element ``depth`` below the top."""
     length = 0
@@ -86,13 +86,13 @@ def _spine_length(now, row, depth, side):
     return length
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _root_is_taken(now, row, single_root):
     """Whether 0 may get no further child."""
     return single_root and now.children[row, 0, 1] != NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def count_moves(now, rows, single_root, starts):
     """Fills in where the feature rows of each configuration begin; returns the columns that the widest one has."""
     width = 1
@@ -112,21 +112,21 @@ def count_moves(now, rows, single_root, starts):
     return width
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _element(now, row, depth):
     """The root of the stack element ``depth`` below the top, or NO_NODE."""
     place = now.stack_sizes[row] - 1 - depth
     return now.stacks[row, place] if place >= 0 else NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _buffered(now, row, place):
     """The token at a place in the buffer, or NO_NODE."""
     place += now.buffer_fronts[row]
     return now.buffers[row, place] if place <= now.lengths[row] else NO_NODE
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors):
     """Fills in the arrays of Moves, which hold NO_NODE, and in ``blocks`` SHIFT; ``starts`` and the width by count_moves()."""
     for r in range(len(rows)):
@@ -175,7 +175,7 @@ def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, chil
             node, parent, grandparent = now.children[row, node, 1], node, parent
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def take_moves(now, rows, heads, children, relations):
     """Takes the moves that make these arcs, int32[rows] each; a shift where the head is NO_NODE."""
     for r in range(len(rows)):

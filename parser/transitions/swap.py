@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
+from parser.kernels import kernel
 from parser.transitions.attardi import applicable, take_move
 from parser.transitions.configurations import Configurations, remove
 from parser.transitions.system import Moves, TransitionSystem
@@ -55,7 +55,7 @@ class Swap(TransitionSystem):
         _apply(now, rows, chosen, relations)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
     for r in range(len(rows)):
         row = rows[r]
@@ -77,7 +77,7 @@ def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
             feature_rows[r, SWAP] = r
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _apply(now, rows, columns, relations):
     for r in range(len(rows)):
         row = rows[r]

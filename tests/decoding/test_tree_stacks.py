@@ -9,7 +9,7 @@ import pytest
 
 from parser.data.parses import NO_NODE
 from parser.decoding.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_trees, take_move, top_nodes
-from parser.transitions.features import _program
+from parser.transitions.features import program_of
 from tests.decoding.computations import find as find_slowly
 from tests.jit import COMPILED
 from tests.transitions.reference_systems import State, applicable, take
@@ -18,7 +18,7 @@ from tests.transitions.reference_systems import State, applicable, take
 @pytest.mark.parametrize("degree", [1, 3])
 def test_stacks_that_share_their_parts_are_stacks(degree):
     rng = random.Random(degree)
-    programs = [(address, _program(address)) for address in ("s0", "s1", "s2.r1", "s0.l1", "s0.l2", "s1.r1.r2", "s0.r1.l1")]
+    programs = [(address, program_of(address)) for address in ("s0", "s1", "s2.r1", "s0.l1", "s0.l2", "s1.r1.r2", "s0.r1.l1")]
     elements, path, tops = np.empty(9, np.int32), np.empty(20, np.int32), np.empty(3, np.int32)
     for _ in range(60 if COMPILED else 10):
         n = rng.randint(1, 9)

@@ -22,12 +22,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam_scores import look_ahead, read_address
 from parser.decoding.tree_stacks import top_nodes
+from parser.kernels import kernel, lowest
 
 PERCEPTRON, CRF, RISK = range(3)
 EARLY, MAX_VIOLATION, LAST, EVERY_STEP = range(4)
@@ -52,7 +52,7 @@ class Loss(NamedTuple):
     merging: bool
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def choose_step(steps, first_lost, loss, update, beam, guide, by_beam, by_guide):
     """The step that is learned from, and its loss; the derivatives of it by all items go to ``by_beam`` and ``by_guide``.
 
@@ -82,13 +82,13 @@ def choose_step(steps, first_lost, loss, update, beam, guide, by_beam, by_guide)
     return chosen, step_loss(loss, beam, guide, chosen, by_beam[chosen], by_guide[chosen])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def step_loss(loss, beam, guide, m, by_beam, by_guide):
     """The loss of step m; its derivatives by the scores of the items go to by_beam and by_guide (float64[size])."""
     _count_once(loss.merging, beam, guide, m, by_beam, by_guide)  # for now: whether an item counts
     least = np.int32(0)
     if loss.goes_on:
-        least = beam.lost[m, : beam.items.counts[m]].min()
+        least = lowest(beam.lost[m, : beam.items.counts[m]])
         if least > 0:
             by_guide[:] = 0.0
     count = beam.items.counts[m] + guide.items.counts[m]
@@ -130,7 +130,7 @@ def step_loss(loss, beam, guide, m, by_beam, by_guide):
     return (highest + np.log(of_all)) - (highest_gold + np.log(of_gold))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _count_once(merging, beam, guide, m, by_beam, by_guide):
     """Fills in by_beam and by_guide: 1 for items that count, 0 for those that are on the other side, too."""
     totals, gold_totals = beam.items.totals[m], guide.items.totals[m]
@@ -148,7 +148,7 @@ def _count_once(merging, beam, guide, m, by_beam, by_guide):
                 break
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _item(beam, guide, m, i, least, by_beam, by_guide):
     """Of item i of both sides together: whether it counts, its score, and how many words it has lost more than ``least``."""
     count = beam.items.counts[m]
@@ -157,7 +157,7 @@ def _item(beam, guide, m, i, least, by_beam, by_guide):
     return by_guide[i - count] > 0, guide.items.totals[m, i - count], np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _put(beam, m, i, slope, by_beam, by_guide):
     """Fills in the derivative by item i of both sides together."""
     count = beam.items.counts[m]
@@ -167,7 +167,7 @@ def _put(beam, m, i, slope, by_beam, by_guide):
         by_guide[i - count] = slope
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
     """Fills in what the loss asks of the moves that led to the items of the chosen step.
 
@@ -223,7 +223,7 @@ def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
     return n_rows, n_moves
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def read_features(cells, fronts, stacks, start, length, values, programs, columns, tops, ahead, nodes, features):
     """Fills in ``features`` (int32[rows, slots]): what the slots read of configurations; see FeatureTable.extract.
 

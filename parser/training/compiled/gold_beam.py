@@ -25,6 +25,7 @@ from parser.decoding.beam_items import Expansion, Items
 from parser.decoding.beam_scores import highest_output
 from parser.decoding.beam_search import score_item, select_items
 from parser.decoding.tree_stacks import NO_ROOM, clear
+from parser.kernels import highest, kernel
 from parser.transitions.attardi import move_of
 
 
@@ -174,7 +175,7 @@ def _attainable(sentence, gold, stacks, items, m, asked):
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _right_relation(column, sentence, gold, stacks, cell):
     """The relation that the arc of a move must have to lose nothing; NO_NODE if it makes none, or any is as good."""
     if column == 0:
@@ -190,7 +191,7 @@ def _right_relation(column, sentence, gold, stacks, cell):
     return gold.relations[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
     """How many words an output loses.
 
@@ -201,18 +202,18 @@ def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
         cell: the stack.
     """
     column, relation = move_of(output, rules.n_relations)
-    loss = np.int32(attainable.max() - attainable[column])
+    loss = np.int32(highest(attainable) - attainable[column])
     right = _right_relation(column, sentence, gold, stacks, cell)
     if right != NO_NODE and relation != right:
         loss += 1
     return loss
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _leave_what_loses_nothing(expansion, k, attainable, sentence, gold, stacks, cell, rules):
     """Makes the scores of all outputs that lose a word minus infinity."""
     row = expansion.scores[k]
-    most = attainable.max()
+    most = highest(attainable)
     for column in range(3):
         first = 0 if column == 0 else 1 + (column - 1) * rules.n_relations
         last = 1 if column == 0 else first + rules.n_relations

@@ -14,6 +14,7 @@ from numba import njit
 from parser.data.parses import NO_NODE
 from parser.decoding.beam_scores import finite_number
 from parser.decoding.exact_chart import applies, can_be
+from parser.kernels import kernel
 
 
 @njit(cache=True, nogil=True)
@@ -57,7 +58,7 @@ def add_posteriors(scores, n, rules, heads, relations, factor, slopes):
     return log_partition
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _counts(output, i, j, n, below_root, rules, head, relation):
     """Whether an output pops i in the state (i, j) with the arc that it must have; _joins() sees to heads to the left."""
     if not can_be(below_root, i) or not applies(output, i, j, n, below_root, rules):
@@ -69,7 +70,7 @@ def _counts(output, i, j, n, below_root, rules, head, relation):
     return head < i and relation == output - 1 - rules.n_relations
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _log_sum_of_pops(scores, i, j, n, below_root, rules, head, relation):
     highest, total = -np.inf, 0.0
     for o in range(1, len(scores)):
@@ -83,7 +84,7 @@ def _log_sum_of_pops(scores, i, j, n, below_root, rules, head, relation):
     return highest + np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _joins(heads, k, i):
     """Whether [k, i] and [i, j] may be joined: if i must have its head to the left, that is k."""
     return heads[i] == NO_NODE or heads[i] > i or heads[i] == k

@@ -10,10 +10,11 @@ the rows that ``used`` (bool[rows]) marks hold numbers, the others are zero what
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from parser.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def copy_rows(table, features, columns, scale, first, inputs):
     """Copies the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on.
 
@@ -37,7 +38,7 @@ def copy_rows(table, features, columns, scale, first, inputs):
                 target[j] = factor * source[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_rows(table, features, columns, starts, total):
     """Adds to each example's ``total`` (float32[batch, width]) the rows of its slots; slot c begins at row ``starts[c]``."""
     for r in range(len(features)):
@@ -52,7 +53,7 @@ def add_rows(table, features, columns, starts, total):
                 target[j] += source[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def collect_rows(by_input, features, columns, starts, scale, first, stride, values, used):
     """The gradient of a table from that of what its rows went into: the reverse of copy_rows and of add_rows.
 
@@ -86,7 +87,7 @@ def collect_rows(by_input, features, columns, starts, scale, first, stride, valu
                     target[j] = factor * source[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sum_elements(vectors, features, columns, starts, elements, sums, used):
     """Fills in the vectors of those sets that the slots ``columns`` hold, as sums of the vectors of their elements.
 
@@ -116,7 +117,7 @@ def sum_elements(vectors, features, columns, starts, elements, sums, used):
                     target[j] += source[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def collect_elements(by_sum, used_sums, starts, elements, values, used):
     """The gradient of the vectors of elements, ``values`` and ``used``, from that of the sets': the reverse of sum_elements."""
     used[:] = False
@@ -134,7 +135,7 @@ def collect_elements(by_sum, used_sums, starts, elements, values, used):
                         target[j] = source[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def column_sums(matrix, sums):
     """Fills in ``sums`` (float32[columns]) of float32[rows, columns]."""
     sums[:] = 0
@@ -144,7 +145,7 @@ def column_sums(matrix, sums):
             sums[j] += row[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def sgd(weights, gradient, used, velocity, rate, momentum, decay):
     """A step of torch.optim.SGD with Nesterov's momentum, in place.
 
@@ -174,7 +175,7 @@ def sgd(weights, gradient, used, velocity, rate, momentum, decay):
                 w[j] -= rate * (decay * w[j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def adam(weights, gradient, used, mean, square, rate, correction, shrink, decay, beta1, beta2, epsilon):
     """A step of torch.optim.Adam or AdamW, in place.
 

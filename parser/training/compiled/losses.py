@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from parser.kernels import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
     """The mean loss, in nats, of a batch whose right outputs are ``targets``; see loss.set_loss.
 
@@ -39,7 +40,7 @@ def loss_and_gradient(log_probabilities, targets, by_score, by_bias):
     return loss / len(targets)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_distillation(log_probabilities, taught, temperature, by_score, by_bias):
     """The mean loss, in nats, by a teacher's distributions; its derivatives are added. See loss.distillation_loss.
 
@@ -67,7 +68,7 @@ def add_distillation(log_probabilities, taught, temperature, by_score, by_bias):
     return loss * temperature * temperature / len(taught)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def grouped_loss_and_gradient(scores, targets, starts, blocks, by_score, by_bias):
     """The same where an example has several rows, each of which scores the outputs of one block; see loss.set_loss.
 
