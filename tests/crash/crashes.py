@@ -11,11 +11,14 @@ import os
 import resource
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from ctypes import c_int
 from pathlib import Path
 from typing import Any
+
+from tqdm import tqdm
 
 from parser.settings import Settings
 from parser.training.passes import train
@@ -61,6 +64,8 @@ def ended(run: Settings, folder: Path, trap: Trap | None = None) -> int:
         status = FAULT
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            # All that are forked share the lock of progress bars: one that is killed while it holds it would stop the others.
+            tqdm.set_lock(threading.RLock())
             if trap is not None:
                 trap(folder)
             train(run, folder)
