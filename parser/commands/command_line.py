@@ -8,10 +8,13 @@ import sys
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Callable
+from enum import StrEnum
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from parser.beam_settings import EXACT
+
+Kind = TypeVar("Kind", bound=StrEnum)
 
 # What a shell reports of a process that SIGPIPE, Ctrl-C or SIGTERM ended.
 _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
@@ -80,6 +83,18 @@ def number_of_threads(text: str) -> int:
     if not 1 <= threads <= _MAX_THREADS:
         raise ArgumentTypeError(f"{text} is not a number of threads; give one from 1 to {_MAX_THREADS}")
     return threads
+
+
+def member_of(kind: type[Kind]) -> Callable[[str], Kind]:
+    """The type of an argument that is one of the members of an enumeration; another one is answered with those."""
+
+    def read(text: str) -> Kind:
+        try:
+            return kind(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is unknown; known: {', '.join(kind)}") from None
+
+    return read
 
 
 def size_of_beam(text: str) -> int | str:

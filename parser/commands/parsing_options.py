@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from parser.beam_settings import Merge
-from parser.commands.command_line import size_of_beam
+from parser.commands.command_line import member_of, size_of_beam
 from parser.decoding.file_parsing import OnError
 from parser.decoding.tag_writing import TagUse
 
@@ -20,7 +20,7 @@ def add_search_options(parser: ArgumentParser) -> None:
         help="search with a beam of N items, or exact (default: the model's own, or 1)",
     )
     parser.add_argument(
-        "--merge", choices=[*Merge], type=Merge, help="which items of the beam are merged (default: configuration)"
+        "--merge", choices=[*Merge], type=member_of(Merge), help="which items of the beam are merged (default: configuration)"
     )
     parser.add_argument(
         "--rerank",
@@ -39,7 +39,7 @@ def add_file_options(parser: ArgumentParser) -> None:
         "--on-error",
         choices=[*OnError],
         default=OnError.STOP,
-        type=OnError,
+        type=member_of(OnError),
         help="what to do with a sentence that is not CoNLL-U (default: stop)",
     )
     parser.add_argument(
@@ -48,7 +48,7 @@ def add_file_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--tags",
         choices=[*TagUse],
-        type=TagUse,
+        type=member_of(TagUse),
         help="what to do with UPOS, XPOS and FEATS if the model predicts them: keep the input's (default), fill those that are "
         "_ throughout a sentence, or overwrite",
     )

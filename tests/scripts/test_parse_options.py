@@ -36,6 +36,21 @@ def test_numbers_are_positive(monkeypatch, capsys, option):
     assert "give a number of at least 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "known"),
+    [
+        ("--merge=all", "none, configuration, signature"),
+        ("--on-error=all", "stop, skip, keep"),
+        ("--tags=all", "keep, fill, overwrite"),
+    ],
+)
+def test_a_choice_that_there_is_not_is_answered_with_those_that_there_are(monkeypatch, capsys, option, known):
+    monkeypatch.setattr("sys.argv", ["parse.py", "no_model", option])
+    with pytest.raises(SystemExit):
+        parse.main()
+    assert f"'all' is unknown; known: {known}" in capsys.readouterr().err
+
+
 def test_a_greedy_parser_merges_nothing():
     for own, size in ((None, None), (None, 1), (Beam(8), 1)):
         with pytest.raises(BeamError, match="merge=none needs a beam, and without one the parser is greedy; give the size"):
