@@ -28,9 +28,8 @@ from experiments.tables import markdown
 from parser.beam_settings import Beam, Merge
 from parser.data.treebank import Treebank
 from parser.decoding.derivations import count_derivations
-from parser.decoding.lattice_items import Arcs
-from parser.decoding.merging_beam import MergingBeamParser
-from parser.decoding.merging_search import arc_standard_alone
+from parser.decoding.signature import arc_standard_alone
+from parser.decoding.signature_beam import SignatureBeamParser
 from parser.model import Model
 
 COMMAND = "python experiments/derivations.py"
@@ -77,11 +76,9 @@ def rows_of(name: str, model: Model, size: int, treebank: Treebank) -> Iterator[
         BeamError: items of the model cannot merge by signature.
     """
     system = arc_standard_alone(model.system)
-    parser = MergingBeamParser(model.weights(), system, model.table, Beam(size, Merge.SIGNATURE))
+    parser = SignatureBeamParser(model.weights(), system, model.table, Beam(size, Merge.SIGNATURE))
     encoded = model.vocabularies.encode(treebank.sentences)
-    lengths = encoded.lengths.tolist()
-    found = parser.final_items(encoded, list(map(Arcs.of_sentence, lengths)), single_root=True)
-    for length, items in zip(lengths, found, strict=True):
+    for length, items in zip(encoded.lengths.tolist(), parser.final_items(encoded), strict=True):
         derivations = sum(map(count_derivations, items))  # an integer of any size
         yield Row(name, size, length, len(items), math.log10(derivations) - math.log10(len(items)))
 

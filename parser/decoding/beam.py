@@ -40,7 +40,7 @@ class BeamParser(CompiledParser):
         self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
-        """See KBestParser; k is at most the size of the beam."""
+        """See KBestParser."""
         self.beam.check_k_best(k)
         found: list[list[Tree]] = []
         for span in sentences.spans(SHARE):
@@ -49,12 +49,12 @@ class BeamParser(CompiledParser):
             found += [distinct(trees, k) for trees in search.final_trees()]
         return found
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> _Search:
+    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> Search:
         model = words, self._of_buffer, self._others, self._layers, Rules.of(self._system, single_root)
-        return _Search(offsets, model, self.beam, self._table)
+        return Search(offsets, model, self.beam, self._table)
 
 
-class _Search:
+class Search:
     """The search through some sentences, with room for the longest of them.
 
     Args:
@@ -66,46 +66,58 @@ class _Search:
 
     def __init__(self, offsets: np.ndarray, model: tuple, beam: Beam, table: FeatureTable) -> None:
         self.offsets = offsets
+        self.model = model
+        self.beam = beam
         _, of_buffer, others, layers, _ = model
-        self.model = *model, (beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL)
-        tokens = int(np.diff(offsets).max(initial=1)) - 1
+        self.tokens = int(np.diff(offsets).max(initial=1)) - 1
         units, outputs = len(layers.hidden_bias), len(layers.bias)
-        self.items = Items.room(tokens, beam.size)
-        self.expansion = Expansion.room(tokens, beam.size, outputs, table.stack_elements, units)
+        self.expansion = Expansion.room(self.tokens, beam.size, outputs, table.stack_elements, units)
         addresses = len(of_buffer.programs) + len(others.programs)
-        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
-        self.tokens, self.steps = tokens, 2 * tokens * beam.size
+        self.scratch = Scratch.room(self.tokens, addresses, units, outputs, table.read_ahead)
         self._times = 1
-        self._make_room()
-
-    def _make_room(self) -> None:
-        """Room for stacks: a part or more for each step."""
-        self.stacks = TreeStacks.room(self.tokens, self._times * self.steps)
+        self._make_room(self._times)
 
     def parse(self, heads: np.ndarray, relations: np.ndarray) -> None:
         """Parses all sentences into int32[total] heads and relations."""
         self._search(self.offsets, heads, relations)
 
-    def final_trees(self) -> Iterator[list[Tree]]:
-        """For each sentence, the trees of the last items with their scores, best first."""
+    def final_trees(self) -> Iterator[Iterator[Tree]]:
+        """For each sentence, the trees of the last items with their scores, best first; to be read before the next one's."""
+        for length in self._each_sentence():
+            yield self._found(length)
+
+    def _each_sentence(self) -> Iterator[int]:
+        """Searches through one sentence after another; yields how many tokens each has."""
         best = np.empty((2, self.offsets[-1]), np.int32)
         for s in range(len(self.offsets) - 1):
             self._search(self.offsets[s : s + 2], *best)
-            length = int(self.offsets[s + 1] - self.offsets[s]) - 1
-            trees = []
-            for rank in range(self.items.counts[2 * length]):
-                heads, relations = np.empty((2, length + 1), np.int32)
-                read_trees(self.stacks, self.items.cells[2 * length, rank], heads, relations, self.scratch.path)
-                trees.append(Tree(float(self.items.totals[2 * length, rank]), heads[1:], relations[1:]))
-            yield trees
+            yield int(self.offsets[s + 1] - self.offsets[s]) - 1
 
     def _search(self, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> None:
         """Parses the sentences that begin at these offsets; with more room whenever there is too little."""
         first, last = 0, len(offsets) - 1
         while first < last:
-            room = self.stacks, self.items, self.expansion, self.scratch
-            arguments: list[Any] = [offsets, *self.model, *room, first, heads, relations]
-            first = parse_sentences(*arguments)
+            first = self._parse_from(first, offsets, heads, relations)
             if first < last:
                 self._times *= 2
-                self._make_room()
+                self._make_room(self._times)
+
+    def _make_room(self, times: int) -> None:
+        """Room for stacks, a part or more for each step, ``times`` as much as is usually needed, and for items."""
+        self.stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * self.beam.size)
+        if times == 1:
+            self.items = Items.room(self.tokens, self.beam.size)
+
+    def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
+        """Parses the sentences from number ``first`` on; returns the first for which there is too little room."""
+        how = self.beam.size, self.beam.merge is Merge.CONFIGURATION, self.beam.scores is Scores.LOCAL
+        room = self.stacks, self.items, self.expansion, self.scratch
+        arguments: list[Any] = [offsets, *self.model, how, *room, first, heads, relations]
+        return parse_sentences(*arguments)
+
+    def _found(self, length: int) -> Iterator[Tree]:
+        """What final_trees() says of the sentence searched last, of this many tokens."""
+        for rank in range(self.items.counts[2 * length]):
+            heads, relations = np.empty((2, length + 1), np.int32)
+            read_trees(self.stacks, self.items.cells[2 * length, rank], heads, relations, self.scratch.path)
+            yield Tree(float(self.items.totals[2 * length, rank]), heads[1:], relations[1:])

@@ -19,8 +19,8 @@ from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice_beam import LatticeBeam
 from parser.decoding.lattice_items import Arcs, LatticeSearch
 from parser.decoding.merging_beam import MergingBeamParser
-from parser.decoding.merging_search import arc_standard_alone
 from parser.decoding.sentence_parser import SentenceParser
+from parser.decoding.signature import arc_standard_alone
 from parser.lattices.lattice import Lattice
 from parser.model import Model
 from parser.transitions.attardi import Attardi
@@ -65,7 +65,7 @@ class LatticeParser:
 
     Args:
         model: the model; its transition system is arc-standard or Attardi's, its token representation static.
-        beam: the beam; one that merges by signature is for arc-standard, and not compiled.
+        beam: the beam; one that merges by signature is for arc-standard, and not compiled here.
         lookahead: the arcs that are decided before they are read; None: as many as the model reads.
         clock: whether items are compared by the clock; False: by their steps, for comparison.
         threads: how many sentences are parsed side by side.

@@ -1,4 +1,7 @@
-"""The parser that searches with items that merge by signature, for arc-standard: merging_search.py, derivations.py."""
+"""The parser of lattices whose items merge by signature, for arc-standard, in plain Python: merging_search.py, derivations.py.
+
+It is also the reference for signature_beam.py, which parses sentences.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ clock are) c has the choice in it that follows the shift, which is scored after 
 tail; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow from
 the bucket there: the number of elements of the stack, and the bucket of the tails. They are of the signature, too.
 
-This is a readable implementation, some hundred times slower than beam_search.py.
+This is a readable implementation: the reference for signature_search.py, which is some hundred times as fast and takes
+sentences only, and what searches lattices.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.beam_settings import BeamError, Merge, Scores
+from parser.beam_settings import Scores
 from parser.classifier.scorer import Scorer
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
@@ -40,7 +41,6 @@ from parser.decoding.signature import visible_parts
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
-from parser.transitions.system import TransitionSystem, behaves_as
 
 
 class _Candidate(NamedTuple):
@@ -53,20 +53,6 @@ class _Candidate(NamedTuple):
     rank_below: int
     output: int
     item: Item
-
-
-def arc_standard_alone(system: TransitionSystem) -> Attardi:
-    """The transition system, if items can merge by signature with it.
-
-    Raises:
-        BeamError: they cannot.
-    """
-    if not behaves_as(system, Attardi) or system.degree != 1:
-        raise BeamError(
-            f"merge={Merge.SIGNATURE} is supported only with system=arc_standard, and the model has system={system.name}; "
-            f"use merge={Merge.CONFIGURATION}"
-        )
-    return system
 
 
 class MergingSearch:

@@ -102,10 +102,10 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) -> KBestParser:
     """A parser that searches with a beam, and with weights of the model's classifier."""
     if beam.merge is Merge.SIGNATURE:
-        from parser.decoding.merging_beam import MergingBeamParser
-        from parser.decoding.merging_search import arc_standard_alone
+        from parser.decoding.signature import arc_standard_alone
+        from parser.decoding.signature_beam import SignatureBeamParser
 
-        return MergingBeamParser(weights, arc_standard_alone(model.system), model.table, beam)
+        return SignatureBeamParser(weights, arc_standard_alone(model.system), model.table, beam, threads)
     if behaves_as(model.system, Attardi):
         from parser.decoding.beam import BeamParser
 

@@ -17,11 +17,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeGuard
 
+from parser.beam_settings import BeamError, Merge
+from parser.transitions.attardi import Attardi
 from parser.transitions.features import RELATION, Slot
+from parser.transitions.system import TransitionSystem, behaves_as
 
 Visible = tuple[tuple[tuple[str, int], ...], bool]
 """The moves of an address below a stack element, such as (("l", 1), ("r", 2)); whether the relation is read, or the token."""
+
+
+def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
+    """Whether the transition system is arc-standard, with which items can merge by signature."""
+    return behaves_as(system, Attardi) and system.degree == 1
+
+
+def arc_standard_alone(system: TransitionSystem) -> Attardi:
+    """The transition system, if items can merge by signature with it.
+
+    Raises:
+        BeamError: they cannot.
+    """
+    if not merges_by_signature(system):
+        raise BeamError(
+            f"merge={Merge.SIGNATURE} is supported only with system=arc_standard, and the model has system={system.name}; "
+            f"use merge={Merge.CONFIGURATION}"
+        )
+    return system
 
 
 def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:

@@ -8,7 +8,7 @@ turn, several times, in one process; medians are reported, of words per second a
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained for this;
 * with --over NAME=MODEL_DIR: decoding with that model, too, and the ratio of the speeds;
-* with --beam: decoding with beams of these sizes, with and without merging equal configurations, one thread; and UDPipe with a
+* with --beam: decoding with beams of these sizes, for each way to merge their items, one thread; and UDPipe with a
   beam of 5, which is compared with our beam of 5, end to end;
 * whole process: CPU seconds of scripts/parse.py on the text, and with --udpipe those of a process that uses UDPipe;
 * start-up: seconds of a process that parses one sentence.
@@ -53,6 +53,7 @@ from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.signature import merges_by_signature
 from parser.model import Model
 from parser.models import AnyModel
 from parser.versions import versions
@@ -142,11 +143,7 @@ def run(
     for name, folder, other in others:
         coded = other.vocabularies.encode(sentences)
         jobs[decoding_of(name)] = Job(words, partial(_decode, sentences=coded, threads=1), folder)
-    beams = {
-        beam_job_name("decoding", Beam(size, merge)): Beam(size, merge)
-        for size in beam
-        for merge in (Merge.NONE, Merge.CONFIGURATION)
-    }
+    beams = {beam_job_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in _merges_of(parser)}
     for name, one in beams.items():
         jobs[name] = Job(words, partial(_decode, sentences=encoded, threads=1, beam=one))
     if udpipe is not None or udpipe_train is not None:
@@ -182,6 +179,14 @@ def run(
         pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
         result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
     return result
+
+
+def _merges_of(model: AnyModel) -> list[Merge]:
+    """How items of a beam may merge with this model."""
+    merges = [Merge.NONE, Merge.CONFIGURATION]
+    if isinstance(model, Model) and merges_by_signature(model.system):
+        merges.append(Merge.SIGNATURE)
+    return merges
 
 
 def _give_torch_one_thread(measured: Sequence[AnyModel]) -> None:

@@ -1,0 +1,147 @@
+"""The compiled beam whose items merge by signature, against the readable one (test_merging_beam.py)."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from parser.beam_settings import Beam, Merge, Scores
+from parser.decoding.derivations import count_derivations
+from parser.decoding.lattice_items import Arcs
+from parser.decoding.merging_beam import MergingBeamParser
+from parser.decoding.parsers import beam_parser_of
+from parser.decoding.signature_beam import SignatureBeamParser
+from parser.decoding.signature_items import SignatureItems
+from parser.decoding.signature_search import best_outputs
+from parser.model import Model
+from tests.decoding.test_greedy import random_model
+from tests.decoding.test_merging_beam import random_slots
+from tests.jit import COMPILED
+from tests.toy import sentence
+
+N_SENTENCES = 12 if COMPILED else 4
+LONGEST = 12 if COMPILED else 6
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = random.Random(6)
+    return [sentence([0] + [1] * (rng.randint(1, LONGEST) - 1), rng) for _ in range(N_SENTENCES)]
+
+
+def readable(model: Model, beam: Beam) -> MergingBeamParser:
+    return MergingBeamParser(model.weights(), model.system, model.table, beam)
+
+
+def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
+    parser = beam_parser_of(model, beam, threads)
+    assert isinstance(parser, SignatureBeamParser)
+    return parser
+
+
+def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
+    """The same best trees, and items that stand for as many computations."""
+    encoded = model.vocabularies.encode(sentences)
+    slow, fast = readable(model, beam), compiled(model, beam)
+    expected = slow.k_best(encoded, 6, single_root=single_root)
+    found = fast.k_best(encoded, 6, single_root=single_root)
+    best = fast.parse(encoded, single_root=single_root)
+    for ours, theirs, start in zip(found, expected, encoded.offsets, strict=False):
+        np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-3)
+        for tree, its_equal in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(tree.heads, its_equal.heads)
+            np.testing.assert_array_equal(tree.relations, its_equal.relations)
+        inside = slice(start + 1, start + 1 + len(ours[0].heads))
+        np.testing.assert_array_equal(best.heads[inside], ours[0].heads)
+        np.testing.assert_array_equal(best.relations[inside], ours[0].relations)
+    arcs = [Arcs.of_sentence(n) for n in encoded.lengths.tolist()]
+    pairs = zip(
+        fast.final_items(encoded, single_root=single_root),
+        slow.final_items(encoded, arcs, single_root=single_root),
+        strict=True,
+    )
+    for ours, theirs in pairs:
+        assert [count_derivations(item) for item in ours] == [count_derivations(item) for item in theirs]
+        for item, its_equal in zip(ours, theirs, strict=True):
+            assert item.prefix == pytest.approx(its_equal.prefix, rel=1e-5, abs=1e-3)
+            assert item.inside == pytest.approx(its_equal.inside, rel=1e-5, abs=1e-3)
+
+
+@pytest.mark.parametrize("scores", [*Scores])
+@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 3, 8])
+def test_the_compiled_search_is_the_readable_one(sentences, size, single_root, scores):
+    check_equal(random_model(sentences, {"form": 5, "deprel": 3}), sentences, Beam(size, Merge.SIGNATURE, scores), single_root)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_with_any_features(sentences, seed):
+    rng = random.Random(seed)
+    slots: dict[str, list[str]] = {"form": ["b0"]}
+    for slot in random_slots(rng):
+        address, _, attribute = slot.partition(":")
+        slots[attribute] = sorted({*slots.get(attribute, []), address})
+    model = random_model(sentences, {"form": 5}, slots=slots)
+    check_equal(model, sentences, Beam(rng.choice([2, 5, 9]), Merge.SIGNATURE, rng.choice([*Scores])), rng.random() < 0.5)
+
+
+@pytest.mark.parametrize(
+    "slots",
+    [{"form": ["b0"]}, {"form": ["s0", "b0"]}, {"upos": ["s2", "b0"]}, {"deprel": ["s0.l1", "s1.r1"], "form": ["s0.r2.l1"]}],
+)
+def test_with_features_of_one_kind(sentences, slots):
+    check_equal(random_model(sentences, {"form": 5}, slots=slots), sentences, Beam(4, Merge.SIGNATURE), single_root=True)
+
+
+def test_where_nothing_of_the_stack_is_seen_one_item_stands_for_all(sentences):
+    model = random_model(sentences, {"form": 5}, slots={"form": ["b0"]})
+    encoded = model.vocabularies.encode([sentence([0, 1, 1, 1])])
+    (items,) = compiled(model, Beam(64, Merge.SIGNATURE)).final_items(encoded, single_root=False)
+    assert len(items) == 1
+    n_relations = model.system.n_relations
+    assert count_derivations(items[0]) == 67 * n_relations**4  # BEAM.md's count of computations; four arcs
+
+
+def test_a_search_that_lacks_room_gets_more(sentences, monkeypatch):
+    model = random_model(sentences, {"form": 5}, slots={"form": ["s0", "b0"]})
+    encoded = model.vocabularies.encode(sentences)
+    beam = Beam(6, Merge.SIGNATURE)
+    expected = compiled(model, beam).k_best(encoded, 9)
+    made, room = [], SignatureItems.room
+
+    def too_little_room(tokens, size, elements, times):
+        made.append(times)
+        items = room(tokens, size, elements, times)
+        few = times * 4
+        return items._replace(tails=items.tails[:few], ways=items.ways[:few], costs=items.costs[:few])
+
+    monkeypatch.setattr(SignatureItems, "room", too_little_room)
+    found = compiled(model, beam).k_best(encoded, 9)
+    assert max(made) > 2
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal([tree.heads for tree in ours], [tree.heads for tree in theirs])
+
+
+def test_threads_and_batches_change_nothing(sentences):
+    model = random_model(sentences, {"form": 5})
+    many = sentences * (300 if COMPILED else 3)
+    encoded = model.vocabularies.encode(many)
+    beam = Beam(3, Merge.SIGNATURE)
+    one, two = (compiled(model, beam, threads).parse(encoded) for threads in (1, 2))
+    alone = compiled(model, beam).parse(model.vocabularies.encode(sentences))
+    np.testing.assert_array_equal(one.heads, two.heads)
+    np.testing.assert_array_equal(one.heads[: len(alone.heads)], alone.heads)
+
+
+@pytest.mark.parametrize("limit", [1, 3, 20])
+def test_the_best_outputs_are_the_first_of_all_in_order(limit):
+    rng = np.random.default_rng(limit)
+    for _ in range(50):
+        row = rng.integers(-3, 4, 15).astype(np.float32)
+        row[rng.random(15) < 0.3] = -np.inf
+        outputs = np.empty(limit, np.int32)
+        count = best_outputs(row, limit, outputs)
+        expected = [o for o in sorted(range(15), key=lambda o: (-row[o], o)) if row[o] > -np.inf][:limit]
+        assert outputs[:count].tolist() == expected
