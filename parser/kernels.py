@@ -15,7 +15,7 @@ from numba.core.options import DefaultOptions
 F = TypeVar("F", bound=Callable)
 
 # Numba's own kernels are compiled so; a version that does not know the option counts, and all is as it was but slower.
-_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+_UNCOUNTED: dict[str, Any] = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
 
 
 def kernel(**options: Any) -> Callable[[F], F]:

@@ -62,7 +62,8 @@ class SignatureItems(NamedTuple):
         fronts: int32[steps + 1, size], the first token of the buffer.
         prefixes, insides: float64[steps + 1, size].
         shifts: float64[steps + 1, size], what a shift costs, where it is among the moves that were looked at.
-        tails: (int32[steps + 1, size] counts, int64[steps + 1, size] starts, int32[room] numbers).
+        tail_counts, tail_starts: int32 and int64[steps + 1, size], how many of ``tails`` are theirs, and from which on.
+        tails: int32[room], numbers of items.
         reductions: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
         ways: int32[room, 4], of each reduction the numbers of the item and of the tail, the output, and the next reduction.
         costs: float64[room], what the move of each costs.
@@ -142,7 +143,9 @@ class Streams(NamedTuple):
         """For a sentence of this many tokens."""
         most = size * (size + 1)
         return cls(
-            *(np.empty(most, np.int32) for _ in range(3)),
+            np.empty(most, np.int32),
+            np.empty(most, np.int32),
+            np.empty(most, np.int32),
             np.empty(most),
             np.empty(most),
             np.empty((size, size), np.int32),

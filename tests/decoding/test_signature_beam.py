@@ -12,6 +12,7 @@ from parser.decoding.derivations import count_derivations
 from parser.decoding.lattice_items import Arcs
 from parser.decoding.merging_beam import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
+from parser.decoding.signature import arc_standard_alone
 from parser.decoding.signature_beam import SignatureBeamParser
 from parser.decoding.signature_items import SignatureItems
 from parser.decoding.signature_search import best_outputs
@@ -32,7 +33,7 @@ def sentences():
 
 
 def readable(model: Model, beam: Beam) -> MergingBeamParser:
-    return MergingBeamParser(model.weights(), model.system, model.table, beam)
+    return MergingBeamParser(model.weights(), arc_standard_alone(model.system), model.table, beam)
 
 
 def compiled(model: Model, beam: Beam, threads: int = 1) -> SignatureBeamParser:
@@ -57,16 +58,12 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
         np.testing.assert_array_equal(best.heads[inside], ours[0].heads)
         np.testing.assert_array_equal(best.relations[inside], ours[0].relations)
     arcs = [Arcs.of_sentence(n) for n in encoded.lengths.tolist()]
-    pairs = zip(
-        fast.final_items(encoded, single_root=single_root),
-        slow.final_items(encoded, arcs, single_root=single_root),
-        strict=True,
-    )
-    for ours, theirs in pairs:
-        assert [count_derivations(item) for item in ours] == [count_derivations(item) for item in theirs]
-        for item, its_equal in zip(ours, theirs, strict=True):
-            assert item.prefix == pytest.approx(its_equal.prefix, rel=1e-5, abs=1e-3)
-            assert item.inside == pytest.approx(its_equal.inside, rel=1e-5, abs=1e-3)
+    last = fast.final_items(encoded, single_root=single_root)
+    for items, expected_items in zip(last, slow.final_items(encoded, arcs, single_root=single_root), strict=True):
+        assert [count_derivations(item) for item in items] == [count_derivations(item) for item in expected_items]
+        for item, its_twin in zip(items, expected_items, strict=True):
+            assert item.prefix == pytest.approx(its_twin.prefix, rel=1e-5, abs=1e-3)
+            assert item.inside == pytest.approx(its_twin.inside, rel=1e-5, abs=1e-3)
 
 
 @pytest.mark.parametrize("scores", [*Scores])
