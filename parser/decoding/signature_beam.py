@@ -18,7 +18,8 @@ from parser.decoding.k_best import Tree
 from parser.decoding.merging_items import Item, Reduction, Tail
 from parser.decoding.persistent_trees import Node
 from parser.decoding.signature_items import Parts, SignatureItems, Streams
-from parser.decoding.signature_search import parse_sentences, step_of_tails
+from parser.decoding.signature_search import parse_sentences
+from parser.decoding.signature_streams import step_of_tails
 from parser.decoding.tree_stacks import TreeStacks
 from parser.transitions.attardi import move_of
 from parser.transitions.features import FeatureTable

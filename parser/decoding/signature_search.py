@@ -1,10 +1,10 @@
 """Beam search with items that merge by signature, in one compiled loop over the sentences, for arc-standard.
 
 What an item is, and what it costs, is said in merging_search.py, the reference implementation. Of a step, the best items that
-can be made are taken one by one: from each item and each of its tails comes a stream of them, best first (signature_items.py).
-One whose signature is new is made, as long as there is room in the beam; any other is a further way to make an item that is
-there, or is lost. When the beam is full, what the streams still hold is compared with its items: all moves that differ only in
-their relation at once, as at most one of these relations is that of the item.
+can be made are taken one by one: from each item and each of its tails comes a stream of them (signature_streams.py). One whose
+signature is new (signature_of_move.py) is made, as long as there is room in the beam; any other is a further way to make an
+item that is there, or is lost. When the beam is full, what the streams still hold is compared with its items: all moves that
+differ only in their relation at once, as at most one of these relations is that of the item.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import numpy as np
 
 from parser.data.parses import NO_NODE
 from parser.decoding.beam_search import score_item
-from parser.decoding.tree_stacks import NO_ROOM, attach, clear, descend, number, top_nodes
+from parser.decoding.signature_of_move import describe_move, find_same, read_after
+from parser.decoding.signature_streams import best_stream, gain_of, look, open_streams, step_of_tails
+from parser.decoding.tree_stacks import NO_ROOM, attach, clear, number, top_nodes
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
 
@@ -88,182 +90,34 @@ def _begin(stacks, items, length, size):
 
 
 @kernel()
-def step_of_tails(items, m, k):
-    """The step of the tails of item k of step m: that before the words of s0, of which all but one have become children."""
-    return m - (2 * (items.fronts[m, k] - items.begins[m, k]) - 1)
-
-
-@kernel()
 def _make_items(rules, size, parts, stacks, items, m, expansion, streams, path):
     """Makes the items of step m + 1, best first; NO_ROOM if there is none."""
-    count = _open_streams(size, items, m, expansion, streams)
+    count = open_streams(size, items, m, expansion, streams)
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
     made = 0
     while made < size:
-        s = _best_stream(streams, count)
+        s = best_stream(streams, count)
         if s == NO_NODE:
             break
         k, below = streams.items[s], streams.below[s]
         output = streams.outputs[k, streams.at[s]]
         column, relation = move_of(output, rules.n_relations)
-        moved = _moved(items, m, k, below, column)
-        other = _find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
+        moved = describe_move(items, m, k, below, column)
+        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
         if other == NO_NODE:
             other = made
             if _make_item(stacks, items, streams, m, s, column, relation, made, path) == NO_ROOM:
                 return np.int64(NO_ROOM)
             for p in range(len(parts.programs)):
-                streams.seen[made, p] = _seen(parts, nodes, lists, moved, relation, p)
+                streams.seen[made, p] = read_after(parts, nodes, lists, moved, relation, p)
             made += 1
         if _join(items, expansion, streams, m, s, output, other) == NO_ROOM:
             return np.int64(NO_ROOM)
-        _look(items, m, expansion, streams, s, streams.at[s] + 1)
+        look(items, m, expansion, streams, s, streams.at[s] + 1)
     items.counts[m + 1] = made
     if _join_all(rules, parts, stacks, items, m, expansion, streams, count) == NO_ROOM:
         return np.int64(NO_ROOM)
     return _keep_tails(items, streams, m + 1)
-
-
-@kernel()
-def _open_streams(size, items, m, expansion, streams):
-    """Opens the streams of the items of step m; how many there are."""
-    count = 0
-    for k in range(items.counts[m]):
-        streams.n_outputs[k] = best_outputs(expansion.scores[k], size, streams.outputs[k])
-        items.shifts[m, k] = np.float64(expansion.scores[k, 0]) - expansion.norms[k]
-        first = items.tail_starts[m, k]
-        for t in range(first - 1, first + items.tail_counts[m, k]):
-            streams.items[count] = k
-            streams.below[count] = items.tails[t] if t >= first else NO_NODE
-            _look(items, m, expansion, streams, count, 0)
-            count += 1
-    return count
-
-
-@kernel()
-def best_outputs(row, limit, outputs):
-    """Fills in the outputs with the highest scores, best first, of equal ones the lower number; how many are applicable."""
-    count = 0
-    for o in range(len(row)):
-        score = row[o]
-        if score == -np.inf or (count == limit and score <= row[outputs[count - 1]]):
-            continue
-        if count < limit:
-            count += 1
-        place = count - 1
-        while place > 0 and row[outputs[place - 1]] < score:
-            outputs[place] = outputs[place - 1]
-            place -= 1
-        outputs[place] = o
-    return count
-
-
-@kernel()
-def _look(items, m, expansion, streams, s, at):
-    """Works out what a stream makes of the first output from place ``at`` on that is its own; NO_NODE if there is none."""
-    k, below = streams.items[s], streams.below[s]
-    shifts = below == NO_NODE
-    while at < streams.n_outputs[k] and (streams.outputs[k, at] == 0) != shifts:
-        at += 1
-    if at == streams.n_outputs[k]:
-        streams.at[s] = NO_NODE
-        return
-    streams.at[s] = at
-    if shifts:
-        streams.prefixes[s] = items.prefixes[m, k] + items.shifts[m, k]
-        streams.insides[s] = 0.0
-    else:
-        tails = step_of_tails(items, m, k)
-        gain = _gain(items, m, expansion, k, below, streams.outputs[k, at])
-        streams.prefixes[s] = items.prefixes[tails, below] + gain
-        streams.insides[s] = items.insides[tails, below] + gain
-
-
-@kernel()
-def _gain(items, m, expansion, k, below, output):
-    """What is added to the scores of a tail when the item is reduced with it."""
-    cost = np.float64(expansion.scores[k, output]) - expansion.norms[k]
-    return items.shifts[step_of_tails(items, m, k), below] + items.insides[m, k] + cost
-
-
-@kernel()
-def _best_stream(streams, count):
-    """The stream whose next item is the best; of equal ones that of the better item, then that of the better tail."""
-    best = NO_NODE
-    for s in range(count):
-        if streams.at[s] == NO_NODE:
-            continue
-        if best == NO_NODE or streams.prefixes[s] > streams.prefixes[best]:
-            best = s
-        elif streams.prefixes[s] == streams.prefixes[best]:
-            inside, highest = streams.insides[s], streams.insides[best]
-            same_item = streams.items[s] == streams.items[best]
-            if inside > highest or (inside == highest and same_item and streams.below[s] < streams.below[best]):
-                best = s
-    return best
-
-
-@kernel()
-def _find_same(parts, nodes, lists, seen, begins, fronts, first, made, moved, relation):
-    """The first item from ``first`` to before ``made`` that has the signature of what a move makes; NO_NODE if none has.
-
-    Args:
-        parts: what must be equal besides the places.
-        nodes, lists: of TreeStacks.
-        seen, begins, fronts: of the items.
-        first, made: their numbers.
-        moved: see _moved().
-        relation: of the arc that the move makes.
-    """
-    _, begin, front, _, _ = moved
-    for other in range(first, made):
-        if begins[other] == begin and fronts[other] == front:
-            p = 0
-            while p < len(parts.programs) and seen[other, p] == _seen(parts, nodes, lists, moved, relation, p):
-                p += 1
-            if p == len(parts.programs):
-                return np.int64(other)
-    return np.int64(NO_NODE)
-
-
-@kernel(inline="always")
-def _moved(items, m, k, below, column):
-    """What there is to know of a move to tell what it makes.
-
-    Returns:
-        The column, the first tokens of s0 and of the buffer after the move, the nodes at the top of the stack before it, and
-        those of the tail ``below``.
-    """
-    front, tops = items.fronts[m, k], items.tops[m, k]
-    if column == 0:
-        return np.int64(0), front, np.int32(front + 1), tops, tops
-    tails = step_of_tails(items, m, k)
-    return np.int64(column), items.begins[tails, below], front, tops, items.tops[tails, below]
-
-
-@kernel(inline="always")
-def _seen(parts, nodes, lists, moved, relation, p):
-    """What part p reads after a move, of which nothing is made for this: the token, or the relation."""
-    column, begin, _, tops, under = moved
-    program = parts.programs[p]
-    depth = program[1]
-    node, of_node, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
-    if column == 0:
-        node = np.int64(begin if depth == 0 else tops[depth - 1])  # a token without children is its own node
-    elif depth > 0:
-        node = np.int64(under[depth])
-    else:
-        left = column == 1  # s0 becomes a child of s1
-        node = np.int64(under[0] if left else tops[0])
-        if program[2] == left:
-            if program[3] == 1:
-                node, of_node, place = np.int64(tops[0] if left else under[0]), np.int64(relation), 4
-            else:
-                before = 1
-    node, of_node = descend(nodes, lists, node, of_node, program, place, before)
-    if parts.of_relation[p]:
-        return np.int64(of_node)
-    return np.int64(NO_NODE if node == NO_NODE else nodes[node, 0])
 
 
 @kernel()
@@ -310,7 +164,7 @@ def _join(items, expansion, streams, m, s, output, new):
     items.used[1] = way + 1
     items.ways[way, 0], items.ways[way, 1], items.ways[way, 2], items.ways[way, 3] = k, below, output, NO_NODE
     items.costs[way] = np.float64(expansion.scores[k, output]) - expansion.norms[k]
-    inside = items.insides[tails, below] + _gain(items, m, expansion, k, below, output)
+    inside = items.insides[tails, below] + gain_of(items, m, expansion, k, below, output)
     ways = items.reductions[m + 1, new]
     if ways[0] == NO_NODE:
         ways[0] = ways[2] = way
@@ -345,7 +199,7 @@ def _join_all(rules, parts, stacks, items, m, expansion, streams, count):
         shifts = below == NO_NODE
         for column in range(0 if shifts else 1, 1 if shifts else 3):
             newest = parts.newest[column]
-            moved = _moved(items, m, k, below, column)
+            moved = describe_move(items, m, k, below, column)
             for other in range(made):
                 if begins[other] != moved[1] or fronts[other] != moved[2]:
                     continue
@@ -353,7 +207,7 @@ def _join_all(rules, parts, stacks, items, m, expansion, streams, count):
                 output = 1 + (column - 1) * rules.n_relations + relation
                 if newest != NO_NODE and (relation == NO_NODE or not _is_among(row, outputs, output)):
                     continue
-                if _find_same(parts, nodes, lists, streams.seen, begins, fronts, other, other + 1, moved, relation) == NO_NODE:
+                if find_same(parts, nodes, lists, streams.seen, begins, fronts, other, other + 1, moved, relation) == NO_NODE:
                     continue
                 for one in outputs:
                     its_column, _ = move_of(one, rules.n_relations)

@@ -15,7 +15,7 @@ from parser.decoding.parsers import beam_parser_of
 from parser.decoding.signature import arc_standard_alone
 from parser.decoding.signature_beam import SignatureBeamParser
 from parser.decoding.signature_items import SignatureItems
-from parser.decoding.signature_search import best_outputs
+from parser.decoding.signature_streams import best_outputs
 from parser.model import Model
 from tests.decoding.test_greedy import random_model
 from tests.decoding.test_merging_beam import random_slots
