@@ -87,12 +87,16 @@ def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: boo
     return figure, list(axes[0])
 
 
-def label_beam_sizes(plot: Axes) -> None:
-    """Says what is shown where LAS is drawn against the size of the beam."""
-    sizes = np.unique(np.concatenate([line.get_xdata() for line in plot.lines]))
+def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:
+    """Makes the x axis one of sizes of the beam, with a tick for each of these."""
     plot.set_xscale("log", base=2)
     plot.set_xticks(sizes, [f"{size:g}" for size in sizes])
     plot.set_xlabel("items of the beam")
+
+
+def label_beam_sizes(plot: Axes) -> None:
+    """Says what is shown where LAS is drawn against the size of the beam."""
+    label_beam_axis(plot, np.unique(np.concatenate([line.get_xdata() for line in plot.lines])).tolist())
     plot.set_ylabel("LAS on test (percent)")
     plot.legend(loc="upper left", bbox_to_anchor=(1.02, 1))  # beside the lines, which fill the plot
 
