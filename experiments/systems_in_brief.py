@@ -8,8 +8,7 @@ one command for each line but that of arc_standard, with models of that experime
         --over arc_standard=runs/systems/arc_standard/hu-train-seed1/model --threads 1 \\
         --rows experiments/speed/systems.csv --label lr_spine
 
-The other labels are "attardi degree=2" (folder attardi_degree_2), "attardi degree=3", swap, and arc_hybrid, which that
-experiment does not train: its model is one of recipe=accurate on the same treebank with the same seed. What has no row is
+The other labels are "attardi degree=2" (folder attardi_degree_2), "attardi degree=3", arc_hybrid and swap. What has no row is
 "not measured". Once there are rows, a test compares README.md with them.
 """
 
@@ -39,14 +38,14 @@ class Line:
 
     Attributes:
         name: the settings that choose the system.
-        variant: what experiments/systems.py calls it; None: it is not compared there.
+        variant: what experiments/systems.py calls it.
         label: what experiments/speed/systems.csv calls it.
         trees: which trees it builds.
         oracles: the default one first.
     """
 
     name: str
-    variant: str | None
+    variant: str
     label: str
     trees: str
     oracles: str
@@ -72,7 +71,7 @@ LINES = [
     ),
     Line(
         "arc_hybrid",
-        None,
+        "arc_hybrid",
         "arc_hybrid",
         "projective",
         "`arc_hybrid_local`: exact for projective gold trees; `arc_hybrid_tabular`: for any, slowly",
