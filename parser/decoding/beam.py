@@ -45,7 +45,7 @@ class BeamParser(CompiledParser):
         found: list[list[Tree]] = []
         for span in sentences.spans(SHARE):
             part = sentences.span(*span)
-            search = self._search(part.offsets, self._words(part), single_root)
+            search = self._search(part.offsets, self.words_of(part), single_root)
             found += [distinct(trees, k) for trees in search.final_trees()]
         return found
 

@@ -99,10 +99,10 @@ class CompiledParser(ABC):
         if self._threads > 1:
             share = min(SHARE, max(_SMALLEST_SHARE, int(sentences.offsets[-1]) // (4 * self._threads)))
         return parse_spans(
-            sentences, share, self._threads, lambda part, parses: self._parse_words(self._words(part), parses, single_root)
+            sentences, share, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
         )
 
-    def _words(self, sentences: Sentences) -> Words:
+    def words_of(self, sentences: Sentences) -> Words:
         """The words of sentences, their contributions computed."""
         typed = self._contributions(sentences)
         return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)

@@ -40,7 +40,7 @@ class LatticeBeam(CompiledParser):
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
         """See LatticeSearcher; the trees of a lattice are to be read before those of the next one are asked for."""
-        return self._trees(sentences.offsets, self._words(sentences), arcs, single_root)
+        return self._trees(sentences.offsets, self.words_of(sentences), arcs, single_root)
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
         arcs = [Arcs.of_sentence(n) for n in (np.diff(parses.offsets) - 1).tolist()]

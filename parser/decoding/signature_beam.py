@@ -35,7 +35,7 @@ class SignatureBeamParser(BeamParser):
         """For each sentence, the items of the last step, which stand for whole trees; best first."""
         for span in sentences.spans(SHARE):
             part = sentences.span(*span)
-            yield from self._search(part.offsets, self._words(part), single_root).final_items()
+            yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
     def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
         model = words, self._of_buffer, self._others, self._layers, Rules.of(self._system, single_root)

@@ -10,7 +10,7 @@ import torch
 
 from parser.beam_settings import Beam
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.commands.benchmarks import parsing, processes, ratios
+from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios
 from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
@@ -36,7 +36,7 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
     result = parsing.run(model, [file, file], times=3, repeat=2, threads=2)
     assert result["words"] == 30
     jobs = {f"{job}, {threads}" for job in ("decoding", "end to end") for threads in ("1 thread", "2 threads")}
-    jobs.add("end to end, 2 times over, 1 thread")
+    jobs |= {"end to end, 2 times over, 1 thread", "reading, 1 thread", "rows of words, 1 thread"}
     assert set(result["words_per_second"]) == set(result["words_per_cpu_second"]) == jobs
     assert all(len(times) == 3 and min(time["wall"] for time in times) > 0 for times in result["all_measurements"].values())
     assert set(result["ratios"]) == {"decoding, 2 threads over 1", "end to end, 2 threads over 1"}
@@ -46,6 +46,23 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
     assert "words/s" in parsing.as_table(result)
     assert parsing.quantities(result)["decoding, 1 thread"] == (result["words_per_second"]["decoding, 1 thread"], "words/s")
     assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
+
+
+def test_the_parts_of_a_word_add_up_to_the_whole():
+    rates = {"end to end, 1 thread": 1e5, "decoding, 1 thread": 2e5, "reading, 1 thread": 5e5, "rows of words, 1 thread": 1e6}
+    parts = parts_of_parsing.microseconds_per_word(rates)
+    assert parts == pytest.approx({"reading": 2.0, "rows of words": 1.0, "steps": 4.0, "writing, and the rest": 3.0})
+    del rates["rows of words, 1 thread"]
+    assert parts_of_parsing.microseconds_per_word(rates)["steps"] == pytest.approx(5.0)
+
+
+def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
+    """The slow way, too: what the fast one does not take."""
+    folder, file = model_and_file
+    model = Model.load(folder)
+    parts_of_parsing.read(model, file.read_bytes())
+    monkeypatch.setattr(parts_of_parsing, "find_words", lambda chunk: None)
+    parts_of_parsing.read(model, file.read_bytes())
 
 
 def test_beams_are_measured_beside_greedy_parsing(model_and_file):

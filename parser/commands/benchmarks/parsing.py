@@ -5,6 +5,8 @@ turn, several times, in one process; medians are reported, of words per second a
 
 * decoding: encoded sentences to trees, the files read before;
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
+* reading, and rows of words, where they are worked out before the steps: the parts that can be measured alone
+  (parts_of_parsing.py); the others follow;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained for this;
 * with --over NAME=MODEL_DIR: decoding with that model, too, and the ratio of the speeds;
@@ -34,6 +36,14 @@ from typing import Any, cast
 from parser import models
 from parser.beam_settings import Beam, Merge
 from parser.commands.benchmarks.machine import machine
+from parser.commands.benchmarks.parts_of_parsing import (
+    READING,
+    WORD_ROWS,
+    has_word_rows,
+    make_word_rows,
+    microseconds_per_word,
+    read,
+)
 from parser.commands.benchmarks.processes import OURS, UDPIPE, parse_command, seconds_of_processes, start_up
 from parser.commands.benchmarks.ratios import (
     OURS_AS_UDPIPE,
@@ -137,6 +147,9 @@ def run(
     for count in numbers:
         jobs[job_name("decoding", count)] = Job(words, partial(_decode, sentences=encoded, threads=count))
         jobs[job_name("end to end", count)] = Job(words, partial(_end_to_end, text=text, threads=count))
+    jobs[READING] = Job(words, partial(read, text=text))
+    if has_word_rows(parser):
+        jobs[WORD_ROWS] = Job(words, partial(make_word_rows, sentences=encoded))
     if repeat > 1:
         again = partial(_end_to_end, text=text * repeat, threads=1)
         jobs[job_name(repeated(repeat), 1)] = Job(words * repeat, again)
@@ -173,6 +186,7 @@ def run(
         "machine": machine(),
         "versions": versions(),
     }
+    result["microseconds_per_word"] = microseconds_per_word(result["words_per_cpu_second"])
     result["ratios"] = ratios_of(found, numbers[-1], repeat) | beam_ratios(found, beams)
     result["ratios"] |= ratios_over_others(found, names)
     if UDPIPE in processes:
@@ -265,6 +279,7 @@ def as_table(result: dict[str, Any]) -> str:
     lines = []
     for name, rate in result["words_per_second"].items():
         lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
+    lines += [f"{f'{name}, 1 thread':66} {each:10.2f} us/word" for name, each in result["microseconds_per_word"].items()]
     lines += [f"{name:66} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
     lines += [f"{f'whole process, {name}':66} {seconds:10.2f} CPU s" for name, seconds in _seconds_of_processes(result)]
     return "\n".join([*lines, f"{'start-up':66} {result['start_up_seconds']:10.2f} s"])
@@ -274,6 +289,7 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     """What rows say: words per second, ratios, seconds of the start."""
     found = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
     found |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
+    found |= {f"{name}, of a word": (each, "us of CPU time") for name, each in result["microseconds_per_word"].items()}
     found |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
     found |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
     return found | {"start-up": (result["start_up_seconds"], "s")}
