@@ -145,7 +145,7 @@ class BeamUpdates(BeamParser):
             numbers: int[m], which of the gold trees are theirs.
             kept: float32[m, units], what the hidden units are multiplied by: a dropout mask for each sentence; None: nothing.
         """
-        words, values = self._words(sentences), self._table.values(sentences)
+        words, values = self.words_of(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
         room = _Room(tokens, self.shape, self._table, self._training)
         parts: list[tuple[np.ndarray, ...]] = []
