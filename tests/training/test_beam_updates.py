@@ -185,7 +185,7 @@ def test_what_is_lost_is_missed_at_the_end(seed):
     model = new_model(sentences, seed)
     data, training = gold_of(model, sentences), training_with(5, 3, "configuration", "crf", "last")
     updates = BeamUpdates(model.weights(), model.system, model.table, training, GoldTrees(data))
-    words = updates._words(data.sentences)
+    words = updates.words_of(data.sentences)
     room = _Room(int(data.trees.lengths.max()), updates.shape, model.table, training)
     for s, length in enumerate(data.trees.lengths.tolist()):
         start = int(data.trees.offsets[s])
