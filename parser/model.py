@@ -5,8 +5,8 @@ The folder: ``settings.json`` (the format's number, the features, the classifier
 (weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
 names code to run.
 
-Torch is imported with the first classifier that needs it: to train, or because an encoder reads the sentences. Parsing with a
-static token representation takes the weights as numpy arrays (classifier/weights.py), so that it begins at once.
+Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
+arrays (classifier/weights.py), so that it begins at once.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from parser import beam_settings, transitions
 from parser.atomic import replacing_folder, write_json
 from parser.beam_settings import Beam, Search
 from parser.classifier.calibration import Calibration
+from parser.classifier.encoder_weights import under
+from parser.classifier.layouts import Layout, layout_of
+from parser.classifier.resting_heads import RestingHeads
 from parser.classifier.scorer import Scorer
 from parser.classifier.shape import ClassifierShape
-from parser.classifier.weights import ClassifierWeights, StaticLayout
+from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UD_ROOT, Vocabulary
@@ -157,16 +160,18 @@ class Model:
 
         return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
-    def _layout(self) -> StaticLayout:
-        return StaticLayout(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+    def _layout(self) -> Layout:
+        return layout_of(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
-    def _tensor_shapes(self) -> dict[str, tuple[int, ...]]:
-        """The names and shapes of the classifier's tensors, without making them."""
-        if self.shape.encoder is None:
-            return self._layout().shapes
-        from parser.classifier.build import tensor_shapes
-
-        return tensor_shapes(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+    def heads(self) -> RestingHeads | None:
+        """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
+        if self.shape.encoder is None or self.shape.encoder.heads is None:
+            return None
+        prefix = "tokens.heads."
+        if self._classifier is None:
+            return RestingHeads(under(prefix, self._tensors))
+        state = under(prefix, self._classifier.state_dict())
+        return RestingHeads({name: tensor.numpy(force=True) for name, tensor in state.items()})
 
     @contextmanager
     def sharing_weights(self) -> Iterator[None]:
@@ -189,13 +194,13 @@ class Model:
         """
         if self._shared is not None:
             return self._shared
-        if self._classifier is None and self.shape.encoder is None and not self.int8:
-            return self._layout().weights(self._tensors)
-        return self.classifier.weights(self.int8)
+        if self._classifier is None:
+            return self._layout().weights(self._tensors, self.int8)
+        return self._classifier.weights(self.int8)
 
     @property
     def contextual(self) -> bool:
-        """Whether the last digits of scores may depend on the sentences that are parsed together."""
+        """Whether an encoder reads the sentences."""
         return self.shape.encoder is not None
 
     def is_like(self, other: Model) -> bool:
@@ -280,11 +285,11 @@ class Model:
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
             model.calibration = calibration
             model.lookahead = settings.get("lattice", {}).get("lookahead")
-            expected = model._tensor_shapes()
+            expected = model._layout().shapes
         with errors_named(folder / TENSORS):
             check_tensors(header, expected)
             _, model._tensors = upgrade(stored, read_tensors(folder))
-        if device != "cpu" or shape.encoder is not None:
+        if device != "cpu":
             model.classifier.to(device)
         model.beam, model.lattice_beam = beam, lattice_beam
         return model

@@ -26,7 +26,7 @@ class AnyModel(Protocol):
         relations: those that it knows.
         system: the transition system over these relations.
         beam: how the parser searches unless told otherwise; None: greedily.
-        contextual: whether the last digits of scores may depend on the sentences that are parsed together.
+        contextual: whether an encoder reads the sentences.
     """
 
     kind: ClassVar[str]

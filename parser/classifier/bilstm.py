@@ -22,10 +22,11 @@ from torch import Tensor, nn
 from parser.classifier.character_encoder import CharacterEncoder
 from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.embeddings import Embeddings
+from parser.classifier.encoder_weights import EncoderWeights
 from parser.classifier.head_scorer import HeadScorer
 from parser.classifier.padding import Grid
 from parser.classifier.representation import ContextualRepresentation, Encoded
-from parser.classifier.resting_matrices import Int8, SinglePrecision
+from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.shape import BiLSTMShape
 from parser.classifier.tagger import Tagger
 from parser.classifier.weights import TaggingEncoder
@@ -78,11 +79,18 @@ class BiLSTM(ContextualRepresentation):
 
     def at_rest(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation; on a CPU, a faster way."""
-        if not self.reserved.is_cpu:
-            return super().at_rest(int8)
-        from parser.classifier.resting_encoder import RestingEncoder  # which is made of what is here
+        return RestingEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().at_rest(int8)
 
-        return RestingEncoder(self, Int8() if int8 else SinglePrecision())
+    def encoder_weights(self) -> EncoderWeights:
+        """The weights as they are now, as numpy arrays, some of which share their memory with the parameters."""
+        tagger = self.tagger
+        return EncoderWeights(
+            self.shape,
+            [_array(matrix) for matrix in self.inputs.matrices().values()],
+            {name: _array(tensor) for name, tensor in self.state_dict().items()},
+            {} if tagger is None else {task: _array(values()) for task, values in tagger.outputs.items()},
+            {} if tagger is None else {task: _array(values()) for task, values in tagger.inputs.items()},
+        )
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
         """See ContextualRepresentation."""
@@ -131,3 +139,7 @@ class BiLSTM(ContextualRepresentation):
             parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.shape.attribute_dropout) for part in parts]
         read = torch.cat(parts, dim=1)
         return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().contiguous().numpy()

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-from torch import nn
-from torch.overrides import TorchFunctionMode
-
 from parser.classifier.bilstm import BiLSTM
 from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import Embeddings
@@ -43,22 +39,3 @@ def _representation(
     of_relations = {name: embedding for name, embedding in shape.embeddings.items() if name == RELATION}
     n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
     return BiLSTM(inputs, Embeddings(of_relations, n_values), shape.encoder, n_characters, vocabularies.tags, n_relations)
-
-
-def tensor_shapes(
-    shape: ClassifierShape, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
-) -> dict[str, tuple[int, ...]]:
-    """The names and shapes of the tensors of new_classifier(), without memory for them, however large they would be."""
-    with torch.device("meta"), Undrawn():
-        tensors = new_classifier(shape, slots, vocabularies, relations, n_outputs).state_dict()
-    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-
-
-class Undrawn(TorchFunctionMode):
-    """Draws no numbers: for tensors without memory torch would first load its compiler, which takes a second."""
-
-    def __torch_function__(self, function, types, arguments=(), keywords=None):
-        keywords = keywords or {}
-        if function in (nn.init.normal_, nn.init.uniform_, nn.init.kaiming_uniform_):
-            return keywords["tensor"]
-        return function(*arguments, **keywords)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from parser.classifier.activations import ACTIVATIONS
 from parser.classifier.dropout import dropout_mask
 from parser.classifier.representation import TokenRepresentation
-from parser.classifier.resting_matrices import Matrix, SinglePrecision, quantized
+from parser.classifier.resting_matrices import Matrix, SinglePrecision
 from parser.classifier.scorer import Scorer
 from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout, SlotWeights
 from parser.data.sentences import Sentences
@@ -161,7 +161,9 @@ class Classifier(nn.Module):
         Raises:
             Int8Error: they cannot be here.
         """
-        return self._weights(self.tokens.fixed_vectors(), self.tokens.at_rest(int8), int8)
+        encoder = self.tokens.at_rest(int8)
+        made = self._weights(self.tokens.fixed_vectors(), encoder)
+        return made.rounded_by(encoder) if int8 and encoder is not None else made
 
     def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
         """The weights, only for the sentences whose vectors are given.
@@ -172,10 +174,8 @@ class Classifier(nn.Module):
         fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
         return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
 
-    def _weights(self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None, int8: bool = False) -> ClassifierWeights:
+    def _weights(self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None) -> ClassifierWeights:
         embedded = [SlotWeights(name, columns, _array(weights)) for name, columns, weights in self.slot_weights()]
-        if int8:
-            embedded = [_rounded(part) if part.attribute == TOKEN else part for part in embedded]
         return ClassifierWeights(
             self.activation_name,
             self.layout,
@@ -244,15 +244,12 @@ class _GivenVectors:
     def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
         return SinglePrecision().matrix(weights, bias)
 
+    def rounded(self, weights: np.ndarray) -> np.ndarray:
+        return weights
+
 
 def _array(tensor: Tensor) -> np.ndarray:
     return tensor.detach().cpu().contiguous().numpy()
-
-
-def _rounded(part: SlotWeights) -> SlotWeights:
-    """The weights that vectors of 8 bits are multiplied by."""
-    integers, scales = quantized(part.weights.T)
-    return SlotWeights(part.attribute, part.columns, np.ascontiguousarray((integers * scales[:, None]).T))
 
 
 def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:

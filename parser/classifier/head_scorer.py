@@ -12,10 +12,7 @@ from torch import Tensor, nn
 
 from parser.classifier.dropout import bernoulli_mask
 from parser.classifier.padding import Grid
-from parser.classifier.shape import HeadScorerShape
-
-# Slope below 0 of the activation.
-SLOPE = 0.1
+from parser.classifier.shape import SLOPE, HeadScorerShape
 
 
 class HeadScorer(nn.Module):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parser.classifier.exact_products import Panels, panels_of_floats, product
 from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
@@ -61,7 +62,8 @@ class ContributionMaker:
         self._embedded: dict[str, _EmbeddedSlots] = {}
         for part in weights.embedded:
             name, columns = part.attribute, part.columns
-            slots = _EmbeddedSlots(np.array(columns), part.weights, exact=name != TOKEN)
+            panels = panels_of_floats(part.weights.T) if name == TOKEN else None
+            slots = _EmbeddedSlots(np.array(columns), part.weights, panels)
             if name == RELATION:
                 vectors = weights.vectors[name]
                 self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
@@ -105,24 +107,21 @@ class _EmbeddedSlots:
     Attributes:
         columns: their numbers.
         weights: float32[size, slots * hidden], see SlotWeights.
-        exact: whether a contribution must be the same whatever others it is computed together with. The vectors of a contextual
-            representation are not, so their contributions need not be.
+        panels: the same weights as panels, of slots that read what an encoder has made of a token: there are many of these.
     """
 
     columns: np.ndarray
     weights: np.ndarray
-    exact: bool
+    panels: Panels | None
 
     def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
         """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""
         by_slot = rows.reshape(len(self.columns), len(vectors), -1)
-        if self.exact:
-            _multiply(vectors, self.weights, by_slot)
-        else:
-            from parser.classifier.matrix_products import product_of_arrays  # needs torch, which the encoder has imported
-
-            found = product_of_arrays(vectors, self.weights)
+        if self.panels is not None:
+            found = product(vectors, self.panels, self.weights.shape[1])
             by_slot[:] = found.reshape(len(vectors), len(self.columns), -1).transpose(1, 0, 2)
+        else:
+            _multiply(vectors, self.weights, by_slot)
 
 
 @kernel(fastmath={"contract"})

@@ -7,9 +7,6 @@ operator is not part of torch's public interface, so where it is missing, or on 
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,14 +16,6 @@ def _has_onednn() -> bool:
 
 
 _ONEDNN = _has_onednn()
-
-
-def _is_intel() -> bool:
-    cpuinfo = Path("/proc/cpuinfo")
-    return cpuinfo.exists() and "GenuineIntel" in cpuinfo.read_text(encoding="utf-8", errors="replace")
-
-
-_INTEL = _is_intel()
 
 
 def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -40,15 +29,3 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     if _ONEDNN and a.is_cpu:
         return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
     return a @ b.t() if bias is None else torch.addmm(bias, a, b.t())
-
-
-def product_at_rest(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
-    """As product(), for the few rows at a time that a parser multiplies: on Intel's processors MKL is the faster one there."""
-    if not _INTEL:
-        return product(a, b, bias)
-    return a @ b.t() if bias is None else torch.addmm(bias, a, b.t())
-
-
-def product_of_arrays(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """float32[m, n]: ``a @ b``, of float32[m, k] and float32[k, n]."""
-    return product(torch.from_numpy(a), torch.from_numpy(b).t()).numpy()

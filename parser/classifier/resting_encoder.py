@@ -1,58 +1,55 @@
-"""A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, in a fraction of the time.
+"""A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, without torch.
 
 What goes into the first layer depends only on the word type (type_rows.py), so its embeddings, its characters and their
 product with the layer's weights are worked out once for each type, for all sentences to come. The layers themselves are those
 of resting_lstm.py, in one of the arithmetics of resting_matrices.py. BiLSTM.encode is the reference implementation.
 
-The rows of a word type are the same whatever other types they are computed together with, so that it does not matter which
-thread meets a type first: they are computed some at a time, in groups of one of two sizes.
+The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a word type, so that it does not
+matter which thread meets a type first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Mapping
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from parser.classifier.bilstm import BiLSTM
-from parser.classifier.character_encoder import CharacterEncoder
+from parser.classifier.encoder_weights import EncoderWeights
 from parser.classifier.resting_lstm import RestingLSTM
-from parser.classifier.resting_matrices import Arithmetic, Matrix, SinglePrecision
-from parser.classifier.tagger import Tagger
+from parser.classifier.resting_matrices import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.classifier.type_rows import TypeRows
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 
-# Word types that are computed together: many of them, which takes less time for each, as long as there are so many, and then
-# few; the last ones are filled up with any.
-_MANY_TYPES, _FEW_TYPES = 256, 64
+# Word types that are computed together.
+_TYPES_TOGETHER = 256
 
 
 class RestingEncoder:
     """Makes the vectors of tokens; threads may ask at the same time.
 
     Args:
-        encoder: the encoder, with its weights as they are now; on the CPU.
-        arithmetic: how vectors are stored and multiplied.
+        weights: those of the encoder as they are now.
+        int8: whether vectors are stored and multiplied in 8 bits.
+
+    Raises:
+        Int8Error: they cannot be.
     """
 
-    def __init__(self, encoder: BiLSTM, arithmetic: Arithmetic | None = None) -> None:
-        self.arithmetic = arithmetic or SinglePrecision()
-        sides = zip(cast(Iterable[nn.LSTM], encoder.forwards), cast(Iterable[nn.LSTM], encoder.backwards), strict=True)
-        self._layers = [RestingLSTM(forwards, backwards, self.arithmetic) for forwards, backwards in sides]
-        first, *others = self._layers
-        self._embeddings = [_array(matrix) for matrix in encoder.inputs.matrices().values()]
-        self._characters = None if encoder.characters is None else _RestingCharacters(encoder.characters)
+    def __init__(self, weights: EncoderWeights, int8: bool = False) -> None:
+        arithmetic = self.arithmetic = Int8() if int8 else SinglePrecision()
+        shape = weights.shape
+        layers = self._layers = [RestingLSTM(*weights.layer(number), arithmetic) for number in range(shape.layers)]
+        first, *others = layers
+        self._embeddings = weights.inputs
+        self._characters = None if shape.characters is None else _RestingCharacters(weights)
         self._first = SinglePrecision().matrix(first.inputs, first.bias)
-        self._others = [self.arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
+        self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagger = None
-        if encoder.tagger is not None:
-            above = self._layers[encoder.tagger.shape.layer]
-            self._tagger = _RestingTagger(encoder.tagger, above.inputs[:, 2 * first.hidden :], self.arithmetic)
-        n_rows = len(self._embeddings) + (0 if encoder.characters is None else encoder.characters.shape.longest)
+        if shape.tagger is not None and weights.tag_outputs:
+            above = layers[shape.tagger.layer]
+            self._tagger = _RestingTagger(weights, shape.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
+        n_rows = len(self._embeddings) + (0 if shape.characters is None else shape.characters.longest)
         self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
@@ -94,24 +91,20 @@ class RestingEncoder:
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Fills in the first of ``rows``, for word types of these values."""
-        n, start = values.shape[1], 0
-        while start < n:
-            together = _MANY_TYPES if n - start >= _MANY_TYPES else _FEW_TYPES
-            some = values[:, np.minimum(np.arange(start, start + together), n - 1)]
+        for start in range(0, values.shape[1], _TYPES_TOGETHER):
+            some = values[:, start : start + _TYPES_TOGETHER]
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
             if self._characters is not None:
                 parts.append(self._characters(some[len(parts) :].T))
-            end = min(n, start + together)
-            rows[start:end] = self._first(np.concatenate(parts, axis=1))[: end - start]
-            start = end
+            rows[start : start + some.shape[1]] = self._first(np.concatenate(parts, axis=1))
 
 
 class _RestingCharacters:
     """A character encoder at rest: what a character brings is one of the rows of a table."""
 
-    def __init__(self, encoder: CharacterEncoder) -> None:
-        self._layer = RestingLSTM(encoder.forwards, encoder.backwards, SinglePrecision())
-        self._inputs = SinglePrecision().matrix(self._layer.inputs, self._layer.bias)(_array(encoder.vectors))
+    def __init__(self, weights: EncoderWeights) -> None:
+        self._layer = RestingLSTM(*weights.characters(), SinglePrecision())
+        self._inputs = SinglePrecision().matrix(self._layer.inputs, self._layer.bias)(weights.tensors["characters.vectors"])
 
     def __call__(self, characters: np.ndarray) -> np.ndarray:
         """float32[forms, size] from int32[forms, longest]; ABSENT is after the last character."""
@@ -125,21 +118,23 @@ class _RestingTagger:
     """The scores of tags, and what their expected vectors bring to the inputs of a layer.
 
     Args:
-        tagger: the tagger.
+        encoder: the weights of the encoder.
+        layer: the first layer above the tagger.
         weights: float32[8 * hidden, tasks * size], what the layer multiplies the tags' expected vectors by.
         arithmetic: how the encoder's vectors are stored and multiplied.
 
     Attributes:
-        layer: the first layer above the tagger.
+        layer: as above.
     """
 
-    def __init__(self, tagger: Tagger, weights: np.ndarray, arithmetic: Arithmetic) -> None:
+    def __init__(self, encoder: EncoderWeights, layer: int, weights: np.ndarray, arithmetic: Arithmetic) -> None:
         single = SinglePrecision()
-        self.layer = tagger.shape.layer
+        self.layer = layer
         self._outputs = {
-            task: arithmetic.matrix(_array(values()), _array(tagger.biases[task])) for task, values in tagger.outputs.items()
+            task: arithmetic.matrix(values, encoder.tensors[f"tagger.biases.{task}"])
+            for task, values in encoder.tag_outputs.items()
         }
-        self._expected = {task: single.matrix(_array(values()).T) for task, values in tagger.inputs.items()}
+        self._expected = {task: single.matrix(values.T) for task, values in encoder.tag_inputs.items()}
         self._inputs = single.matrix(weights)
 
     @property
@@ -153,9 +148,11 @@ class _RestingTagger:
 
     def inputs_of(self, scores: Mapping[str, np.ndarray]) -> np.ndarray:
         """float32[tokens, 8 * hidden], from the scores."""
-        shares = {task: torch.from_numpy(of_task).softmax(1).numpy() for task, of_task in scores.items()}
+        shares = {task: _softmax(scores[task]) for task in self._expected}
         return self._inputs(np.concatenate([expected(shares[task]) for task, expected in self._expected.items()], axis=1))
 
 
-def _array(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().contiguous().numpy()
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """float32[n, values], rows that sum to 1."""
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))

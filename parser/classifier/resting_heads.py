@@ -5,11 +5,11 @@ head_scorer.py is what training makes of it, and is the reference implementation
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from parser.classifier.bilstm import BiLSTM
-from parser.classifier.classifier import Classifier
-from parser.classifier.head_scorer import SLOPE, HeadScorer
+from parser.classifier.shape import SLOPE
 
 # Scores of heads that are held at a time, of which a sentence has as many as its tokens squared; and arcs whose relations are
 # scored at a time, which takes some 14 kilobytes for each.
@@ -17,22 +17,14 @@ _SCORES_TOGETHER = 1_000_000
 _ARCS_TOGETHER = 1_000
 
 
-def heads_of(classifier: Classifier) -> RestingHeads | None:
-    """Those that the encoder of a classifier predicts; None if it predicts none."""
-    if not isinstance(classifier.tokens, BiLSTM) or classifier.tokens.heads is None:
-        return None
-    return RestingHeads(classifier.tokens.heads)
-
-
 class RestingHeads:
     """How probable trees are, each arc by itself; threads may ask at the same time.
 
     Args:
-        scorer: the scorer of heads, with its weights as they are now.
+        tensors: the weights of the scorer of heads as they are now, by their names there.
     """
 
-    def __init__(self, scorer: HeadScorer) -> None:
-        tensors = {name: tensor.numpy(force=True) for name, tensor in scorer.state_dict().items()}
+    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
         layers = "arc_dependent", "arc_head", "relation_dependent", "relation_head"
         self._weights = np.concatenate([tensors[f"{layer}.weight"] for layer in layers]).T.copy()
         self._biases = np.concatenate([tensors[f"{layer}.bias"] for layer in layers])

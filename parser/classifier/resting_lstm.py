@@ -1,17 +1,18 @@
 """A bidirectional LSTM layer whose weights stay as they are: all sentences step by step, without padding and gradients.
 
 The longest sentences come first, so that those which have a token left at a step are always the first ones: a step multiplies
-their states by the recurrent weights, and a compiled loop does the rest for both directions. What goes into the layer has been
-multiplied by its weights before, for all tokens at once, or once for each word type. torch.nn.LSTM is the reference
-implementation; the tests compare.
+their states by the recurrent weights, all in one compiled loop. What goes into the layer has been multiplied by its weights
+before, for all tokens at once, or once for each word type. torch.nn.LSTM is the reference implementation; the tests compare.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numba import njit
-from torch import Tensor, nn
 
+from parser.classifier.exact_products import multiply, width_of
 from parser.classifier.resting_matrices import Arithmetic
 from parser.kernels import kernel
 
@@ -25,15 +26,15 @@ _B4, _B6 = np.float32(1.18534705686654e-04), np.float32(1.19825839466702e-06)
 
 _HALF = np.float32(0.5)
 
-# States are multiplied in numbers that are multiples of this.
-_TOGETHER = 8
+# The weights of a direction, as torch.nn.LSTM calls them.
+WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
 
 class RestingLSTM:
     """Both directions of a layer.
 
     Args:
-        forwards, backwards: the layers of torch.
+        forwards, backwards: the arrays of WEIGHTS.
         arithmetic: how states are stored and multiplied.
 
     Attributes:
@@ -42,14 +43,14 @@ class RestingLSTM:
         bias: float32[8 * hidden], to be added.
     """
 
-    def __init__(self, forwards: nn.LSTM, backwards: nn.LSTM, arithmetic: Arithmetic) -> None:
-        sides = [{name: _array(weight) for name, weight in side.named_parameters()} for side in (forwards, backwards)]
-        self.hidden = forwards.hidden_size
+    def __init__(self, forwards: Mapping[str, np.ndarray], backwards: Mapping[str, np.ndarray], arithmetic: Arithmetic) -> None:
+        sides = forwards, backwards
+        self.hidden = forwards["weight_hh_l0"].shape[1]
         self.inputs = np.concatenate([side["weight_ih_l0"] for side in sides])
         with np.errstate(over="ignore", invalid="ignore"):  # weights of a forged model may be of any size
             self.bias = np.concatenate([side["bias_ih_l0"] + side["bias_hh_l0"] for side in sides])
         self._arithmetic = arithmetic
-        self._recurrent = [arithmetic.matrix(side["weight_hh_l0"]) for side in sides]
+        self._recurrent = [arithmetic.matrix(side["weight_hh_l0"]).panels for side in sides]
 
     def __call__(self, inputs: np.ndarray, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """What the layer makes of the tokens, stored[tokens, 2 * hidden].
@@ -64,18 +65,11 @@ class RestingLSTM:
         starts, lengths = offsets[:-1][order], lengths[order]
         # Sentences that have a token at each step.
         reached = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]
-        stored = self._arithmetic.stored
-        # A little more states than sentences are multiplied: for each new number of them, the libraries make themselves ready.
-        states = np.zeros((2, _rounded_up(len(lengths)), self.hidden), stored)
-        cells = np.zeros((2, len(lengths), self.hidden), np.float32)
-        outputs = np.empty((len(rows), 2 * self.hidden), stored)
-        forwards = backwards = np.zeros((len(lengths), 4 * self.hidden), np.float32)
-        scale, zero = self._arithmetic.storing
-        for t, n in enumerate(reached.tolist()):
-            if t:
-                some = states[:, : _rounded_up(n)]
-                forwards, backwards = (matrix(of_side) for matrix, of_side in zip(self._recurrent, some, strict=True))
-            _step(t, n, starts, lengths, inputs, rows, forwards, backwards, scale, zero, cells, states, outputs)
+        forwards, backwards = self._recurrent
+        # A state is as wide as the weights, which may be a few columns more than there are units.
+        states = np.zeros((2, len(lengths), width_of(forwards)), self._arithmetic.stored)
+        outputs = np.empty((len(rows), 2 * self.hidden), self._arithmetic.stored)
+        _read(reached, starts, lengths, inputs, rows, forwards, backwards, *self._arithmetic.storing, states, outputs)
         return outputs
 
 
@@ -87,47 +81,63 @@ def _tanh(x):
     return numerator / (_B0 + y * (_B2 + y * (_B4 + y * _B6)))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
-def _step(t, n, starts, lengths, inputs, rows, forwards, backwards, scale, zero, cells, states, outputs):
-    """Step t of the first n sentences in both directions.
+@njit(cache=True, nogil=True)
+def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, zero, states, outputs):
+    """All steps of both directions.
 
     Args:
-        t, n: the number of the step, and the sentences that have a token there.
+        reached: int64[steps], the sentences that have a token at a step; they are the first ones.
         starts, lengths: int64[sentences], where the sentences begin, and how many tokens they have.
         inputs, rows: see RestingLSTM.
-        forwards, backwards: float32[n or more, 4 * hidden], the states before the step times the recurrent weights.
+        forwards, backwards: the recurrent weights.
         scale, zero: float32, what a state is multiplied by, and what is added, when it is stored.
-        cells: float32[2, sentences, hidden], overwritten, as what follows.
-        states: stored[2, sentences or more, hidden].
+        states: stored[2, sentences, hidden or more], overwritten.
+        outputs: stored[tokens, 2 * hidden], overwritten.
+    """
+    hidden = outputs.shape[1] // 2
+    cells = np.zeros((2, len(starts), hidden), np.float32)
+    products = np.zeros((len(starts), len(forwards.bias)), np.float32)
+    gates = np.empty(4 * hidden, np.float32)
+    for t in range(len(reached)):
+        n = reached[t]
+        for side in range(2):
+            if t == 0:
+                products[:n] = 0
+            elif side:
+                multiply(states[side], n, backwards, products)
+            else:
+                multiply(states[side], n, forwards, products)
+            _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells[side], gates, states[side], outputs)
+
+
+@kernel(fastmath={"contract"}, error_model="numpy")
+def _step(t, n, side, starts, lengths, inputs, rows, products, scale, zero, cells, gates, states, outputs):
+    """Step t of the first n sentences in one direction.
+
+    Args:
+        side: 1: from the end; 0: from the beginning.
+        products: float32[n or more, 4 * hidden or more], the states before the step times the recurrent weights.
+        cells: float32[sentences, hidden], overwritten, as what follows.
+        gates: float32[4 * hidden], for what is in between.
+        states: stored[sentences, hidden or more].
         outputs: stored[tokens, 2 * hidden].
     """
-    hidden = cells.shape[2]
-    gates = np.empty(4 * hidden, np.float32)
-    for side in range(2):
-        products = backwards if side else forwards
-        for s in range(n):
-            token = starts[s] + (lengths[s] - 1 - t if side else t)
-            of_state, cell, state = products[s], cells[side, s], states[side, s]
-            of_input = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
-            output = outputs[token, hidden * side : hidden * (side + 1)]
-            # Loops over few arrays each: compilers make vector instructions of no others. torch's order: in, forget, new, out.
-            for j in range(2 * hidden):
-                gates[j] = _HALF + _HALF * _tanh(_HALF * (of_state[j] + of_input[j]))
-            for j in range(2 * hidden, 3 * hidden):
-                gates[j] = _tanh(of_state[j] + of_input[j])
-            for j in range(3 * hidden, 4 * hidden):
-                gates[j] = _HALF + _HALF * _tanh(_HALF * (of_state[j] + of_input[j]))
-            for j in range(hidden):
-                cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
-            for j in range(hidden):
-                state[j] = gates[3 * hidden + j] * _tanh(cell[j]) * scale + zero
-            for j in range(hidden):
-                output[j] = state[j]
-
-
-def _rounded_up(n: int) -> int:
-    return -(-n // _TOGETHER) * _TOGETHER
-
-
-def _array(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().numpy()
+    hidden = cells.shape[1]
+    for s in range(n):
+        token = starts[s] + (lengths[s] - 1 - t if side else t)
+        of_state, cell, state = products[s], cells[s], states[s]
+        of_input = inputs[rows[token], 4 * hidden * side : 4 * hidden * (side + 1)]
+        output = outputs[token, hidden * side : hidden * (side + 1)]
+        # Loops over few arrays each: compilers make vector instructions of no others. torch's order: in, forget, new, out.
+        for j in range(2 * hidden):
+            gates[j] = _HALF + _HALF * _tanh(_HALF * (of_state[j] + of_input[j]))
+        for j in range(2 * hidden, 3 * hidden):
+            gates[j] = _tanh(of_state[j] + of_input[j])
+        for j in range(3 * hidden, 4 * hidden):
+            gates[j] = _HALF + _HALF * _tanh(_HALF * (of_state[j] + of_input[j]))
+        for j in range(hidden):
+            cell[j] = gates[hidden + j] * cell[j] + gates[j] * gates[2 * hidden + j]
+        for j in range(hidden):
+            state[j] = gates[3 * hidden + j] * _tanh(cell[j]) * scale + zero
+        for j in range(hidden):
+            output[j] = state[j]

@@ -1,28 +1,40 @@
 """Matrices at rest, times vectors of an encoder: in single precision, or in integers of 8 bits.
 
 Of an LSTM's outputs, which lie between -1 and 1, an integer of 8 bits is 127 times the number, plus 128. A row of weights has
-a scale of its own, its largest number over 127 (per-channel quantization). Sums of products of integers are exact, so what
-comes out does not depend on the order in which they are added up, nor on what else is multiplied along. Processors have
-instructions for such sums (VNNI, AMX), of which oneDNN, which torch has on board for its own quantized models, makes use.
+a scale of its own, its largest number over 127 (per-channel quantization). The products are those of exact_products.py, so what
+becomes of a vector does not depend on what else is multiplied along.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from parser.classifier.matrix_products import product_at_rest
+from parser.classifier.exact_products import HAS_INT8, Panels, panels_of_floats, panels_of_integers, product
 from parser.classifier.weights import Int8Error
-
-# Of fewer vectors the libraries have other ways to multiply, whose last digits differ. So there are never fewer: what becomes
-# of a vector then does not depend on how many others there are. (Seen of MKL and oneDNN with AVX-512, not promised by them.)
-_FEWEST = 16
 
 # What 1 and 0 are among the integers.
 INT8_SCALE = 127
 INT8_ZERO = 128
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix at rest.
+
+    Attributes:
+        panels: the weights.
+        outputs: rows of the matrix.
+    """
+
+    panels: Panels
+    outputs: int
+
+    def __call__(self, vectors: np.ndarray) -> np.ndarray:
+        """float32[n, outputs] of stored vectors, [n, inputs]."""
+        return product(vectors, self.panels, self.outputs)
 
 
 class Arithmetic(ABC):
@@ -49,14 +61,6 @@ class Arithmetic(ABC):
         """float32[outputs, inputs], the weights that matrix() multiplies by."""
 
 
-class Matrix(ABC):
-    """A matrix at rest."""
-
-    @abstractmethod
-    def __call__(self, vectors: np.ndarray) -> np.ndarray:
-        """float32[n, outputs] of stored vectors, [n, inputs]."""
-
-
 class SinglePrecision(Arithmetic):
     """Numbers as they are."""
 
@@ -65,7 +69,7 @@ class SinglePrecision(Arithmetic):
 
     def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
         """See Arithmetic."""
-        return _FloatMatrix(weights, bias)
+        return Matrix(panels_of_floats(weights, bias), len(weights))
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """See Arithmetic."""
@@ -80,22 +84,20 @@ class Int8(Arithmetic):
     """Integers of 8 bits.
 
     Raises:
-        Int8Error: torch has no such products here, or the processor no instructions for them, without which sums of two
-            products may overflow.
+        Int8Error: the processor has no instructions for their products.
     """
 
     stored = np.uint8
     storing = np.float32(INT8_SCALE), np.float32(INT8_ZERO + 0.5)
 
     def __init__(self) -> None:
-        if not hasattr(torch.ops.onednn, "qlinear_pointwise") or not hasattr(torch.ops.onednn, "qlinear_prepack"):
-            raise Int8Error(f"torch {torch.__version__} has no 8-bit products; parse without --int8")
-        if not torch.cpu._is_vnni_supported():
-            raise Int8Error("this processor has no instructions for 8-bit products (VNNI); parse without --int8")
+        if not HAS_INT8:
+            raise Int8Error("this processor has no instructions for 8-bit products (AVX-512 VNNI); parse without --int8")
 
     def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
         """See Arithmetic."""
-        return _Int8Matrix(weights, bias)
+        integers, scales = quantized(weights)
+        return Matrix(panels_of_integers(integers, scales / np.float32(INT8_SCALE), INT8_ZERO, bias), len(weights))
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
         """See Arithmetic."""
@@ -114,31 +116,3 @@ def quantized(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         scales = (np.abs(finite).max(axis=1, initial=0) / np.float32(INT8_SCALE)).astype(np.float32)
         integers = np.rint(finite / np.where(scales == 0, np.float32(1), scales)[:, None])
     return np.clip(integers, -INT8_SCALE, INT8_SCALE).astype(np.int8), scales
-
-
-class _FloatMatrix(Matrix):
-    def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
-        self._weights = torch.from_numpy(np.ascontiguousarray(weights))
-        self._bias = None if bias is None else torch.from_numpy(bias)
-
-    @torch.no_grad()
-    def __call__(self, vectors: np.ndarray) -> np.ndarray:
-        n = len(vectors)
-        if n < _FEWEST:
-            vectors = np.concatenate([vectors, np.zeros((_FEWEST - n, vectors.shape[1]), np.float32)])
-        return product_at_rest(torch.from_numpy(vectors), self._weights, self._bias).numpy()[:n]
-
-
-class _Int8Matrix(Matrix):
-    def __init__(self, weights: np.ndarray, bias: np.ndarray | None) -> None:
-        integers, scales = quantized(weights)
-        # Strides are not heeded there.
-        self._weights = torch.ops.onednn.qlinear_prepack(torch.from_numpy(np.ascontiguousarray(integers)), None)
-        self._scales, self._zeros = torch.from_numpy(scales), torch.zeros(len(scales), dtype=torch.int64)
-        self._bias = None if bias is None else torch.from_numpy(bias)
-
-    def __call__(self, vectors: np.ndarray) -> np.ndarray:
-        of_vectors = torch.from_numpy(vectors), 1 / INT8_SCALE, INT8_ZERO
-        of_weights = self._weights, self._scales, self._zeros, self._bias
-        found = torch.ops.onednn.qlinear_pointwise(*of_vectors, *of_weights, 1.0, 0, torch.float32, "none", [], "")
-        return found.numpy()

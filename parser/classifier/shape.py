@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+# Slope below 0 of the activation of a HeadScorer.
+SLOPE = 0.1
+
 
 @dataclass(frozen=True)
 class Embedding:

@@ -1,27 +1,19 @@
 """The weights of a classifier at rest, as numpy arrays: what parsing needs of it, without torch, whose import takes seconds.
 
-A torch classifier gives them (Classifier.weights), or a model folder whose token representation is static: then no torch module
-is made at all. What is computed from them is the same to the last bit either way.
+A torch classifier gives them (Classifier.weights), or a model folder (layouts.py): then no torch module is made at all. What is
+computed from them is the same to the last bit either way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from parser.classifier.compiled_activations import activation_number
-from parser.classifier.shape import ClassifierShape
 from parser.data.sentences import Sentences
-from parser.data.set_vocabulary import Elements, SetVocabulary
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
-from parser.transitions.features import RELATION, TOKEN, Slot
-
-# What the tensors of embeddings are called, in a classifier whose token representation is static.
-_VECTORS = "tokens.embeddings.vectors."
+from parser.transitions.features import TOKEN, Slot
 
 
 class Int8Error(ValueError):
@@ -106,6 +98,10 @@ class SentenceEncoder(Protocol):
         """What multiplies vectors that encode() has made by float32[outputs, size], and adds float32[outputs]."""
         ...
 
+    def rounded(self, weights: np.ndarray) -> np.ndarray:
+        """float32[outputs, size], the weights that matrix() multiplies by."""
+        ...
+
 
 class TaggingEncoder(SentenceEncoder, Protocol):
     """One that may predict tags, too."""
@@ -146,86 +142,17 @@ class ClassifierWeights:
         """Whether the vector of a token depends on its sentence."""
         return self.encoder is not None
 
+    def rounded_by(self, encoder: SentenceEncoder) -> ClassifierWeights:
+        """With the weights of the slots that read tokens as the encoder multiplies by them."""
+        embedded = [
+            replace(part, weights=np.ascontiguousarray(encoder.rounded(part.weights.T).T)) if part.attribute == TOKEN else part
+            for part in self.embedded
+        ]
+        return replace(self, embedded=embedded)
+
     def vectors_in(self, sentences: Sentences) -> Mapping[str, np.ndarray]:
         """As ``vectors``, all that slots read in some sentences."""
         if self.encoder is None:
             return self.vectors
         tokens = self.encoder.floats(self.encoder.encode(sentences))
         return {**self.vectors, TOKEN: np.concatenate([self.vectors[TOKEN], tokens])}
-
-
-class StaticLayout:
-    """A classifier with a static token representation as a model folder describes it: its tensors, and what they mean.
-
-    Args:
-        shape: how the classifier is built, without an encoder.
-        slots: the feature slots.
-        vocabularies: of the attributes.
-        relations: the relations.
-        n_outputs: number of outputs.
-
-    Raises:
-        KeyError: an embedding or a slot of an attribute that is not there.
-        ValueError: an unknown activation.
-    """
-
-    def __init__(
-        self,
-        shape: ClassifierShape,
-        slots: Sequence[Slot],
-        vocabularies: Vocabularies,
-        relations: Vocabulary,
-        n_outputs: int,
-    ) -> None:
-        activation_number(shape.activation)  # refuses an unknown one
-        n_values = {name: len(known) for name, known in vocabularies.by_attribute.items()} | {RELATION: len(relations)}
-        sizes = {name: embedding.size for name, embedding in shape.embeddings.items()}
-        self._activation = shape.activation
-        self._layout = SlotLayout.of(slots, sizes, n_values)
-        self._n_values = {name: n_values[name] for name in sizes}
-        self._sets = {
-            name: Elements.of(known)
-            for name, known in vocabularies.by_attribute.items()
-            if name in sizes and isinstance(known, SetVocabulary)
-        }
-        hidden, width = shape.hidden, self._layout.width
-        self.shapes: dict[str, tuple[int, ...]] = {
-            "hidden_bias": (hidden,),
-            "one_hot.weight": (self._layout.one_hot_rows, hidden),
-            **({"embedded.weight": (hidden, width)} if width else {}),
-            "output.weight": (n_outputs, hidden),
-            "output.bias": (n_outputs,),
-        }
-        for name, size in sizes.items():
-            vectors = self._sets[name].n_elements if name in self._sets else n_values[name]
-            self.shapes[_VECTORS + name] = (vectors, size)
-
-    def weights(self, tensors: Mapping[str, np.ndarray]) -> ClassifierWeights:
-        """The weights, given tensors of these ``shapes``."""
-        embedded, first = [], 0
-        for name, columns in self._layout.embedded_columns.items():
-            if columns:
-                size, n = self._layout.sizes[name], len(columns)
-                part = tensors["embedded.weight"][:, first : first + n * size]
-                by_number = part.reshape(len(part), n, size).transpose(2, 1, 0).reshape(size, -1)
-                embedded.append(SlotWeights(name, columns, np.ascontiguousarray(by_number)))
-                first += n * size
-        return ClassifierWeights(
-            self._activation,
-            self._layout,
-            tensors["hidden_bias"],
-            tensors["one_hot.weight"],
-            embedded,
-            {name: self._vectors(name, tensors[_VECTORS + name]) for name in self._layout.sizes},
-            tensors["output.weight"],
-            tensors["output.bias"],
-        )
-
-    def _vectors(self, name: str, tensor: np.ndarray) -> np.ndarray:
-        """float32[values, size], of sets the sums of their elements' vectors."""
-        if name not in self._sets:
-            return tensor
-        elements = self._sets[name]
-        sums = np.zeros((self._n_values[name], tensor.shape[1]), np.float32)
-        np.add.at(sums, elements.values, tensor[elements.elements])
-        return sums

@@ -65,10 +65,6 @@ def main() -> int:
     _check(given)
     load_kernels_directly()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
-    if isinstance(model, Model) and model.shape.encoder is not None:
-        import torch  # other models parse without: importing it takes seconds
-
-        torch.set_num_threads(1)  # the threads of the parser are enough
     if given.warm_up:
         warm_up(model, beam)
         write_bytecode()

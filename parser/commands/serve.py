@@ -16,7 +16,6 @@ from typing import NoReturn
 
 from parser.commands.command_line import positive, run
 from parser.commands.parsing_options import add_search_options
-from parser.model import Model
 from parser.model_folder import TOKENIZER
 from parser.models import load_for_parsing
 from parser.start_up import load_kernels_directly
@@ -59,10 +58,6 @@ def main(arguments: list[str] | None = None) -> None:
 
     load_kernels_directly()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
-    if isinstance(model, Model) and model.contextual:
-        import torch
-
-        torch.set_num_threads(1)  # there is one thread that parses
     service = Service(model, given.name or name_of(given.model), _tokenizer(given), beam, given.allow_missing_columns)
     warm_up(service)
     app = create_app(service, Limits(given.max_bytes, given.max_seconds, given.max_requests))

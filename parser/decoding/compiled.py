@@ -2,8 +2,8 @@
 
 A step adds up a precomputed contribution to the hidden layer for every address (type_contributions.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
-output is possible, nothing is computed. The result is the same for any number of threads; with a static token representation,
-it depends on no other sentence that is parsed along. lockstep.py and lockstep_beam.py are the reference implementations.
+output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
+is parsed along. lockstep.py and lockstep_beam.py are the reference implementations.
 """
 
 from __future__ import annotations

@@ -89,10 +89,9 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if not beam.rerank:
         return _search(model, beam, threads, model.weights())
-    from parser.classifier.resting_heads import heads_of
     from parser.decoding.reranking import RerankingParser
 
-    if (heads := heads_of(model.classifier)) is None:
+    if (heads := model.heads()) is None:
         raise BeamError(_NO_HEADS)
     classifier = model.weights()
     assert classifier.encoder is not None, "only an encoder predicts heads"

@@ -12,8 +12,8 @@ from parser.decoding.k_best import Tree
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 
-    With a static token representation, a tree depends only on its sentence; with a contextual one, the last digits of scores
-    depend on the sentences that are encoded together.
+    A tree depends only on its sentence. (On another device than the CPU, the last digits of scores depend on the sentences that
+    an encoder reads together.)
     """
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:

@@ -6,8 +6,8 @@ for a word type; with a contextual one, every token is a word type of its own. A
 any node: what ABSENT contributes is in the bias, and an address at which there is no node, or a relation that is not there,
 adds nothing at all.
 
-The contributions of a word type are the same whatever other types they are computed together with: with a static
-representation, a parse depends only on its sentence.
+The contributions of a word type are the same whatever other types they are computed together with: a parse depends only on its
+sentence.
 """
 
 from __future__ import annotations

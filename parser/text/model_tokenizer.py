@@ -42,6 +42,6 @@ def segmenter_beside(tokenizer: Path) -> Segmenter | None:
     """
     if not (tokenizer.parent / SEGMENTER).is_file():
         return None
-    from parser.text.segmenter import Segmenter  # loads torch
+    from parser.text.segmenter import Segmenter  # compiled loops that UDPipe's sentences do not need
 
     return Segmenter.load(tokenizer.parent)

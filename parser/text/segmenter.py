@@ -6,30 +6,28 @@ with it is asked of a network that reads its form, affixes and shape, and the to
 which it decides the middle, so that time and memory are linear in the length of a paragraph.
 
 It lies in the folder of a model: ``segmenter.json`` (the vocabularies, the sizes of the network, the threshold) and
-``segmenter.safetensors``. segmenter_training.py makes it.
+``segmenter.safetensors``. segmenter_training.py makes it, from the network of segmenter_network.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from safetensors.numpy import save
-from torch import Tensor, nn
 
 from parser.atomic import replacing, write_json
-from parser.classifier.bilstm import BiLSTM
-from parser.classifier.build import Undrawn
-from parser.classifier.embeddings import Embeddings
-from parser.classifier.shape import BiLSTMShape, Embedding
+from parser.classifier.encoder_weights import EncoderWeights, under
+from parser.classifier.layouts import EmbeddedValues, encoder_shapes
+from parser.classifier.resting_encoder import RestingEncoder
+from parser.classifier.shape import BiLSTMShape
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, read_header, read_json, read_tensors
 from parser.text.tokens import Token
 
@@ -74,53 +72,38 @@ class SegmenterShape:
     hidden: int = 150
     dropout: float = 0.4
 
+    @property
+    def lstms(self) -> BiLSTMShape:
+        """The layers."""
+        return BiLSTMShape(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
 
-class SegmenterNetwork(nn.Module):
-    """From the attributes of tokens to the scores of sentence ends.
-
-    Args:
-        shape: its sizes.
-        n_values: by attribute, how many values there are, reserved ones included.
-    """
-
-    def __init__(self, shape: SegmenterShape, n_values: dict[str, int]) -> None:
-        super().__init__()
-        sizes = {name: Embedding(shape.form if name == "lower" else shape.affix, True) for name in n_values}
-        lstms = BiLSTMShape(shape.layers, shape.hidden, shape.dropout, attribute_dropout=0.0)
-        self.encoder = BiLSTM(Embeddings(sizes, n_values), Embeddings({}, {}), lstms, input_dropout=shape.dropout)
-        self.encoder.initialize()
-        for vectors in self.encoder.inputs.vectors.values():  # longer than a parser's, with which it learns less on got
-            nn.init.normal_(vectors)
-        self.dropout = nn.Dropout(shape.dropout)
-        self.output = nn.Linear(2 * shape.hidden, 1)
-
-    def forward(self, values: Tensor, lengths: np.ndarray) -> Tensor:
-        """float32[tokens], scores (logits), for training.
-
-        Args:
-            values: int32[tokens, attributes], the tokens of all windows.
-            lengths: int[windows], tokens of each.
-        """
-        return self.output(self.dropout(self.encoder.encode(values, lengths, dropping=True).tokens))[:, 0]
+    def size_of(self, attribute: str) -> int:
+        """The length of the vector of an attribute."""
+        return self.form if attribute == "lower" else self.affix
 
 
 class Segmenter:
     """Divides the tokens of paragraphs into sentences. Threads may use one side by side.
 
     Args:
-        network: a trained one, on the CPU.
+        tensors: the weights of a trained SegmenterNetwork, by name.
         shape: its sizes.
         vocabularies: the values of each of ATTRIBUTES.
         threshold: a sentence ends with a token whose probability is higher.
     """
 
     def __init__(
-        self, network: SegmenterNetwork, shape: SegmenterShape, vocabularies: dict[str, Vocabulary], threshold: float
+        self,
+        tensors: Mapping[str, np.ndarray],
+        shape: SegmenterShape,
+        vocabularies: dict[str, Vocabulary],
+        threshold: float,
     ) -> None:
-        self.network, self.shape, self.vocabularies, self.threshold = network, shape, vocabularies, threshold
-        self._encoder = network.encoder.at_rest()
-        output = network.output
-        self._output = self._encoder.matrix(output.weight.detach().numpy(), output.bias.detach().numpy())
+        self.tensors, self.shape, self.vocabularies, self.threshold = tensors, shape, vocabularies, threshold
+        of_encoder = under("encoder.", tensors)
+        inputs = [of_encoder[f"inputs.vectors.{name}"] for name in vocabularies]
+        self._encoder = RestingEncoder(EncoderWeights(shape.lstms, inputs, of_encoder))
+        self._output = self._encoder.matrix(tensors["output.weight"], tensors["output.bias"])
 
     @classmethod
     def load(cls, folder: Path) -> Segmenter:
@@ -141,19 +124,13 @@ class Segmenter:
             if not 0 <= (threshold := float(settings["threshold"])) <= 1:
                 raise ValueError(f"the threshold {threshold} is not a probability")
             vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
-            n_values = {name: len(vocabulary) for name, vocabulary in vocabularies.items()}
-            with torch.device("meta"), Undrawn():  # which takes no memory, whatever the sizes
-                expected = SegmenterNetwork(shape, n_values).state_dict()
-            check_tensors(header, {name: tuple(tensor.shape) for name, tensor in expected.items()})
-        tensors, network = read_tensors(folder, TENSORS), SegmenterNetwork(shape, n_values)
-        network.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
-        return cls(network, shape, vocabularies, threshold)
+            check_tensors(header, _shapes(shape, {name: len(vocabulary) for name, vocabulary in vocabularies.items()}))
+        return cls(read_tensors(folder, TENSORS), shape, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:
         """Writes it into a model's folder; ``notes`` are for people who look into segmenter.json."""
-        tensors = {name: tensor.detach().numpy() for name, tensor in self.network.state_dict().items()}
         with replacing(folder / TENSORS) as temporary:
-            temporary.write_bytes(save(tensors))
+            temporary.write_bytes(save(dict(self.tensors)))
         vocabularies = {name: vocabulary.symbols for name, vocabulary in self.vocabularies.items()}
         settings = {"threshold": self.threshold, "shape": asdict(self.shape), **(notes or {}), "vocabularies": vocabularies}
         write_json(folder / SETTINGS, settings)
@@ -180,6 +157,17 @@ class Segmenter:
                 first = offset + min(start, _AROUND)
                 decided[:] = 1 / (1 + np.exp(-scores[first : first + len(decided)]))
         return found
+
+
+def _shapes(shape: SegmenterShape, n_values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Of the tensors of a SegmenterNetwork."""
+    width = 2 * shape.hidden
+    inputs = {name: EmbeddedValues(n, shape.size_of(name)) for name, n in n_values.items()}
+    of_encoder = {"reserved": (N_RESERVED, width), **encoder_shapes(shape.lstms, inputs)}
+    return {f"encoder.{name}": found for name, found in of_encoder.items()} | {
+        "output.weight": (1, width),
+        "output.bias": (1,),
+    }
 
 
 def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.ndarray:

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from parser.data.vocabulary import UNKNOWN, Vocabulary
 from parser.model_folder import SEGMENTER
 from parser.text.gold_text import read_paragraphs
-from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterNetwork, SegmenterShape, encoded, sentences
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterShape, encoded, sentences
+from parser.text.segmenter_network import SegmenterNetwork
 from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of
 
@@ -144,7 +145,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
                 nn.utils.clip_grad_norm_(network.parameters(), 5.0)
                 optimizer.step()
             schedule.step()
-    return Segmenter(network, how.shape, vocabularies, _THRESHOLDS[0])
+    return Segmenter(network.tensors(), how.shape, vocabularies, _THRESHOLDS[0])
 
 
 def ends_of(paragraph: Paragraph) -> np.ndarray:

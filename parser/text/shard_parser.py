@@ -24,15 +24,12 @@ class ShardParser:
     """
 
     def __init__(self, model_folder: Path, options: Options) -> None:
-        import torch
-
         from parser.beam_settings import Merge
         from parser.decoding.parsers import parser_with_beam
         from parser.decoding.tag_writing import TagPredictor, TagUse
         from parser.models import load_for_parsing
         from parser.text.model_tokenizer import model_tokenizer
 
-        torch.set_num_threads(1)  # there is a process for each core
         merge = None if options.merge is None else Merge(options.merge)
         self._model, self._beam = load_for_parsing(model_folder, options.beam, merge, int8=options.int8, rerank=options.rerank)
         if self._beam is not None:

@@ -21,7 +21,7 @@ from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_
 from parser.text.udpipe import UdpipeError
 
 if TYPE_CHECKING:
-    from parser.text.segmenter import Segmenter  # loads torch
+    from parser.text.segmenter import Segmenter
 
 # CoNLL-U's own marks of spaces, and no others.
 _MARKS = "normalized_spaces"

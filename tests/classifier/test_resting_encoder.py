@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from parser.classifier import resting_encoder
+from parser.classifier import resting_encoder, resting_matrices
+from parser.classifier.exact_products import HAS_INT8
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.resting_lstm import RestingLSTM, _tanh
 from parser.classifier.resting_matrices import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
@@ -26,7 +27,7 @@ from tests.classifier.test_bilstm import random_model
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_model
 
-needs_int8 = pytest.mark.skipif(not torch.cpu._is_vnni_supported(), reason="the processor has no products of 8 bits")
+needs_int8 = pytest.mark.skipif(not HAS_INT8, reason="the processor has no products of 8 bits")
 
 
 def models(sentences) -> list[Model]:
@@ -39,10 +40,9 @@ def test_tanh_is_exact_but_for_the_last_digits(x):
     assert float(_tanh(np.float32(x))) == pytest.approx(np.tanh(x), rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize(("many", "few"), [(11, 4), (10**6, 7), (256, 64)])
-def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, many, few):
-    monkeypatch.setattr(resting_encoder, "_MANY_TYPES", many)
-    monkeypatch.setattr(resting_encoder, "_FEW_TYPES", few)
+@pytest.mark.parametrize("together", [7, 256])
+def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
+    monkeypatch.setattr(resting_encoder, "_TYPES_TOGETHER", together)
     for model in models(sentences):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         expected = tokens.encoded(encoded)
@@ -72,13 +72,13 @@ def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch)
     np.testing.assert_array_equal(resting.encode(encoded), first)
 
 
-@needs_int8
-def test_with_8_bits_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences):
+@pytest.mark.parametrize("int8", [False, pytest.param(True, marks=needs_int8)])
+def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
     for model in models(sentences):
         encoded = model.vocabularies.encode(sentences)
-        whole, tags = model.classifier.tokens.at_rest(int8=True).encode_with_tags(encoded)
-        assert whole.dtype == np.uint8
-        resting = model.classifier.tokens.at_rest(int8=True)
+        whole, tags = model.classifier.tokens.at_rest(int8).encode_with_tags(encoded)
+        assert whole.dtype == (np.uint8 if int8 else np.float32)
+        resting = model.classifier.tokens.at_rest(int8)
         places = [(first, first + 1) for first in range(len(encoded))]
         with ThreadPoolExecutor(3) as pool:
             alone = list(pool.map(resting.encode_with_tags, [encoded.span(*place) for place in places]))
@@ -112,7 +112,7 @@ def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.nd
 def test_a_layer_of_8_bits_is_that_of_plain_arithmetic():
     torch.manual_seed(0)
     sides = nn.LSTM(6, 21), nn.LSTM(6, 21)
-    layer = RestingLSTM(*sides, Int8())
+    layer = RestingLSTM(*({name: w.detach().numpy() for name, w in side.named_parameters()} for side in sides), Int8())
     lengths = [3, 1, 9, 5]
     inputs = np.random.default_rng(0).normal(size=(sum(lengths), 8 * 21)).astype(np.float32)
     offsets = np.cumsum([0, *lengths])
@@ -153,11 +153,11 @@ def test_weights_of_any_size_have_integers():
     Int8().matrix(weights)(np.full((2, 3), 255, np.uint8))
 
 
-@needs_int8
+@pytest.mark.parametrize("int8", [False, pytest.param(True, marks=needs_int8)])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_with_8_bits_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, threads):
+def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
     for model in models(sentences):
-        model.int8 = True
+        model.int8 = int8
         encoded = model.vocabularies.encode(sentences)
         expected = LockstepParser(model.weights(), model.system, model.table).parse(encoded)
         for together in (15, 10_000):
@@ -173,8 +173,8 @@ def test_8_bits_are_refused_where_they_cannot_be_had(sentences, tmp_path, monkey
         load_for_parsing(tmp_path / "static", int8=True)
     with pytest.raises(Int8Error, match="; parse without --int8"):
         small_model("static").classifier.weights(int8=True)
-    monkeypatch.setattr(torch.cpu, "_is_vnni_supported", lambda: False)
-    with pytest.raises(Int8Error, match=r"this processor has no instructions for 8-bit products \(VNNI\)"):
+    monkeypatch.setattr(resting_matrices, "HAS_INT8", False)
+    with pytest.raises(Int8Error, match=r"this processor has no instructions for 8-bit products \(AVX-512 VNNI\)"):
         random_model(sentences).classifier.weights(int8=True)
 
 

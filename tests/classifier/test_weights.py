@@ -11,9 +11,9 @@ import pytest
 
 from parser.classifier import compiled_activations
 from parser.classifier.activations import ACTIVATIONS
-from parser.classifier.build import tensor_shapes
-from parser.classifier.weights import StaticLayout
+from parser.classifier.layouts import Layout, layout_of
 from parser.model import Model
+from tests.classifier.test_text_model import random_text_model
 from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
 from tests.forgery import KINDS, small_model
 from tests.toy import ROOT, sentence, write_conllu
@@ -26,21 +26,25 @@ def static_model(embeddings) -> Model:
     return random_model(SENTENCES, embeddings, "tanh", slots)
 
 
-def layout_of(model: Model) -> StaticLayout:
-    return StaticLayout(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
+def layout(model: Model) -> Layout:
+    return layout_of(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
 
 
-@pytest.mark.parametrize("embeddings", EMBEDDINGS)
-def test_tensors_have_the_names_and_shapes_of_the_classifier(embeddings):
-    model = static_model(embeddings)
-    expected = {name: tuple(tensor.shape) for name, tensor in model.classifier.state_dict().items()}
-    assert layout_of(model).shapes == expected
-    assert tensor_shapes(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs) == expected
+def models() -> list[Model]:
+    """Static, and contextual: without and with characters and tags, and with tags that are not read."""
+    contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0)
+    return [*map(static_model, EMBEDDINGS), *contextual]
 
 
-@pytest.mark.parametrize("embeddings", EMBEDDINGS)
-def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(embeddings, tmp_path):
-    model = static_model(embeddings)
+def test_tensors_have_the_names_and_shapes_of_the_classifier():
+    for model in models():
+        expected = {name: tuple(tensor.shape) for name, tensor in model.classifier.state_dict().items()}
+        assert layout(model).shapes == expected
+
+
+@pytest.mark.parametrize("number", range(len(models())))
+def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number, tmp_path):
+    model = models()[number]
     model.save(tmp_path / "model")
     loaded = Model.load(tmp_path / "model")
     found, expected = loaded.weights(), model.classifier.weights()
@@ -57,6 +61,20 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(embeddi
     assert list(found.vectors) == list(expected.vectors)
     for name, vectors in found.vectors.items():
         np.testing.assert_array_equal(vectors, expected.vectors[name])
+    assert found.contextual == expected.contextual
+    if found.encoder is not None:
+        encoded = model.vocabularies.encode(SENTENCES)
+        vectors, tags = found.encoder.encode_with_tags(encoded)
+        expected_vectors, expected_tags = expected.encoder.encode_with_tags(encoded)
+        np.testing.assert_array_equal(vectors, expected_vectors)
+        assert list(tags) == list(expected_tags)
+        for column, values in tags.items():
+            np.testing.assert_array_equal(values, expected_tags[column])
+    heads, expected_heads = loaded.heads(), model.heads()
+    assert (heads is None) == (expected_heads is None) == (model.shape.encoder is None or model.shape.encoder.heads is None)
+    if heads is not None:
+        tree = vectors[:3], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [1, 1]])
+        np.testing.assert_array_equal(heads.log_probabilities(*tree), expected_heads.log_probabilities(*tree))
     np.testing.assert_array_equal(loaded.classifier.weights().output, expected.output)  # made of the same tensors
 
 
@@ -67,7 +85,7 @@ def test_both_know_the_same_activations():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_is_parsed_without_torch_unless_an_encoder_needs_it(kind, tmp_path):
+def test_a_file_is_parsed_without_torch(kind, tmp_path):
     """It is torch above all that takes time to import; the others have no business in a parser."""
     small_model(kind).save(tmp_path / "model")
     write_conllu(tmp_path / "in.conllu", SENTENCES[:2])
@@ -83,4 +101,4 @@ print(*{name.partition(".")[0] for name in sys.modules})
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "model.conllu").exists()
     slow = {"torch", "gensim", "tensorboard", "hydra", "omegaconf"} & set(done.stdout.split())
-    assert slow == ({"torch"} if kind in ("contextual", "text") else set())
+    assert slow == set()

@@ -14,7 +14,6 @@ from parser.classifier import resting_heads
 from parser.classifier.bilstm import BiLSTM
 from parser.classifier.head_scorer import HeadScorer
 from parser.classifier.resting_encoder import RestingEncoder
-from parser.classifier.resting_heads import RestingHeads
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding import reranking
@@ -105,7 +104,7 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
 
 
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
-    heads = RestingHeads(scorer_of(model))
+    heads = model.heads()
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(31, 6)).astype(np.float32)
     trees = np.array([random_tree(random.Random(seed), 30) for seed in range(4)])

@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 
 from parser import Parser
-from parser.classifier import resting_encoder
+from parser.classifier import bilstm
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.decoding.file_parsing import ChunkParser, OnError, parse_file
 from parser.decoding.tag_writing import NoTagsError, TagUse
@@ -84,7 +84,7 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
             made.append(self)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(resting_encoder, "RestingEncoder", Counted)
+    monkeypatch.setattr(bilstm, "RestingEncoder", Counted)
     model = random_text_model()
     ChunkParser(model, tags=TagUse.OVERWRITE)
     assert len(made) == 1

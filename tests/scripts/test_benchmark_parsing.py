@@ -6,7 +6,6 @@ import argparse
 import random
 
 import pytest
-import torch
 
 from parser.beam_settings import Beam
 from parser.classifier.shape import ClassifierShape, Embedding
@@ -16,7 +15,6 @@ from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.model import Model
 from parser.transitions.features import slots_of
-from tests.forgery import small_model
 from tests.toy import sentence, write_conllu
 
 
@@ -93,15 +91,6 @@ def test_decoding_is_compared_with_that_of_other_models(model_and_file):
         parsing.run(model, [file], times=1, over=[("x", model), ("x", model)])
     with pytest.raises(argparse.ArgumentTypeError, match="give a name and a model folder"):
         parsing._named("model")
-
-
-def test_torch_has_one_thread_where_the_other_model_has_an_encoder(monkeypatch):
-    given: list[int] = []
-    monkeypatch.setattr(torch, "set_num_threads", given.append)
-    parsing._give_torch_one_thread([small_model("static")])
-    assert not given
-    parsing._give_torch_one_thread([small_model("static"), small_model("contextual")])
-    assert given == [1]
 
 
 def test_every_round_begins_with_a_model_that_remembers_nothing(model_and_file):

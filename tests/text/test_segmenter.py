@@ -17,7 +17,8 @@ from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
 from parser.text.gold_text import read_paragraphs
 from parser.text.model_tokenizer import model_tokenizer
-from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterNetwork, SegmenterShape, encoded, sentences
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterShape, encoded, sentences
+from parser.text.segmenter_network import SegmenterNetwork
 from parser.text.segmenter_training import SegmenterTraining, ends_of, fitted, sentence_f1, train_segmenter
 from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of
@@ -34,11 +35,12 @@ def words(paragraph):
 
 
 def random_segmenter(seed=0):
+    """And its network."""
     torch.manual_seed(seed)
     tokens = words(GOLD[0])
     vocabularies = {name: Vocabulary.of(map(value, tokens)) for name, value in ATTRIBUTES.items()}
     network = SegmenterNetwork(SHAPE, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
-    return Segmenter(network, SHAPE, vocabularies, 0.5)
+    return Segmenter(network.tensors(), SHAPE, vocabularies, 0.5), network
 
 
 @pytest.fixture(scope="module")
@@ -59,29 +61,29 @@ def test_the_same_seed_makes_the_same_segmenter_and_leaves_the_generator_alone(l
     again, drawn = fitted(GOLD, 1, QUICK), torch.rand(3)
     torch.manual_seed(7)
     torch.testing.assert_close(drawn, torch.rand(3), rtol=0, atol=0)
-    for name, tensor in learned.network.state_dict().items():
-        torch.testing.assert_close(tensor, again.network.state_dict()[name], rtol=0, atol=0)
+    for name, tensor in learned.tensors.items():
+        np.testing.assert_array_equal(tensor, again.tensors[name])
 
 
 @settings(max_examples=20)
 @given(st.lists(st.integers(0, 40), max_size=4), st.sampled_from([(128, 32), (5, 3), (1, 0)]), st.integers(0, 9))
 def test_windows_are_read_as_the_network_reads_each_by_itself(lengths, sizes, seed):
     """The reference: torch's LSTMs, one window at a time."""
-    rng, segmenter = np.random.default_rng(seed), random_segmenter(seed)
+    rng, (segmenter, network) = np.random.default_rng(seed), random_segmenter(seed)
     paragraphs = [[Token(str(rng.choice(list("abcdX"))), ("a",), bool(rng.random() < 0.5)) for _ in range(n)] for n in lengths]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_DECIDED", sizes[0])
         patch.setattr(module, "_AROUND", sizes[1])
         patch.setattr(module, "_TOGETHER", 3)
         found = segmenter.probabilities(paragraphs)
-    segmenter.network.eval()
+    network.eval()
     for paragraph, probabilities in zip(paragraphs, found, strict=True):
         for start in range(0, len(paragraph), sizes[0]):
             first = max(0, start - sizes[1])
             read = encoded(segmenter.vocabularies, paragraph[first : start + sum(sizes)]).T
             with torch.no_grad():
-                vectors = segmenter.network.encoder.encode(torch.from_numpy(read), np.array([len(read)])).tokens
-                expected = torch.sigmoid(segmenter.network.output(vectors))[:, 0].numpy()
+                vectors = network.encoder.encode(torch.from_numpy(read), np.array([len(read)])).tokens
+                expected = torch.sigmoid(network.output(vectors))[:, 0].numpy()
             decided = probabilities[start : start + sizes[0]]
             np.testing.assert_allclose(decided, expected[start - first :][: len(decided)], rtol=1e-4, atol=1e-5)
 

@@ -138,7 +138,6 @@ def run(
     text = b"".join(map(_read, files))
     parser, _ = models.load_for_parsing(model, int8=int8)
     others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
-    _give_torch_one_thread([parser, *(other for _, _, other in others)])
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
@@ -201,14 +200,6 @@ def _merges_of(model: AnyModel) -> list[Merge]:
     if isinstance(model, Model) and merges_by_signature(model.system):
         merges.append(Merge.SIGNATURE)
     return merges
-
-
-def _give_torch_one_thread(measured: Sequence[AnyModel]) -> None:
-    """Where one of the models has an encoder, as scripts/parse.py does."""
-    if any(isinstance(model, Model) and model.shape.encoder is not None for model in measured):
-        import torch
-
-        torch.set_num_threads(1)
 
 
 def _read(path: Path) -> bytes:

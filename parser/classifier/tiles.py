@@ -1,0 +1,184 @@
+"""Tiles of matrix products, the innermost loops of exact_products.py, written in the vector instructions of LLVM.
+
+A tile is a block of sums, rows of WIDTH columns each, which stay in a processor's registers while some vectors are multiplied
+by a panel of weights. Numba compiles loops over arrays well, but would read and write the sums at every turn; so the loop is
+emitted here. LLVM divides vectors of WIDTH numbers into those that the processor has.
+
+Each sum begins with the bias and takes its products in the order of the inputs, whatever the number of rows, so that it depends
+on nothing else that is multiplied along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.codegen import get_host_cpu_features
+from numba.extending import intrinsic
+
+# Sums of a row that are added up at a time; panels are as wide.
+WIDTH = 16
+
+# Inputs whose products with integers of 8 bits one instruction adds to a sum.
+GROUP = 4
+
+
+def _features() -> set[str]:
+    """What the processor can do, of what numba makes use of."""
+    return {name[1:] for name in get_host_cpu_features().split(",") if name.startswith("+")}
+
+
+# Vectors of a tile: as many as leave room for the weights among the registers, of which AVX-512 has 32 and others 16.
+ROWS = 8 if "avx512f" in _features() else 6
+
+# Whether the processor has the instructions for tiles of integers (VNNI).
+HAS_INT8 = {"avx512vnni", "avx512bw"} <= _features()
+
+_INT, _SIZE, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
+_INTS, _FLOATS = ir.VectorType(_INT, WIDTH), ir.VectorType(_FLOAT, WIDTH)
+_FIRST_OF_ALL = ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
+
+
+def _tile(rows: int) -> Callable[..., None]:
+    """The intrinsic for tiles of this many rows."""
+
+    @intrinsic
+    def tile(typing_context, vectors, row, weights, panel, start, scale, bias, products):
+        """Multiplies ``rows`` vectors by a panel and stores their products.
+
+        Args:
+            vectors: float32 or uint8[n, size].
+            row: the first of the vectors.
+            weights: float32[panels, size, WIDTH], or int8[panels, size / GROUP, WIDTH, GROUP] for integers.
+            panel: which of them.
+            start: int32[outputs], what the sums of integers begin with.
+            scale: float32[outputs], what these sums are multiplied by.
+            bias: float32[outputs].
+            products: float32[n, outputs], overwritten there.
+        """
+        signature = types.void(vectors, types.intp, weights, types.intp, start, scale, bias, products)
+        return signature, _code_of_integers if vectors.dtype == types.uint8 else _code_of_floats
+
+    def _code_of_floats(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        code = _Code(context, builder, signature, given)
+        multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
+        with code.loop(code.size, [code.of_outputs(code.bias, _FLOATS)] * rows) as (k, sums, following):
+            weights = code.of_panel(code.size, k, _FLOATS)
+            for r, of_row in enumerate(sums):
+                vector = code.everywhere(code.load(code.vectors, code.element_of(r, k), _FLOAT), _FLOATS)
+                following.append(builder.call(multiply_add, [vector, weights, of_row]))
+        code.store(sums)
+        return context.get_dummy_value()
+
+    def _code_of_integers(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        code = _Code(context, builder, signature, given)
+        add_products = code.function("llvm.x86.avx512.vpdpbusd.512", _INTS)
+        groups = builder.udiv(code.size, _SIZE(GROUP))
+        with code.loop(groups, [code.of_outputs(code.start, _INTS)] * rows) as (k, sums, following):
+            weights = code.of_panel(groups, k, _INTS)
+            for r, of_row in enumerate(sums):
+                element = code.element_of(r, builder.mul(k, _SIZE(GROUP)))
+                vector = code.everywhere(code.load(code.vectors, element, _INT), _INTS)
+                following.append(builder.call(add_products, [of_row, vector, weights]))
+        scale, bias = code.of_outputs(code.scale, _FLOATS), code.of_outputs(code.bias, _FLOATS)
+        multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
+        code.store([builder.call(multiply_add, [builder.sitofp(of_row, _FLOATS), scale, bias]) for of_row in sums])
+        return context.get_dummy_value()
+
+    return tile
+
+
+class _Code:
+    """The instructions of a tile.
+
+    Args:
+        context, builder, signature, given: what numba hands to an intrinsic.
+    """
+
+    def __init__(self, context: Any, builder: Any, signature: Any, given: Any) -> None:
+        self._builder = builder
+        vectors, self._weights, self.start, self.scale, self.bias, products = (
+            context.make_array(signature.args[place])(context, builder, given[place]) for place in (0, 2, 4, 5, 6, 7)
+        )
+        self._row, self._panel = given[1], given[3]
+        self._column = builder.mul(self._panel, _SIZE(WIDTH))
+        self.vectors, self._products = vectors, products
+        self.size, self._outputs = (cgutils.unpack_tuple(builder, array.shape, 2)[1] for array in (vectors, products))
+
+    def function(self, name: str, kind: ir.Type) -> Any:
+        """An intrinsic function of LLVM, from three vectors to one of the same kind."""
+        return cgutils.get_or_insert_function(self._builder.module, ir.FunctionType(kind, [kind] * 3), name)
+
+    def element_of(self, row: int, place: Any) -> Any:
+        """Where an element of a row of the tile is among the vectors."""
+        return self._place(self._builder.add(self._row, _SIZE(row)), self.size, place)
+
+    def of_outputs(self, array: Any, kind: ir.Type) -> Any:
+        """What an array holds for the outputs of the tile."""
+        return self.load(array, self._column, kind)
+
+    def of_panel(self, turns: Any, turn: Any, kind: ir.Type) -> Any:
+        """The weights that a turn of the loop, one of so many, multiplies by."""
+        pointer = self._builder.bitcast(self._weights.data, kind.as_pointer())
+        return self._builder.load(self._builder.gep(pointer, [self._place(self._panel, turns, turn)]), align=1)
+
+    def load(self, array: Any, place: Any, kind: ir.Type) -> Any:
+        """What begins at an element of an array."""
+        return self._builder.load(self._pointer(array, place, kind), align=1)
+
+    def everywhere(self, number: Any, kind: ir.VectorType) -> Any:
+        """A vector of one number."""
+        undefined = ir.Constant(kind, ir.Undefined)
+        first = self._builder.insert_element(undefined, number, _INT(0))
+        return self._builder.shuffle_vector(first, undefined, _FIRST_OF_ALL)
+
+    def store(self, sums: list[Any]) -> None:
+        """Writes the products."""
+        for row, of_row in enumerate(sums):
+            place = self._place(self._builder.add(self._row, _SIZE(row)), self._outputs, self._column)
+            self._builder.store(of_row, self._pointer(self._products, place, of_row.type), align=1)
+
+    @contextmanager
+    def loop(self, count: Any, first: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+        """A loop over 0..count-1, count being at least 1.
+
+        Args:
+            count: how often.
+            first: what sums begin with.
+
+        Yields:
+            The number of the turn, the sums before it, and a list for those after it. The sums are those at the end when
+            the loop is over.
+        """
+        builder = self._builder
+        before, within, after = builder.block, builder.append_basic_block("sum"), builder.append_basic_block("store")
+        builder.branch(within)
+        builder.position_at_end(within)
+        number = builder.phi(_SIZE)
+        sums = [builder.phi(value.type) for value in first]
+        following: list[Any] = []
+        yield number, sums, following
+        next_number = builder.add(number, _SIZE(1))
+        for phi, value, next_value in zip([number, *sums], [_SIZE(0), *first], [next_number, *following], strict=True):
+            phi.add_incoming(value, before)
+            phi.add_incoming(next_value, within)
+        builder.cbranch(builder.icmp_signed("<", next_number, count), within, after)
+        builder.position_at_end(after)
+        sums[:] = following
+
+    def _place(self, row: Any, width: Any, column: Any) -> Any:
+        return self._builder.add(self._builder.mul(row, width), column)
+
+    def _pointer(self, array: Any, place: Any, kind: ir.Type) -> Any:
+        return self._builder.bitcast(self._builder.gep(array.data, [place]), kind.as_pointer())
+
+
+tile_of_rows, tile_of_one_row = _tile(ROWS), _tile(1)
+
+# What a kernel takes for start and scale where the numbers are no integers.
+NO_START, NO_SCALE = np.zeros(0, np.int32), np.zeros(0, np.float32)
