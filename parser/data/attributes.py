@@ -25,10 +25,10 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """What a feature reads of a word: ``of`` a value of one ``column`` (an attribute of Columns)."""
+    """What a feature reads of a word: ``of`` a value of one ``column`` (an attribute of Columns), or the value itself."""
 
     column: str
-    of: Callable[[str], str]
+    of: Callable[[str], str] | None = None
 
 
 # The column of the nodes of a lattice that a word advances by, as text; other words have none, and advance by one.
@@ -36,18 +36,18 @@ LENGTHS = "lengths"
 
 # "lower" ignores case, as word vectors often do. Affixes are those of the form in lower case, shorter forms whole.
 ATTRIBUTES = {
-    "form": Attribute("forms", lambda form: form),
+    "form": Attribute("forms"),
     "lower": Attribute("forms", str.lower),
     "prefix2": Attribute("forms", lambda form: form[:2].lower()),
     "suffix2": Attribute("forms", lambda form: form[-2:].lower()),
     "suffix3": Attribute("forms", lambda form: form[-3:].lower()),
     "suffix4": Attribute("forms", lambda form: form[-4:].lower()),
     "lemma": Attribute("lemmas", str.lower),
-    "upos": Attribute("upos", lambda tag: tag),
-    "xpos": Attribute("xpos", lambda tag: tag),
-    "feats": Attribute("feats", lambda feats: feats),
-    "feats_pairs": Attribute("feats", lambda feats: feats),
-    "length": Attribute(LENGTHS, lambda length: length),
+    "upos": Attribute("upos"),
+    "xpos": Attribute("xpos"),
+    "feats": Attribute("feats"),
+    "feats_pairs": Attribute("feats"),
+    "length": Attribute(LENGTHS),
 }
 
 # Attributes whose values are sets, such as FEATS: "Case=Nom|Number=Sing" has two elements. They are embedded as the sum of a
@@ -65,4 +65,5 @@ def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[
     column, of = ATTRIBUTES[attribute].column, ATTRIBUTES[attribute].of
     if column == LENGTHS:
         return [getattr(sentence, LENGTHS, None) or ["1"] * len(sentence.forms) for sentence in sentences]
-    return [[of(value) for value in getattr(sentence, column)] for sentence in sentences]
+    columns = [getattr(sentence, column) for sentence in sentences]
+    return columns if of is None else [[of(value) for value in values] for values in columns]

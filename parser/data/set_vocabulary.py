@@ -39,22 +39,28 @@ class SetVocabulary(Vocabulary):
             for element in known:
                 having.setdefault(element, []).append(number)
         self._having = {element: np.array(numbers) for element, numbers in having.items()}  # the values with an element
-        self._closest: dict[str, int] = {}
+        self._closest: dict[str, tuple[int, bool]] = {}  # and whether an element is unknown
         self._remembered_bytes = 0
 
     def encode(self, values: Iterable[str]) -> list[int]:
         """The numbers of the values; for unknown ones those of the most similar, the share of common elements deciding."""
         get = self._numbers.get
-        return [number if (number := get(value)) is not None else self._most_similar(value) for value in values]
+        return [number if (number := get(value)) is not None else self._most_similar(value)[0] for value in values]
 
-    def _most_similar(self, value: str) -> int:
-        if (known := self._closest.get(value)) is not None:
-            return known
+    def lacks(self, values: Iterable[str]) -> list[bool]:
+        """Of each value, whether it has an element that no known value has."""
+        known = self._numbers
+        return [value not in known and self._most_similar(value)[1] for value in values]
+
+    def _most_similar(self, value: str) -> tuple[int, bool]:
+        """The number of the most similar value; and whether this one has an element that no known value has."""
+        if (found := self._closest.get(value)) is not None:
+            return found
         wanted = frozenset(self.elements_of(value))
         having = [self._having[element] for element in wanted if element in self._having]
         common = np.bincount(np.concatenate(having), minlength=len(self._sizes)) if having else np.zeros(len(self._sizes))
         likeness = common / (len(wanted) + self._sizes - common)
-        closest = N_RESERVED + int(np.argmax(likeness))  # the most frequent of the most similar
+        closest = N_RESERVED + int(np.argmax(likeness)), len(having) < len(wanted)  # the most frequent of the most similar
         size = sys.getsizeof(value)
         if self._remembered_bytes + size > _REMEMBERED_BYTES:
             self._closest.clear()

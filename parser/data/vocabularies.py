@@ -9,7 +9,10 @@ import numpy as np
 from parser.data.attributes import Columns, attribute_values
 from parser.data.characters import Characters
 from parser.data.sentences import Sentences
+from parser.data.set_vocabulary import SetVocabulary
 from parser.data.vocabulary import ROOT, UNKNOWN, Vocabulary
+
+_EVERYWHERE = slice(None)
 
 
 class Vocabularies:
@@ -44,16 +47,21 @@ class Vocabularies:
     def encode(self, sentences: Sequence[Columns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         offsets = _offsets(sentences)
-        values = np.empty((self.n_rows, offsets[-1]), np.int32)
+        values = np.empty((self.n_rows + self.n_sets, offsets[-1]), np.int32)
+        lacking = iter(values[self.n_rows :])
         for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=False):
             numbers: list[int] = []
-            for column in attribute_values(sentences, attribute):
+            columns = attribute_values(sentences, attribute)
+            for column in columns:
                 numbers.append(ROOT)
                 numbers += vocabulary.encode(column)
             row[:] = numbers
+            if isinstance(vocabulary, SetVocabulary):
+                next(lacking)[:] = [lacks for column in columns for lacks in (False, *vocabulary.lacks(column))]
         if self.characters is not None:
-            values[len(self.by_attribute) :] = self.characters.encode([sentence.forms for sentence in sentences])
-        return Sentences(values, offsets)
+            of_characters = values[len(self.by_attribute) : self.n_rows]
+            of_characters[:] = self.characters.encode([sentence.forms for sentence in sentences])
+        return Sentences(values[: self.n_rows], offsets, lacking=values[self.n_rows :])
 
     def encode_tags(self, sentences: Sequence[Columns]) -> np.ndarray:
         """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
@@ -63,10 +71,25 @@ class Vocabularies:
         ]
         return np.array(numbers, np.int32).reshape(len(self.tags), _offsets(sentences)[-1])
 
-    def unknown_counts(self, sentences: Sentences) -> dict[str, int]:
-        """By attribute: how many tokens have a value that training never saw."""
-        unknown = (sentences.values[: len(self.by_attribute)] == UNKNOWN).sum(axis=1)
-        return {name: int(count) for name, count in zip(self.by_attribute, unknown, strict=True)}
+    @property
+    def n_sets(self) -> int:
+        """Attributes whose values are sets: rows of ``Sentences.lacking``."""
+        return sum(isinstance(vocabulary, SetVocabulary) for vocabulary in self.by_attribute.values())
+
+    def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE) -> dict[str, int]:
+        """By attribute: how many tokens have a value that training never saw; of a set, an element that it never saw.
+
+        Args:
+            sentences: as encode() makes them.
+            places: the tokens that count, by their places among all.
+        """
+        assert sentences.lacking is not None
+        lacking = iter(sentences.lacking[:, places])
+        counts = {}
+        for (name, vocabulary), values in zip(self.by_attribute.items(), sentences.values[:, places], strict=False):
+            unknown = next(lacking) if isinstance(vocabulary, SetVocabulary) else values == UNKNOWN
+            counts[name] = int(np.count_nonzero(unknown))
+        return counts
 
 
 def _offsets(sentences: Sequence[Columns]) -> np.ndarray:

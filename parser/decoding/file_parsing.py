@@ -56,7 +56,7 @@ class Parsed:
         lines: lines of any kind.
         sentences: sentences with at least one word.
         words: words.
-        unknown: by attribute, how many words have a value that training never saw.
+        unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
         refused: sentences that are not CoNLL-U.
     """
 

@@ -8,7 +8,6 @@ from typing import BinaryIO
 
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Search
 from parser.conllu.checks import ConlluError
-from parser.data.vocabulary import UNKNOWN
 from parser.decoding.file_parsing import OnError, Parsed
 from parser.decoding.lattice_parser import LatticeParse, LatticeParser
 from parser.lattices.conllul import Refused, stream_lattices
@@ -128,6 +127,6 @@ def _count(parsed: Parsed, model: Model, lattice: Lattice, arcs: Sequence[int]) 
     """Counts the words of a sentence, and what of them the model does not know."""
     parsed.sentences += 1
     parsed.words += len(arcs)
-    values = model.vocabularies.encode([lattice]).values[:, [arc + 1 for arc in arcs]]
-    for name, row in zip(model.vocabularies.attributes, values, strict=False):
-        parsed.unknown[name] += int((row == UNKNOWN).sum())
+    encoded = model.vocabularies.encode([lattice])
+    for name, count in model.vocabularies.unknown_counts(encoded, [arc + 1 for arc in arcs]).items():
+        parsed.unknown[name] += count

@@ -53,12 +53,12 @@ class WordCache:
     _keys: np.ndarray  # uint8, with room for more
     _starts: np.ndarray  # int64[entries + 1], likewise: where the keys begin
     _hashes: np.ndarray  # uint64[entries], likewise
-    _values: np.ndarray  # int32[rows, entries], likewise
+    _values: np.ndarray  # int32[rows, entries], likewise: those of Sentences.values, then of Sentences.lacking
     _slots: np.ndarray  # int32, a power of two of them: the entries where their hashes put them
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._vocabularies = vocabularies
-        self._root = vocabularies.encode([_Entries([], [], [], [], [])]).values[:, 0]
+        self._root = self._encode([_Entries([], [], [], [], [])])[:, 0]
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._lock = Lock()
@@ -78,15 +78,23 @@ class WordCache:
                 # Decoding all at once is decoding one by one: no sequence of UTF-8, whole or broken, goes over a line's end.
                 lines = self._keys[first_byte : self._n_bytes].tobytes().decode("utf-8", "surrogateescape").split("\n")[:-1]
                 columns = _Entries(*map(list, zip(*(line.split("\t") for line in lines), strict=True)))
-                self._values[:, before : self._n_entries] = self._vocabularies.encode([columns]).values[:, 1:]
+                self._values[:, before : self._n_entries] = self._encode([columns])[:, 1:]
             values = self._values
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
-        return Sentences(_lay_out(values, self._root, entries, words.offsets), offsets)
+        rows = _lay_out(values, self._root, entries, words.offsets)
+        n_rows = self._vocabularies.n_rows
+        return Sentences(rows[:n_rows], offsets, lacking=rows[n_rows:])
 
     def encode_slowly(self, sentences: Sequence[Columns]) -> Sentences:
         """Vocabularies.encode(), not at the same time as another thread."""
         with self._lock:
             return self._vocabularies.encode(sentences)
+
+    def _encode(self, sentences: Sequence[Columns]) -> np.ndarray:
+        """int32[rows, total]."""
+        encoded = self._vocabularies.encode(sentences)
+        assert encoded.lacking is not None
+        return np.concatenate([encoded.values, encoded.lacking])
 
     def _forget(self) -> None:
         # New arrays: other threads may still be reading the old ones.
@@ -94,7 +102,7 @@ class WordCache:
         self._keys = np.empty(0, np.uint8)
         self._starts = np.zeros(1, np.int64)
         self._hashes = np.empty(0, np.uint64)
-        self._values = np.empty((self._vocabularies.n_rows, 0), np.int32)
+        self._values = np.empty((self._vocabularies.n_rows + self._vocabularies.n_sets, 0), np.int32)
         self._slots = np.full(1, _FREE, np.int32)
 
     def _make_room(self, words: Words) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.data.set_vocabulary import Elements, SetVocabulary, vocabulary_for
+from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 
 FEATS = ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Sing", "Case=Nom|Number=Plur|Person=3"]
@@ -51,6 +54,25 @@ def test_memory_for_unknown_values_is_bounded_in_bytes():
     finally:
         tracemalloc.stop()
     assert vocabulary.encode([f"Case=Nom|{'x' * 2**24}"]) == vocabulary.encode(["Case=Nom|0" + "x" * 2**20])
+
+
+@given(st.lists(sets, min_size=1, unique=True), st.lists(sets))
+def test_values_with_an_element_that_no_known_value_has_are_told_from_others(known, values):
+    vocabulary = SetVocabulary(known, lambda text: text.split("|"))
+    elements = {element for symbol in known for element in symbol.split("|")}
+    expected = [not set(value.split("|")) <= elements for value in values]
+    assert vocabulary.lacks(values) == expected
+    vocabularies = Vocabularies({"feats_pairs": vocabulary, "upos": Vocabulary(["a"])})
+    encoded = vocabularies.encode([sentence_of(values), sentence_of(values[:1])])
+    assert vocabularies.unknown_counts(encoded)["feats_pairs"] == sum(expected) + sum(expected[:1])
+    for part in (encoded.span(1, 2), encoded.take(np.array([1]))):
+        assert vocabularies.unknown_counts(part) == {"feats_pairs": sum(expected[:1]), "upos": len(values[:1])}
+    assert vocabularies.unknown_counts(encoded, [len(values), 0])["feats_pairs"] == sum(expected[-1:])
+
+
+def sentence_of(feats: list[str]) -> SimpleNamespace:
+    empty = ["_"] * len(feats)
+    return SimpleNamespace(forms=empty, lemmas=empty, upos=empty, xpos=empty, feats=feats)
 
 
 def test_a_vocabulary_of_no_sets_is_refused():

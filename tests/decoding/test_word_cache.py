@@ -13,14 +13,14 @@ from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.attributes import ATTRIBUTES
 from parser.data.characters import Characters
+from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
 from parser.decoding.file_parsing import Columns
 from parser.decoding.word_cache import WordCache
 from tests.odd_files import files, line
 
 VOCABULARIES = Vocabularies(
-    {name: Vocabulary(["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES}, Characters(["a", "\u00e9"], 4)
+    {name: vocabulary_for(name, ["_", "a", "\u00e9", "\udcc3", ""]) for name in ATTRIBUTES}, Characters(["a", "\u00e9"], 4)
 )
 
 
@@ -35,6 +35,7 @@ def assert_encoded(cache: WordCache, content: bytes) -> None:
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
     expected = VOCABULARIES.encode(sentences)
     np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_array_equal(found.lacking, expected.lacking)
     np.testing.assert_array_equal(found.offsets, expected.offsets)
 
 
