@@ -66,6 +66,7 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.signature import merges_by_signature
 from parser.model import Model
 from parser.models import AnyModel
+from parser.start_up import take_short_turns
 from parser.versions import versions
 
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
@@ -136,6 +137,7 @@ def run(
     if len(set(names)) < len(names):
         raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model a name of its own")
     text = b"".join(map(_read, files))
+    take_short_turns()  # as scripts/parse.py does
     parser, _ = models.load_for_parsing(model, int8=int8)
     others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
