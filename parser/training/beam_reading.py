@@ -74,7 +74,7 @@ class StaticReading:
         """See Reading."""
         values = torch.from_numpy(self._sentences.values[:, self._sentences.places(numbers)].T.copy())
         if dropping and self._word_dropout is not None:
-            values = self._word_dropout(values)
+            values = self._word_dropout(values.to(self._word_dropout.columns.device)).cpu()
         offsets = _offsets(np.diff(self._sentences.offsets)[numbers])
         return _StaticBatch(self._classifier, Sentences(np.ascontiguousarray(values.numpy().T), offsets))
 
@@ -121,7 +121,8 @@ class _StaticBatch(ReadBatch):
         self.sentences, self.weights, self.scale = sentences, classifier.weights(), len(sentences)
 
     def hidden(self, features: np.ndarray) -> Tensor:
-        classifier, rows = self._classifier, torch.from_numpy(features).to(torch.int64)
+        classifier = self._classifier
+        rows = torch.from_numpy(features).to(classifier.hidden_bias.device, torch.int64)
         matrices, vectors = classifier.tokens.fixed_vectors(), {}
         for name, columns in classifier.embedded_columns.items():
             # Contributions are computed only of the values that occur.

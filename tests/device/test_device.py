@@ -1,0 +1,135 @@
+"""Every model and recipe trains, resumes, saves, loads and parses on another device than the CPU (fake_device.py)."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from parser.data.treebank import read_treebank
+from parser.decoding.parsers import parser_with_beam
+from parser.decoding.tag_writing import TagPredictor
+from parser.library import Parser
+from parser.model import Model
+from parser.models import load_for_parsing
+from parser.training.passes import train
+from tests.device.fake_device import NAME, fake_device
+from tests.random_trees import random_projective_tree
+from tests.toy import sentence, write_conllu
+from tests.training.small_runs import files_of, run, train_until_killed
+
+ENCODER = ["model=bilstm", "encoder.hidden=8"]
+TEXT = [
+    "recipe=text",
+    "encoder.layers=2",
+    "encoder.hidden=8",
+    "encoder.characters.hidden=6",
+    "encoder.characters.embedding=6",
+    "encoder.tagger.size=4",
+    "encoder.heads.size=7",
+    "encoder.heads.relation_size=5",
+]
+GLOBAL = ["beam=global", "beam.size=2", "beam.training.epochs=2"]
+EXACT = ["beam=exact", "beam.training.epochs=2", "encoder.slots.token=[s0,b0]", "encoder.slots.deprel=[]"]
+
+RUNS = {
+    "paper": ["recipe=paper"],
+    "paper_literal": ["recipe=paper_literal"],
+    "paper_tuned": ["recipe=paper_tuned"],
+    "accurate": ["recipe=accurate"],
+    "accurate, bilstm": ["recipe=accurate", *ENCODER],
+    "text": TEXT,
+    "marginal": ["recipe=accurate", "second_pass.target=marginal"],
+    "lr_spine": ["recipe=accurate", "system=lr_spine"],
+    "global": ["recipe=accurate", *GLOBAL],
+    "global, bilstm": ["recipe=accurate", *ENCODER, *GLOBAL],
+    "local, bilstm": ["recipe=accurate", *ENCODER, "beam=local", "beam.size=2", "second_pass.policy=beam"],
+    "exact": ["recipe=accurate", "system=arc_hybrid", *ENCODER, *EXACT],
+}
+FEW = ["first_pass.epochs=1", "second_pass.epochs=2"]
+
+
+@pytest.fixture(scope="module")
+def treebank(tmp_path_factory) -> Path:
+    rng = random.Random(0)
+    trees = [random_projective_tree(rng, rng.randint(2, 8)) for _ in range(25)]
+    one_root = [sentence(heads, rng) for heads in trees if heads.count(0) == 1]
+    return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", one_root)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_it_trains_resumes_and_parses_as_on_the_cpu(name, treebank, tmp_path):
+    wanted = run(treebank, *RUNS[name], *FEW, f"device={NAME}")
+    with fake_device():
+        metrics = train(wanted, tmp_path / "whole")
+        train_until_killed(wanted, tmp_path / "killed", 2)
+        train(wanted, tmp_path / "killed")
+    assert 0 <= metrics["dev"]["las"] <= metrics["dev"]["uas"]
+    assert files_of(tmp_path / "whole") == files_of(tmp_path / "killed")
+
+    sentences = read_treebank(treebank).sentences
+    on_cpu, beam = load_for_parsing(tmp_path / "whole")
+    encoded = on_cpu.vocabularies.encode(sentences)
+    expected = parser_with_beam(on_cpu, beam).parse(encoded)
+    with fake_device():
+        model, beam = load_for_parsing(tmp_path / "whole", device=NAME)
+        assert isinstance(model, Model)
+        assert model.classifier.output.weight.device.type == NAME
+        found = parser_with_beam(model, beam).parse(encoded)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
+
+
+def test_without_dropout_the_weights_are_those_of_the_cpu(treebank, tmp_path):
+    """There, the compiled updates of training/compiled have made them, here torch's."""
+    wanted = run(treebank, "recipe=paper", *FEW)
+    train(wanted, tmp_path / "cpu")
+    with fake_device():
+        train(run(treebank, "recipe=paper", *FEW, f"device={NAME}"), tmp_path / "device")
+    cpu, device = (load_file(tmp_path / name / "model" / "classifier.safetensors") for name in ("cpu", "device"))
+    for name, weights in cpu.items():
+        np.testing.assert_allclose(weights, device[name], atol=1e-4, err_msg=name)
+
+
+def test_a_teacher_is_asked_on_the_device(treebank, tmp_path):
+    with fake_device():
+        train(run(treebank, "recipe=accurate", *ENCODER, *FEW, f"device={NAME}"), tmp_path / "teacher")
+        taught = [f"distillation.teacher={tmp_path / 'teacher'}", "distillation.over=all", "distillation.weight=1"]
+        metrics = train(run(treebank, "recipe=accurate", *FEW, f"device={NAME}", *taught), tmp_path / "taught")
+    assert metrics["dev"]["las"] >= 0
+
+
+def test_tags_and_probabilities_are_those_of_the_cpu(treebank, tmp_path):
+    train(run(treebank, *TEXT, *FEW), tmp_path)
+    sentences = read_treebank(treebank).sentences
+    on_cpu = Model.load(tmp_path)
+    encoded = on_cpu.vocabularies.encode(sentences)
+    expected = TagPredictor(on_cpu)(encoded)[1]
+    forms = [one.forms for one in sentences[:4]]
+    trees = Parser(on_cpu).parse(forms)
+    with fake_device():
+        model = Model.load(tmp_path, NAME)
+        found = TagPredictor(model)(encoded)[1]
+        others = Parser(model).parse(forms)
+    assert list(found) == list(expected)
+    for column, values in expected.items():
+        np.testing.assert_array_equal(found[column], values)
+    for ours, theirs in zip(trees, others, strict=True):
+        assert (ours.heads, ours.deprels) == (theirs.heads, theirs.deprels)
+        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-4)
+
+
+def test_the_fake_refuses_what_a_gpu_would():
+    with fake_device():
+        there, here = torch.ones(3).to(NAME), torch.ones(3)
+        assert (there.device.type, there.is_cpu) == (NAME, False)
+        for mixed in (lambda: there + here, lambda: here @ there, lambda: torch.cat([there, here])):
+            with pytest.raises(RuntimeError, match="on meta and on the CPU"):
+                mixed()
+        with pytest.raises(TypeError, match="take it to the CPU first"):
+            there.numpy()
+        np.testing.assert_array_equal((there * 2 + 1).cpu().numpy(), [3, 3, 3])
