@@ -9,7 +9,7 @@ import pytest
 
 from parser.beam_settings import Beam
 from parser.classifier.shape import ClassifierShape, Embedding
-from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios
+from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios, spacy_parser
 from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
@@ -140,3 +140,35 @@ def test_a_missing_model_and_a_missing_file_are_errors(model_and_file, tmp_path)
         parsing.run(model, [tmp_path / "nofile"])
     with pytest.raises(ValueError, match=r"nomodel: no such model folder"):
         parsing.run(tmp_path / "nomodel", [file])
+
+
+def test_spacy_is_measured_beside_it(model_and_file, tmp_path):
+    pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
+    model, file = model_and_file
+    result = parsing.run(model, [file], times=1, spacy_train=file)
+    assert result["words_per_second"][ratios.SPACY] > 0
+    assert result["ratios"]["end to end, 1 thread, over spaCy, CPU time"] > 0
+    with pytest.raises(ValueError, match="spaCy cannot load this"):
+        parsing.run(model, [file], times=1, spacy=tmp_path)
+
+
+def test_spacy_keeps_all_but_the_trees(tmp_path):
+    pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
+    rng = random.Random(0)
+    text = write_conllu(tmp_path / "toy.conllu", [sentence([0, 1, 2], rng) for _ in range(5)]).read_text()
+    spacy_parser.train(text, tmp_path / "pipeline", 1)
+    parsed = spacy_parser.Spacy(tmp_path / "pipeline").parse(f"# one\n{text}")
+
+    def others(conllu: str) -> list[list[str]]:
+        return [columns[:6] + columns[9:] for line in conllu.split("\n") if (columns := line.split("\t"))]
+
+    assert others(parsed) == others(f"# one\n{text}")
+    heads = [line.split("\t")[6] for line in parsed.split("\n") if line[:1].isdigit()]
+    assert heads.count("0") >= 5
+
+
+def test_what_to_train_on_must_be_there(model_and_file, tmp_path):
+    model, file = model_and_file
+    for option, name in (("udpipe_train", "UDPipe"), ("spacy_train", "spaCy")):
+        with pytest.raises(ValueError, match=f"no such file to train {name} on"):
+            parsing.run(model, [file], times=1, **{option: tmp_path / "none"})

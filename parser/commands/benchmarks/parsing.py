@@ -9,6 +9,7 @@ turn, several times, in one process; medians are reported, of words per second a
   (parts_of_parsing.py); the others follow;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained for this;
+* spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, a given pipeline or one trained for this;
 * with --over NAME=MODEL_DIR: decoding with that model, too, and the ratio of the speeds;
 * with --beam: decoding with beams of these sizes, for each way to merge their items, one thread; and UDPipe with a
   beam of 5, which is compared with our beam of 5, end to end;
@@ -47,6 +48,7 @@ from parser.commands.benchmarks.parts_of_parsing import (
 from parser.commands.benchmarks.processes import OURS, UDPIPE, parse_command, seconds_of_processes, start_up
 from parser.commands.benchmarks.ratios import (
     OURS_AS_UDPIPE,
+    SPACY,
     UDPIPE_BEAM,
     UDPIPE_WITH_BEAM,
     Time,
@@ -58,6 +60,8 @@ from parser.commands.benchmarks.ratios import (
     ratios_over_others,
     repeated,
 )
+from parser.commands.benchmarks.spacy_parser import Spacy
+from parser.commands.benchmarks.spacy_parser import train as train_spacy
 from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
@@ -68,6 +72,8 @@ from parser.model import Model
 from parser.models import AnyModel
 from parser.start_up import take_short_turns
 from parser.versions import versions
+
+_SPACY_ITERATIONS = 5
 
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 
@@ -93,6 +99,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--udpipe-iterations", type=int, default=2, help="iterations of its training (default %(default)s; 10 are usual)"
     )
+    parser.add_argument("--spacy", type=Path, metavar="FOLDER", help="a pipeline of spaCy's to compare with")
+    parser.add_argument("--spacy-train", type=Path, metavar="FILE", help="or CoNLL-U to train such a pipeline on, briefly")
     parser.add_argument(
         "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="also decode with this model"
     )
@@ -109,6 +117,8 @@ def run(
     udpipe: str | None = None,
     udpipe_train: Path | None = None,
     udpipe_iterations: int = 2,
+    spacy: Path | None = None,
+    spacy_train: Path | None = None,
     over: Sequence[tuple[str, Path]] = (),
     beam: Sequence[int] = (),
     times: int = 5,
@@ -124,6 +134,8 @@ def run(
         udpipe: a model of UDPipe 1 to compare with.
         udpipe_train: CoNLL-U to train one on, instead.
         udpipe_iterations: of its training.
+        spacy: a folder of a pipeline of spaCy's to compare with.
+        spacy_train: CoNLL-U to train one on, instead.
         over: models whose decoding is compared, each with the name that its ratio gets.
         beam: sizes of beams.
         times: how often each job is measured.
@@ -131,7 +143,7 @@ def run(
         int8: whether the models, all of which have an encoder then, multiply in 8 bits.
 
     Raises:
-        ValueError: no such model or file, a name twice in ``over``, or UDPipe cannot do its part.
+        ValueError: no such model or file, a name twice in ``over``, or UDPipe or spaCy cannot do its part.
     """
     names = [name for name, _ in over]
     if len(set(names)) < len(names):
@@ -167,6 +179,10 @@ def run(
         if beams:
             jobs[UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
             jobs[OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
+    if spacy is not None or spacy_train is not None:
+        pipeline = Spacy(spacy) if spacy is not None else _trained_spacy(cast(Path, spacy_train))
+        of_spacy = text.decode()
+        jobs[SPACY] = Job(words, lambda _: pipeline.parse(of_spacy))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
     found = _measure(jobs, model, times, int8)
     command = parse_command(model, int8)
@@ -211,12 +227,24 @@ def _read(path: Path) -> bytes:
         raise ValueError(f"{path}: there is no such file to parse; check the path") from error
 
 
+def _read_to_train(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: there is no such file to train {name} on; check the path") from error
+
+
+def _trained_spacy(path: Path) -> Spacy:
+    """spaCy's parser, as _trained()."""
+    text = _read_to_train(path, "spaCy")
+    with TemporaryDirectory() as folder:
+        train_spacy(text, Path(folder), _SPACY_ITERATIONS)
+        return Spacy(folder)
+
+
 def _trained(path: Path, iterations: int) -> Udpipe:
     """UDPipe's parser trained on a file; the time to parse does not depend on the number of iterations."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file to train UDPipe on; check the path") from error
+    text = _read_to_train(path, "UDPipe")
     with TemporaryDirectory() as folder:
         model = Path(folder) / "model.udpipe"
         train(text, str(path), model, parser=PARSER | {"iterations": iterations})

@@ -17,6 +17,8 @@ UDPIPE_BEAM = 5
 UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
 OURS_AS_UDPIPE = f"end to end, beam {UDPIPE_BEAM}, 1 thread"
 
+SPACY = "spaCy, end to end, 1 thread"
+
 
 @dataclass(frozen=True)
 class Time:
@@ -47,12 +49,20 @@ def repeated(times: int) -> str:
 
 
 def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """One thread over UDPipe by CPU time for a word, once and ``repeat`` times over; ``threads`` over one by the clock."""
+    """One thread over UDPipe, or spaCy, by CPU time for a word, over UDPipe also ``repeat`` times over; ``threads`` over one.
+
+    The last by the clock.
+    """
     ratios = {}
     if UDPIPE in times and repeat > 1:
         pairs = zip(times[UDPIPE], times[job_name(repeated(repeat), 1)], strict=True)
         ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = statistics.median(
             repeat * theirs.cpu / ours.cpu for theirs, ours in pairs
+        )
+    if SPACY in times:
+        pairs = zip(times[SPACY], times[job_name("end to end", 1)], strict=True)
+        ratios["end to end, 1 thread, over spaCy, CPU time"] = statistics.median(
+            theirs.cpu / ours.cpu for theirs, ours in pairs
         )
     for job in ("decoding", "end to end"):
         one, all_of_them = times[job_name(job, 1)], times[job_name(job, threads)]
