@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -24,6 +25,7 @@ from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabula
 from parser.data.word_vectors import WordVectors, train_vectors
 from parser.evaluation.gold_part import GoldPart
 from parser.lattices.gold_paths import MissingPath
+from parser.model import Model
 from parser.settings import (
     Settings,
     SettingsError,
@@ -151,9 +153,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         slots = within_lookahead(slots, settings.lattice.lookahead)
     if (wanted and not slots) or not (by_attribute or wanted):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in known))
-    if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
-        relations = Vocabulary([UD_ROOT, UD_UNSPECIFIED])
+    relations = _relations(known, settings.distillation.teacher)
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(
         train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization, lattices
@@ -209,6 +209,18 @@ def _report(part: str, treebank: Treebank) -> None:
     log.info("%-5s %s", part, treebank)
     if oddities := treebank.oddities():
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
+
+
+def _relations(sentences: Iterable[Sentence], teacher: str | None) -> Vocabulary:
+    """Those of some sentences, in the order of the teacher's if it has the same: its distributions are over numbers."""
+    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in sentences))
+    if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
+        return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
+    if teacher is not None:
+        known = Model.load(Path(teacher)).relations
+        if set(known.symbols) == set(relations.symbols):
+            return known
+    return relations
 
 
 def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:
