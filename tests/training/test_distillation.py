@@ -166,6 +166,22 @@ def test_a_teacher_that_does_not_fit_is_refused(treebank, teacher, tmp_path, ove
         train(run(treebank, "recipe=accurate", *FEW, f"distillation.teacher={teacher}", *overrides), tmp_path)
 
 
+def test_the_relations_of_a_run_have_the_numbers_of_its_teachers(treebank, teacher, tmp_path):
+    """There are more sentences with the last of its relations than with any other."""
+    relations = Model.load(teacher).relations.symbols
+    sentences = treebank.read_text().strip("\n").split("\n\n")
+    with_last = next(one for one in sentences if f"\t{relations[-1]}\t" in one)
+    more = tmp_path / "more.conllu"
+    more.write_text("\n\n".join([*sentences, *[with_last] * 200]) + "\n\n")
+    files = f"treebank.train=[{treebank},{more}]"
+    wanted = run(treebank, "recipe=accurate", *FEW, "second_pass.epochs=1", files)
+    train(wanted, tmp_path / "alone")
+    assert Model.load(tmp_path / "alone").relations.symbols != relations
+    taught = run(treebank, "recipe=accurate", *FEW, "second_pass.epochs=1", files, f"distillation.teacher={teacher}")
+    train(taught, tmp_path / "taught")
+    assert Model.load(tmp_path / "taught").relations.symbols == relations
+
+
 def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refused(treebank, teacher, tmp_path):
     other = tmp_path / "other.conllu"
     other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
