@@ -19,7 +19,18 @@ from numba import njit
 from parser.classifier.tiles import GROUP, HAS_INT8, NO_SCALE, NO_START, ROWS, WIDTH, tile_of_one_row, tile_of_rows
 from parser.kernels import kernel
 
-__all__ = ["HAS_INT8", "Panels", "multiply", "panels_of_floats", "panels_of_integers", "product", "width_of"]
+__all__ = [
+    "HAS_INT8",
+    "WIDTH",
+    "Panels",
+    "multiply",
+    "panels_by_fours",
+    "panels_of_floats",
+    "panels_of_integers",
+    "product",
+    "widened",
+    "width_of",
+]
 
 # Vectors that are multiplied by all panels before the next ones: with 400 numbers each, 200 kilobytes, which stay in the second
 # of a processor's caches.
@@ -30,7 +41,8 @@ class Panels(NamedTuple):
     """Weights as they are multiplied by: for WIDTH outputs at a time, the last of which may have no weights.
 
     Attributes:
-        weights: float32[panels, inputs, WIDTH], or int8[panels, inputs / GROUP, WIDTH, GROUP].
+        weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH] for sums by fours, or
+            int8[panels, inputs / GROUP, WIDTH, GROUP].
         start: of integers, int32[panels * WIDTH], what sums begin with.
         scale: of integers, float32[panels * WIDTH], what sums are multiplied by.
         bias: float32[panels * WIDTH], what is added.
@@ -47,6 +59,13 @@ def panels_of_floats(weights: np.ndarray, bias: np.ndarray | None = None) -> Pan
     padded = _padded(np.asarray(weights, np.float32))
     by_panel = padded.reshape(len(padded) // WIDTH, WIDTH, padded.shape[1]).transpose(0, 2, 1)
     return Panels(np.ascontiguousarray(by_panel), NO_START, NO_SCALE, _bias(bias, len(weights)))
+
+
+def panels_by_fours(weights: np.ndarray) -> Panels:
+    """As panels_of_floats(); the products of four inputs are added up before they are added to a sum."""
+    lacking = -weights.shape[1] % GROUP
+    weights, start, scale, bias = panels_of_floats(np.pad(weights, ((0, 0), (0, lacking))))
+    return Panels(weights.reshape(len(weights), -1, GROUP, WIDTH), start, scale, bias)
 
 
 def panels_of_integers(weights: np.ndarray, scale: np.ndarray, zero: int, bias: np.ndarray | None = None) -> Panels:
@@ -73,11 +92,16 @@ def width_of(panels: Panels) -> int:
 
 def product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
     """float32[n, outputs] of float32 or uint8[n, inputs]."""
-    if vectors.shape[1] < width_of(panels):
-        vectors = np.pad(vectors, ((0, 0), (0, width_of(panels) - vectors.shape[1])))
+    vectors = widened(vectors, panels)
     products = np.empty((len(vectors), len(panels.bias)), np.float32)
-    _multiply_all(np.ascontiguousarray(vectors), panels, products)
+    _multiply_all(vectors, panels, products)
     return products if outputs == len(panels.bias) else np.ascontiguousarray(products[:, :outputs])
+
+
+def widened(vectors: np.ndarray, panels: Panels) -> np.ndarray:
+    """The vectors, contiguous, with zeros after their numbers where panels have more inputs, so as to fill up a group."""
+    lacking = width_of(panels) - vectors.shape[1]
+    return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, lacking))) if lacking else vectors)
 
 
 @njit(cache=True, nogil=True)

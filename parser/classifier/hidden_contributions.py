@@ -13,17 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
-from parser.classifier.exact_products import Panels, panels_of_floats, product
+from parser.classifier.exact_products import WIDTH, Panels, multiply, panels_by_fours, widened
 from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
-from parser.kernels import kernel
-from parser.transitions.features import RELATION, TOKEN, FeatureTable
-
-# Contributions that are computed at a time: with 256 hidden units, 16 kilobytes of sums, which stay in a processor's nearest
-# cache.
-_TILE = 16
+from parser.transitions.features import RELATION, FeatureTable
 
 
 @dataclass(frozen=True)
@@ -62,8 +58,7 @@ class ContributionMaker:
         self._embedded: dict[str, _EmbeddedSlots] = {}
         for part in weights.embedded:
             name, columns = part.attribute, part.columns
-            panels = panels_of_floats(part.weights.T) if name == TOKEN else None
-            slots = _EmbeddedSlots(np.array(columns), part.weights, panels)
+            slots = _EmbeddedSlots(np.array(columns), part.weights)
             if name == RELATION:
                 vectors = weights.vectors[name]
                 self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
@@ -100,67 +95,38 @@ class ContributionMaker:
         return HiddenContributions(rows, starts, values, self._bias)
 
 
-@dataclass(frozen=True)
 class _EmbeddedSlots:
     """The slots that read an embedded attribute.
 
-    Attributes:
+    Args:
         columns: their numbers.
         weights: float32[size, slots * hidden], see SlotWeights.
-        panels: the same weights as panels, of slots that read what an encoder has made of a token: there are many of these.
     """
 
-    columns: np.ndarray
-    weights: np.ndarray
-    panels: Panels | None
+    def __init__(self, columns: np.ndarray, weights: np.ndarray) -> None:
+        self.columns = columns
+        by_slot = weights.T.reshape(len(columns), -1, len(weights))
+        self._hidden = by_slot.shape[1]
+        # Each slot has panels of its own.
+        padded = np.pad(by_slot, ((0, 0), (0, -self._hidden % WIDTH), (0, 0)))
+        self._panels = panels_by_fours(padded.reshape(-1, len(weights)))
 
     def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
         """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""
-        by_slot = rows.reshape(len(self.columns), len(vectors), -1)
-        if self.panels is not None:
-            found = product(vectors, self.panels, self.weights.shape[1])
-            by_slot[:] = found.reshape(len(vectors), len(self.columns), -1).transpose(1, 0, 2)
-        else:
-            _multiply(vectors, self.weights, by_slot)
+        slots, n = len(self.columns), len(vectors)
+        by_slot = rows.reshape(slots, n, self._hidden)
+        width = len(self._panels.bias) // slots
+        products = by_slot if width == self._hidden else np.empty((slots, n, width), np.float32)
+        _multiply_by_slot(widened(vectors, self._panels), self._panels, products)
+        if products is not by_slot:
+            by_slot[:] = products[:, :, : self._hidden]
 
 
-@kernel(fastmath={"contract"})
-def _multiply(vectors, weights, products):
-    """float32[slots, n, hidden] = float32[n, size] @ float32[size, slots * hidden]; each sum is added up in one order.
-
-    BLAS has an order that depends on n.
-    """
-    slots, n, hidden = products.shape
-    size = vectors.shape[1]
-    for slot in range(slots):
-        first = slot * hidden
-        # A few vectors at a time, so that the weights are read once for all of them.
-        for first_vector in range(0, n, _TILE):
-            last_vector = min(first_vector + _TILE, n)
-            for i in range(first_vector, last_vector):
-                products[slot, i, :] = 0
-            # Four at a time, so that a sum is read and written a quarter as often.
-            for k in range(0, size - 3, 4):
-                w0 = weights[k, first : first + hidden]
-                w1 = weights[k + 1, first : first + hidden]
-                w2 = weights[k + 2, first : first + hidden]
-                w3 = weights[k + 3, first : first + hidden]
-                # Two vectors at a time, so that a weight is read half as often.
-                for i in range(first_vector, last_vector - 1, 2):
-                    x0, x1, x2, x3 = vectors[i, k], vectors[i, k + 1], vectors[i, k + 2], vectors[i, k + 3]
-                    y0, y1, y2, y3 = vectors[i + 1, k], vectors[i + 1, k + 1], vectors[i + 1, k + 2], vectors[i + 1, k + 3]
-                    total, following = products[slot, i], products[slot, i + 1]
-                    for j in range(hidden):
-                        v0, v1, v2, v3 = w0[j], w1[j], w2[j], w3[j]
-                        total[j] += x0 * v0 + x1 * v1 + x2 * v2 + x3 * v3
-                        following[j] += y0 * v0 + y1 * v1 + y2 * v2 + y3 * v3
-                if (last_vector - first_vector) % 2:
-                    last = vectors[last_vector - 1]
-                    x0, x1, x2, x3 = last[k], last[k + 1], last[k + 2], last[k + 3]
-                    total = products[slot, last_vector - 1]
-                    for j in range(hidden):
-                        total[j] += x0 * w0[j] + x1 * w1[j] + x2 * w2[j] + x3 * w3[j]
-            for k in range(size - size % 4, size):
-                for i in range(first_vector, last_vector):
-                    for j in range(hidden):
-                        products[slot, i, j] += vectors[i, k] * weights[k, first + j]
+@njit(cache=True, nogil=True)
+def _multiply_by_slot(vectors, panels, products):
+    """float32[slots, n, hidden] of float32[n, size], a multiple of WIDTH hidden units."""
+    weights, start, scale, bias = panels
+    of_slot = products.shape[2] // WIDTH
+    for slot in range(len(products)):
+        part = Panels(weights[slot * of_slot : (slot + 1) * of_slot], start, scale, bias[: products.shape[2]])
+        multiply(vectors, len(vectors), part, products[slot])

@@ -4,8 +4,9 @@ A tile is a block of sums, rows of WIDTH columns each, which stay in a processor
 by a panel of weights. Numba compiles loops over arrays well, but would read and write the sums at every turn; so the loop is
 emitted here. LLVM divides vectors of WIDTH numbers into those that the processor has.
 
-Each sum begins with the bias and takes its products in the order of the inputs, whatever the number of rows, so that it depends
-on nothing else that is multiplied along.
+Each sum begins with the bias and takes its products in one order, whatever the number of rows, so that it depends on nothing
+else that is multiplied along: one by one in the order of the inputs, or, by fours, four that have been added up before. (Fours
+are for weights that another kernel once multiplied so: trees should stay what they are to the last byte.)
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numba.extending import intrinsic
 # Sums of a row that are added up at a time; panels are as wide.
 WIDTH = 16
 
-# Inputs whose products with integers of 8 bits one instruction adds to a sum.
+# Inputs whose products are added up before they are added to a sum, by fours; one instruction does so with integers of 8 bits.
 GROUP = 4
 
 
@@ -54,7 +55,8 @@ def _tile(rows: int) -> Callable[..., None]:
         Args:
             vectors: float32 or uint8[n, size].
             row: the first of the vectors.
-            weights: float32[panels, size, WIDTH], or int8[panels, size / GROUP, WIDTH, GROUP] for integers.
+            weights: float32[panels, size, WIDTH], or float32[panels, size / GROUP, GROUP, WIDTH] by fours, or
+                int8[panels, size / GROUP, WIDTH, GROUP] for integers.
             panel: which of them.
             start: int32[outputs], what the sums of integers begin with.
             scale: float32[outputs], what these sums are multiplied by.
@@ -62,7 +64,9 @@ def _tile(rows: int) -> Callable[..., None]:
             products: float32[n, outputs], overwritten there.
         """
         signature = types.void(vectors, types.intp, weights, types.intp, start, scale, bias, products)
-        return signature, _code_of_integers if vectors.dtype == types.uint8 else _code_of_floats
+        if vectors.dtype == types.uint8:
+            return signature, _code_of_integers
+        return signature, _code_by_fours if weights.ndim == 4 else _code_of_floats
 
     def _code_of_floats(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
@@ -72,6 +76,23 @@ def _tile(rows: int) -> Callable[..., None]:
             for r, of_row in enumerate(sums):
                 vector = code.everywhere(code.load(code.vectors, code.element_of(r, k), _FLOAT), _FLOATS)
                 following.append(builder.call(multiply_add, [vector, weights, of_row]))
+        code.store(sums)
+        return context.get_dummy_value()
+
+    def _code_by_fours(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        code = _Code(context, builder, signature, given)
+        multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
+        groups = builder.udiv(code.size, _SIZE(GROUP))
+        with code.loop(groups, [code.of_outputs(code.bias, _FLOATS)] * rows) as (k, sums, following):
+            inputs = [builder.add(builder.mul(k, _SIZE(GROUP)), _SIZE(i)) for i in range(GROUP)]
+            weights = [code.of_panel(code.size, place, _FLOATS) for place in inputs]
+            for r, of_row in enumerate(sums):
+                elements = [code.load(code.vectors, code.element_of(r, place), _FLOAT) for place in inputs]
+                vectors = [code.everywhere(element, _FLOATS) for element in elements]
+                four = builder.fmul(vectors[1], weights[1])
+                for i in (0, 2, 3):
+                    four = builder.call(multiply_add, [vectors[i], weights[i], four])
+                following.append(builder.fadd(of_row, four))
         code.store(sums)
         return context.get_dummy_value()
 
