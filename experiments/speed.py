@@ -4,9 +4,12 @@ Each line is a label of the rows, which one command measures on a machine where 
 UDPipe trained by experiments/accurate.py):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
-        --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/speed/parsing.csv --label recipe=accurate
+        --beam 5 --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe \\
+        --spacy-train ud-v2.2/UD_Hungarian-Szeged/hu_szeged-ud-train.conllu \\
+        --rows experiments/speed/parsing.csv --label recipe=accurate
 
-and the same with recipe=paper and with "recipe=accurate model=bilstm". A test compares README.md with the rows.
+and the same with recipe=paper, with "recipe=accurate model=bilstm", and with --int8 besides. A test compares README.md with the
+rows.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from parser.commands.benchmarks.parsing import WHOLE_PROCESS
 from parser.commands.benchmarks.ratios import repeated
 
 ROWS = Path(__file__).parent / "speed" / "parsing.csv"
-LABELS = ("recipe=paper", "recipe=accurate", "recipe=accurate model=bilstm")
+LABELS = ("recipe=paper", "recipe=accurate", "recipe=accurate model=bilstm", "recipe=accurate model=bilstm, --int8")
 _REPEAT = 10
 
 # By head of a column, the quantities that a cell shows, and how.
@@ -31,6 +34,8 @@ _COLUMNS = {
     ),
     "ten times over": ("{:.1f}", (f"{repeated(_REPEAT)}, 1 thread, over UDPipe, CPU time",)),
     "decoding alone": ("{:.1f}", ("decoding, 1 thread, over UDPipe, CPU time",)),
+    "a beam of 5 over UDPipe's": ("{:.1f}", ("end to end, beam 5, over UDPipe's",)),
+    "over spaCy": ("{:.1f}", ("end to end, 1 thread, over spaCy, CPU time",)),
     "two threads over one": ("{:.2f}", ("end to end, 2 threads over 1",)),
     "CPU time of a process over UDPipe's": ("{:.2f}", (WHOLE_PROCESS,)),
     "first sentence": ("{:.2f} s", ("start-up",)),

@@ -21,6 +21,7 @@ COMMANDS = {
     "train_treebanks": "train a parser for every treebank of a folder, and write the table",
     "trace": "show a computation step by step, with what oracle and classifier say",
     "projectivize": "make the trees of a file projective",
+    "recombine": "make new sentences of a treebank's",
     "lattices": "make word lattices with the lexicon of a treebank",
     "benchmark": "measure oracles, parsing and training on this machine",
 }

@@ -1,0 +1,68 @@
+"""Makes new sentences of a treebank's: python scripts/recombine.py TRAIN [-o OUTPUT] [--copies N] [--seed N].
+
+Subtrees whose tops have the same relation, UPOS and FEATS take each other's place. The new sentences are CoNLL-U, with the
+trees that follow. They are text for a parser with an encoder to parse, from which one without learns:
+
+    python scripts/recombine.py train.conllu -o new.conllu
+    python scripts/parse.py ENCODER_RUN new.conllu -o parsed.conllu
+    python scripts/train.py recipe=accurate treebank.train=[train.conllu,parsed.conllu] distillation.teacher=ENCODER_RUN \\
+        distillation.over=all treebank.dev=dev.conllu
+
+TRAIN may be compressed (.gz, .xz, .bz2 by name), OUTPUT is a file (.gz and .xz by name) or - for standard output, the default.
+Multiword tokens, empty nodes, comments and the columns DEPS and MISC are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+from parser.commands.command_line import positive, run
+from parser.conllu.files import STANDARD_STREAM, open_output
+from parser.data.recombination import recombine
+from parser.data.treebank import Sentence, read_treebank
+
+
+def conllu(sentence: Sentence) -> str:
+    """The lines of a sentence."""
+    columns = zip(
+        sentence.forms,
+        sentence.lemmas,
+        sentence.upos,
+        sentence.xpos,
+        sentence.feats,
+        map(str, sentence.heads),
+        sentence.deprels,
+        strict=True,
+    )
+    return "".join("\t".join([str(number), *words, "_", "_"]) + "\n" for number, words in enumerate(columns, 1)) + "\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Writes the sentences, and a summary to standard error."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train", metavar="TRAIN")
+    parser.add_argument("-o", "--output", default=STANDARD_STREAM, metavar="OUTPUT")
+    parser.add_argument("--copies", type=positive, default=3, metavar="N", help="new sentences for each (default %(default)s)")
+    parser.add_argument("--share", type=_share, default=0.5, help="of the subtrees that are replaced (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
+    given = parser.parse_args(arguments)
+    treebank = read_treebank(given.train)
+    made = words = 0
+    with open_output(given.output) as target:
+        for sentence in recombine(treebank.sentences, given.copies, given.share, given.seed):
+            target.write(conllu(sentence))
+            made, words = made + 1, words + len(sentence)
+    print(f"{given.train}: {len(treebank.sentences):,} sentences; {made:,} new ones, {words:,} words", file=sys.stderr)
+
+
+def _share(text: str) -> float:
+    if not 0 < (share := float(text)) <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: give a share above 0 and up to 1")
+    return share
+
+
+def command() -> NoReturn:
+    """The command; exits."""
+    run(main)

@@ -1,0 +1,10 @@
+"""Makes new sentences of a treebank's: python scripts/recombine.py TRAIN [-o OUTPUT] [--copies N] [--seed N]."""
+
+import sys
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parents[1])  # not this folder, where a parser.py of yours may lie
+    from parser.commands.recombine import command
+
+    command()
