@@ -24,11 +24,9 @@ from omegaconf import MISSING
 from experiments.command import Trainings, check_at_least, run
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
-from experiments.tables import markdown, mean_and_deviation
+from experiments.taught import Taught, parse, table
 from experiments.trainings import Training, run_training
-from parser import models
 from parser.atomic import replacing
-from parser.decoding.file_parsing import parse_file
 
 MLP, ENCODER, SELF_TRAINED, UPTRAINED = "mlp", "encoder", "self-trained", "uptrained"
 SYSTEMS = (MLP, ENCODER, SELF_TRAINED, UPTRAINED)
@@ -124,16 +122,11 @@ def measure(training: Training, share: int, runs: Path, fresh: bool = False) -> 
         files = [trees]
         if system in _TEACHERS:
             files.append(folder / f"text-{_TEACHERS[system]}.conllu")
-            _parse(folder / _TEACHERS[system] / "model", text, files[-1])
+            parse(folder / _TEACHERS[system] / "model", text, files[-1])
         overrides = (f"treebank.train=[{','.join(map(str, files))}]", *(["model=bilstm"] if system == ENCODER else []))
         metrics = run_training(replace(training, overrides=overrides), folder / system, fresh=fresh)
         rows.append(_row(key, metrics, training.fingerprint()))
     return rows
-
-
-def _parse(model: Path, text: Path, target: Path) -> None:
-    with replacing(target) as temporary, text.open("rb") as source, temporary.open("wb") as written:
-        parse_file(models.load(model), source, written, str(text))
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -156,36 +149,13 @@ def page_of(rows: Mapping[Key, Row], wanted: Uptraining) -> str:
 
 
 def report(rows: Sequence[Row], languages: Sequence[str], wanted: Uptraining) -> str:
-    """Markdown: words, LAS / UAS on test, LAS on dev; and how much of the way from the MLP to the encoder it is."""
-    lines = []
-    for language in languages:
-        of_language = [row for row in rows if row.treebank == language]
-        for system in SYSTEMS:
-            found = [row for row in of_language if row.system == system]
-            if not found:
-                lines.append([language, system, "not run", "", "", "", ""])
-                continue
-            words = " and ".join(dict.fromkeys(f"{int(row.words):,}" for row in found))
-            scores = [mean_and_deviation([float(getattr(row, name)) for row in found]) for name in ("las", "uas", "dev_las")]
-            ways = [_way(of_language, system, name) if system in _TEACHERS else "" for name in ("las", "dev_las")]
-            las, uas, dev_las = scores
-            lines.append([language, system, words, f"{las} / {uas}", ways[0], dev_las, ways[1]])
-    head = ["treebank", "parser", "words trained on", "LAS / UAS", "of the way", "LAS on dev", "of the way"]
+    """Markdown; see table()."""
     return (
         f"# Uptraining, recipe={wanted.recipe}\n\nLAS / UAS on test in percent, all words, full relations, gold tags, mean ± "
         f"deviation over seeds. One sentence in {wanted.share} of the training part has its tree; self-trained and uptrained "
         "MLPs also learn from the others, as the MLP and the encoder parse them. Of the way: from the MLP's LAS to the "
-        f"encoder's, in percent.\n\n{markdown(head, lines)}"
+        f"encoder's, in percent.\n\n{table(rows, languages, Taught(MLP, ENCODER, (SELF_TRAINED, UPTRAINED)))}"
     )
-
-
-def _way(rows: Sequence[Row], system: str, score: str) -> str:
-    """How much of the way from the MLP to the encoder, in percent of the means."""
-    means = {}
-    for name in (MLP, ENCODER, system):
-        found = [float(getattr(row, score)) for row in rows if row.system == name]
-        means[name] = sum(found) / len(found)
-    return f"{100 * (means[system] - means[MLP]) / (means[ENCODER] - means[MLP]):.0f}"
 
 
 if __name__ == "__main__":

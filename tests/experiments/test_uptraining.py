@@ -35,7 +35,7 @@ def test_each_learns_from_what_its_teacher_has_parsed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(uptraining, "run_training", train)
     monkeypatch.setattr(
-        uptraining, "_parse", lambda model, text, target: parsed.append((model.parent.name, text.name, target.name))
+        uptraining, "parse", lambda model, text, target: parsed.append((model.parent.name, text.name, target.name))
     )
     rows = uptraining.measure(TRAINING, 4, tmp_path)
     assert [made.key for made in rows] == uptraining.keys_of(TRAINING, 4)

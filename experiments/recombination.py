@@ -1,0 +1,137 @@
+"""What an MLP learns from new sentences made of a treebank's, which a parser with an encoder has parsed.
+
+    python experiments/recombination.py paths.treebanks=../shared/ud-v2.2
+
+The new sentences are those of scripts/recombine.py. On the treebank alone an MLP is trained, and a parser with an encoder,
+which parses the new sentences. One more MLP learns from the treebank and from them: ``recombined``; another one learns the
+encoder's distributions besides (parser/training/teacher.py): ``taught``. The rows of experiments/recombination are published,
+and are reused (see results.py); yours go to runs/recombination/results.csv as trainings end. The table is beside them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+from experiments.command import Trainings, check_at_least, run
+from experiments.jobs import Job
+from experiments.results import Key, Results, check
+from experiments.taught import Taught, parse, table
+from experiments.trainings import Training, run_training
+from parser.commands import recombine
+
+MLP, ENCODER, RECOMBINED, TAUGHT = "mlp", "encoder", "recombined", "taught"
+PARSERS = Taught(MLP, ENCODER, (RECOMBINED, TAUGHT))
+
+
+@dataclass
+class Recombination(Trainings):
+    """What to measure; configs/experiments/recombination.yaml says what each key is for."""
+
+    recipe: str = MISSING
+    copies: int = MISSING
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of results.csv: percentages, all words, full relations, gold tags; ``words`` are those trained on."""
+
+    system: str
+    treebank: str
+    recipe: str
+    copies: str
+    seed: str
+    words: str
+    las: str
+    uas: str
+    dev_las: str
+    config: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What there is one row for."""
+        return self.system, self.treebank, self.recipe, self.copies, self.seed
+
+
+ConfigStore.instance().store(name="recombination_schema", node=Recombination)
+
+
+def main(wanted: Recombination) -> None:
+    """Trains, makes and parses sentences, trains, and writes the table."""
+    check_at_least("copies", wanted.copies, 1)
+    check(wanted, ("train", "dev", "test"))
+    results = Results.of(Row, wanted)
+    trainings = {
+        key: training
+        for seed in range(1, wanted.seeds + 1)
+        for name in wanted.languages
+        for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
+        for key in keys_of(training, wanted.copies)
+    }
+    asked = {key: training.fingerprint() for key, training in trainings.items()}
+    missing = dict.fromkeys(trainings[key] for key in results.missing(asked))  # four rows share a job
+    jobs = [
+        Job(
+            f"{training.treebank} seed {training.seed}",
+            partial(measure, training, wanted.copies, Path(wanted.runs), wanted.fresh),
+        )
+        for training in missing
+    ]
+    results.run(jobs, wanted.workers)
+    results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
+
+
+def keys_of(training: Training, copies: int) -> list[Key]:
+    """The keys of the four rows of a treebank and seed."""
+    return [(system, training.treebank, training.recipe, str(copies), str(training.seed)) for system in PARSERS.systems]
+
+
+def measure(training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
+    """Trains the four parsers, the encoder before those that learn from it. Runs in a process of its own."""
+    logging.disable(logging.WARNING)
+    folder = (runs / f"{training.treebank}-copies{copies}-seed{training.seed}").absolute()
+    train, new, parsed = str(training.settings().treebank.train), folder / "new.conllu", folder / "parsed.conllu"
+    folder.mkdir(parents=True, exist_ok=True)
+    recombine.main([train, "-o", str(new), "--copies", str(copies), "--seed", str(training.seed)])
+    both = f"treebank.train=[{train},{parsed}]"
+    overrides = {
+        MLP: (),
+        ENCODER: ("model=bilstm",),
+        RECOMBINED: (both,),
+        TAUGHT: (both, f"distillation.teacher={folder / ENCODER}", "distillation.over=all"),
+    }
+    rows = []
+    for key in keys_of(training, copies):
+        system, *others = key
+        metrics = run_training(replace(training, overrides=overrides[system]), folder / system, fresh=fresh)
+        las, uas, dev_las = (
+            f"{metrics[part][score]:.4f}" for part, score in (("test", "las"), ("test", "uas"), ("dev", "las"))
+        )
+        words = str(metrics["train"]["words"])
+        treebank, recipe, of_row, seed = others
+        rows.append(Row(system, treebank, recipe, of_row, seed, words, las, uas, dev_las, training.fingerprint()))
+        if system == ENCODER:
+            parse(folder / ENCODER / "model", new, parsed)
+    return rows
+
+
+def page_of(rows: Mapping[Key, Row], wanted: Recombination) -> str:
+    """The page about all treebanks that were asked for or that there are rows of."""
+    found = [row for row in rows.values() if (row.recipe, row.copies) == (wanted.recipe, str(wanted.copies))]
+    languages = list(dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in found)]))
+    return (
+        f"# Recombination, recipe={wanted.recipe}\n\nLAS / UAS on test in percent, all words, full relations, gold tags, mean "
+        f"± deviation over seeds. There are {wanted.copies} new sentences for each of the treebank, made of these, and parsed "
+        "by the encoder; the taught MLP also learns its distributions over all steps. Of the way: from the MLP's LAS to the "
+        f"encoder's, in percent.\n\n{table(found, languages, PARSERS)}"
+    )
+
+
+if __name__ == "__main__":
+    run(main, Recombination, "recombination", __doc__)
