@@ -145,9 +145,9 @@ class Model:
         if self._classifier is None:
             import torch  # see the beginning of this file
 
-            self._classifier = self._new_classifier()
-            self._classifier.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()})
-            self._tensors = {}
+            made = self._new_classifier()
+            made.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()})
+            self._classifier, self._tensors = made, {}  # when it is complete: other threads may ask for the weights
         return self._classifier
 
     @property

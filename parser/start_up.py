@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from compileall import compile_dir
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import oracles
 _PACKAGES = (Path(__file__).parent, Path(oracles.__file__).parent)
 
 # Seconds after which a thread that runs Python code lets another one go on; 0.005 unless told otherwise.
-_TURN = 0.0005
+_SWITCH_INTERVAL = 0.0005
 
 _USED = ("_load_overload", "_guard_against_spurious_io_errors")  # of numba's own; another version may not have them
 
@@ -26,12 +28,18 @@ def write_bytecode() -> None:
         compile_dir(package, quiet=2)
 
 
-def take_short_turns() -> None:
-    """Lets threads that come back from compiled code go on soon, in the whole process.
+@contextmanager
+def short_switch_interval() -> Iterator[None]:
+    """Meanwhile, in the whole process, threads that come back from compiled code go on soon.
 
     They wait for one that runs Python code, which numbers the new words of a chunk; meanwhile they could parse hundreds.
     """
-    sys.setswitchinterval(_TURN)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def load_kernels_directly() -> None:

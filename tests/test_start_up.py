@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 
+import pytest
+
+from parser.start_up import short_switch_interval
 from tests.forgery import small_model
 from tests.toy import ROOT, sentence, write_conllu
 
@@ -57,3 +61,11 @@ assert compiled() == before
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "in.conllu.out").exists()
+
+
+def test_threads_wait_less_long_for_each_other_meanwhile():
+    before = sys.getswitchinterval()
+    with suppress(KeyError), short_switch_interval():
+        assert sys.getswitchinterval() == pytest.approx(0.0005)
+        raise KeyError
+    assert sys.getswitchinterval() == before

@@ -24,7 +24,7 @@ __all__ = [
     "WIDTH",
     "Panels",
     "multiply",
-    "panels_by_fours",
+    "panels_in_fours",
     "panels_of_floats",
     "panels_of_integers",
     "product",
@@ -41,7 +41,7 @@ class Panels(NamedTuple):
     """Weights as they are multiplied by: for WIDTH outputs at a time, the last of which may have no weights.
 
     Attributes:
-        weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH] for sums by fours, or
+        weights: float32[panels, inputs, WIDTH], or float32[panels, inputs / GROUP, GROUP, WIDTH] for groups of four, or
             int8[panels, inputs / GROUP, WIDTH, GROUP].
         start: of integers, int32[panels * WIDTH], what sums begin with.
         scale: of integers, float32[panels * WIDTH], what sums are multiplied by.
@@ -61,7 +61,7 @@ def panels_of_floats(weights: np.ndarray, bias: np.ndarray | None = None) -> Pan
     return Panels(np.ascontiguousarray(by_panel), NO_START, NO_SCALE, _bias(bias, len(weights)))
 
 
-def panels_by_fours(weights: np.ndarray) -> Panels:
+def panels_in_fours(weights: np.ndarray) -> Panels:
     """As panels_of_floats(); the products of four inputs are added up before they are added to a sum."""
     lacking = -weights.shape[1] % GROUP
     weights, start, scale, bias = panels_of_floats(np.pad(weights, ((0, 0), (0, lacking))))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from parser.classifier.exact_products import WIDTH, Panels, multiply, panels_by_fours, widened
+from parser.classifier.exact_products import WIDTH, Panels, multiply, panels_in_fours, widened
 from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
@@ -109,7 +109,7 @@ class _EmbeddedSlots:
         self._hidden = by_slot.shape[1]
         # Each slot has panels of its own.
         padded = np.pad(by_slot, ((0, 0), (0, -self._hidden % WIDTH), (0, 0)))
-        self._panels = panels_by_fours(padded.reshape(-1, len(weights)))
+        self._panels = panels_in_fours(padded.reshape(-1, len(weights)))
 
     def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
         """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""

@@ -287,6 +287,7 @@ class _TagValues:
         elements = {} if self._elements is None else {f"{prefix}elements": (self._elements.n_elements, size)}
         return {f"{prefix}whole": (self.n_values, size), **elements}
 
+    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
     def vectors(self, tensors: Mapping[str, np.ndarray]) -> np.ndarray:
         """float32[values, size]."""
         if self._elements is None:

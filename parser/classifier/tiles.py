@@ -5,8 +5,9 @@ by a panel of weights. Numba compiles loops over arrays well, but would read and
 emitted here. LLVM divides vectors of WIDTH numbers into those that the processor has.
 
 Each sum begins with the bias and takes its products in one order, whatever the number of rows, so that it depends on nothing
-else that is multiplied along: one by one in the order of the inputs, or, by fours, four that have been added up before. (Fours
-are for weights that another kernel once multiplied so: trees should stay what they are to the last byte.)
+else that is multiplied along: one by one in the order of the inputs, or in groups of four, which are added up before. (Groups
+are for weights that another kernel once multiplied so: where vectors have a multiple of four numbers, as in all recipes, trees
+are what they were to the last byte.)
 """
 
 from __future__ import annotations
@@ -15,23 +16,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.codegen import get_host_cpu_features
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
+
+_CONFIG: Any = numba.config
 
 # Sums of a row that are added up at a time; panels are as wide.
 WIDTH = 16
 
-# Inputs whose products are added up before they are added to a sum, by fours; one instruction does so with integers of 8 bits.
+# Inputs of a group, whose products are added up before they are added to a sum; of integers of 8 bits one instruction does so.
 GROUP = 4
 
 
 def _features() -> set[str]:
-    """What the processor can do, of what numba makes use of."""
-    return {name[1:] for name in get_host_cpu_features().split(",") if name.startswith("+")}
+    """The instructions that numba compiles for: those of this processor, unless the environment names another one."""
+    if _CONFIG.CPU_FEATURES is not None:
+        names = _CONFIG.CPU_FEATURES
+    elif _CONFIG.CPU_NAME in (None, "host"):
+        names = get_host_cpu_features()
+    else:
+        return set()
+    return {name[1:] for name in names.split(",") if name.startswith("+")}
 
 
 # Vectors of a tile: as many as leave room for the weights among the registers, of which AVX-512 has 32 and others 16.
@@ -42,11 +53,13 @@ HAS_INT8 = {"avx512vnni", "avx512bw"} <= _features()
 
 _INT, _SIZE, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
 _INTS, _FLOATS = ir.VectorType(_INT, WIDTH), ir.VectorType(_FLOAT, WIDTH)
+_OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
+_OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
 _FIRST_OF_ALL = ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
 
 
 def _tile(rows: int) -> Callable[..., None]:
-    """The intrinsic for tiles of this many rows."""
+    """The intrinsic for tiles of this many rows; where kernels run as plain Python (NUMBA_DISABLE_JIT), a function like it."""
 
     @intrinsic
     def tile(typing_context, vectors, row, weights, panel, start, scale, bias, products):
@@ -55,7 +68,7 @@ def _tile(rows: int) -> Callable[..., None]:
         Args:
             vectors: float32 or uint8[n, size].
             row: the first of the vectors.
-            weights: float32[panels, size, WIDTH], or float32[panels, size / GROUP, GROUP, WIDTH] by fours, or
+            weights: float32[panels, size, WIDTH], or float32[panels, size / GROUP, GROUP, WIDTH] for groups, or
                 int8[panels, size / GROUP, WIDTH, GROUP] for integers.
             panel: which of them.
             start: int32[outputs], what the sums of integers begin with.
@@ -64,9 +77,26 @@ def _tile(rows: int) -> Callable[..., None]:
             products: float32[n, outputs], overwritten there.
         """
         signature = types.void(vectors, types.intp, weights, types.intp, start, scale, bias, products)
-        if vectors.dtype == types.uint8:
+        arrays = vectors, weights, start, scale, bias, products
+        numbers = tuple(array.dtype for array in arrays)
+        if any(array.layout != "C" for array in arrays) or numbers not in (_OF_FLOATS, _OF_INTEGERS):
+            raise TypingError(f"there is no tile of {arrays}")  # it would read and write beyond them
+        if numbers == _OF_INTEGERS:
             return signature, _code_of_integers
-        return signature, _code_by_fours if weights.ndim == 4 else _code_of_floats
+        return signature, _code_of_groups if weights.ndim == 4 else _code_of_floats
+
+    def plain(vectors, row, weights, panel, start, scale, bias, products):
+        columns = slice(panel * WIDTH, (panel + 1) * WIDTH)
+        some = vectors[row : row + rows]
+        if vectors.dtype == np.uint8:
+            by_input = weights[panel].transpose(0, 2, 1).reshape(-1, WIDTH).astype(np.int32)
+            sums = start[columns] + some.astype(np.int32) @ by_input
+            products[row : row + rows, columns] = sums.astype(np.float32) * scale[columns] + bias[columns]
+        else:
+            products[row : row + rows, columns] = some @ weights[panel].reshape(-1, WIDTH) + bias[columns]
+
+    if _CONFIG.DISABLE_JIT:
+        return plain
 
     def _code_of_floats(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
@@ -79,7 +109,7 @@ def _tile(rows: int) -> Callable[..., None]:
         code.store(sums)
         return context.get_dummy_value()
 
-    def _code_by_fours(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+    def _code_of_groups(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
         multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
         groups = builder.udiv(code.size, _SIZE(GROUP))
@@ -143,10 +173,10 @@ class _Code:
         """What an array holds for the outputs of the tile."""
         return self.load(array, self._column, kind)
 
-    def of_panel(self, turns: Any, turn: Any, kind: ir.Type) -> Any:
-        """The weights that a turn of the loop, one of so many, multiplies by."""
+    def of_panel(self, count: Any, number: Any, kind: ir.Type) -> Any:
+        """The weights that an iteration of the loop, one of so many, multiplies by."""
         pointer = self._builder.bitcast(self._weights.data, kind.as_pointer())
-        return self._builder.load(self._builder.gep(pointer, [self._place(self._panel, turns, turn)]), align=1)
+        return self._builder.load(self._builder.gep(pointer, [self._place(self._panel, count, number)]), align=1)
 
     def load(self, array: Any, place: Any, kind: ir.Type) -> Any:
         """What begins at an element of an array."""
@@ -173,7 +203,7 @@ class _Code:
             first: what sums begin with.
 
         Yields:
-            The number of the turn, the sums before it, and a list for those after it. The sums are those at the end when
+            The number of the iteration, the sums before it, and a list for those after it. The sums are those at the end when
             the loop is over.
         """
         builder = self._builder

@@ -39,7 +39,7 @@ from parser.decoding.tag_writing import TagUse
 from parser.lattices.conllul import is_named_lattices
 from parser.model import Model
 from parser.models import AnyModel, load_for_parsing
-from parser.start_up import load_kernels_directly, take_short_turns, write_bytecode
+from parser.start_up import load_kernels_directly, short_switch_interval, write_bytecode
 from parser.text.model_tokenizer import model_tokenizer
 from parser.text.tokenizer import as_stream
 
@@ -64,8 +64,6 @@ def main() -> int:
     given = arguments.parse_args()
     _check(given)
     load_kernels_directly()
-    if given.threads > 1:
-        take_short_turns()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
     if given.warm_up:
         warm_up(model, beam)
@@ -152,4 +150,5 @@ def _told(parsed: Parsed, name: str, seconds: float) -> int:
 
 def command() -> NoReturn:
     """The command; exits."""
-    run(main)
+    with short_switch_interval():
+        run(main)

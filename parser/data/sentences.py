@@ -16,14 +16,14 @@ class Sentences:
         values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (characters.py).
         offsets: int64[sentences + 1].
         vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not been asked yet.
-        lacking: int32[attributes that are sets, total], 1 where the value has an element that training never saw: there,
+        unseen: int32[attributes that are sets, total], 1 where the value has an element that training never saw: there,
             ``values`` has the number of another value. None where nobody asks.
     """
 
     values: np.ndarray
     offsets: np.ndarray
     vectors: np.ndarray | None = None
-    lacking: np.ndarray | None = None
+    unseen: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -37,8 +37,8 @@ class Sentences:
         """The sentences from number ``first`` to before ``last``, not copied."""
         start, end = self.offsets[first], self.offsets[last]
         vectors = None if self.vectors is None else self.vectors[start:end]
-        lacking = None if self.lacking is None else self.lacking[:, start:end]
-        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors, lacking)
+        unseen = None if self.unseen is None else self.unseen[:, start:end]
+        return Sentences(self.values[:, start:end], self.offsets[first : last + 1] - start, vectors, unseen)
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
         """Consecutive sentences, from the first number up to the second, of at most this many tokens if there are several."""
@@ -53,7 +53,7 @@ class Sentences:
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[numbers])])
         places = self.places(numbers)
         vectors = None if self.vectors is None else self.vectors[places]
-        return Sentences(self.values[:, places], offsets, vectors, None if self.lacking is None else self.lacking[:, places])
+        return Sentences(self.values[:, places], offsets, vectors, None if self.unseen is None else self.unseen[:, places])
 
     def places(self, numbers: np.ndarray) -> np.ndarray:
         """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence after the other."""

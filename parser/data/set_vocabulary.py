@@ -47,7 +47,7 @@ class SetVocabulary(Vocabulary):
         get = self._numbers.get
         return [number if (number := get(value)) is not None else self._most_similar(value)[0] for value in values]
 
-    def lacks(self, values: Iterable[str]) -> list[bool]:
+    def have_unseen(self, values: Iterable[str]) -> list[bool]:
         """Of each value, whether it has an element that no known value has."""
         known = self._numbers
         return [value not in known and self._most_similar(value)[1] for value in values]

@@ -48,7 +48,7 @@ class Vocabularies:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         offsets = _offsets(sentences)
         values = np.empty((self.n_rows + self.n_sets, offsets[-1]), np.int32)
-        lacking = iter(values[self.n_rows :])
+        unseen = iter(values[self.n_rows :])
         for row, (attribute, vocabulary) in zip(values, self.by_attribute.items(), strict=False):
             numbers: list[int] = []
             columns = attribute_values(sentences, attribute)
@@ -57,11 +57,11 @@ class Vocabularies:
                 numbers += vocabulary.encode(column)
             row[:] = numbers
             if isinstance(vocabulary, SetVocabulary):
-                next(lacking)[:] = [lacks for column in columns for lacks in (False, *vocabulary.lacks(column))]
+                next(unseen)[:] = [new for column in columns for new in (False, *vocabulary.have_unseen(column))]
         if self.characters is not None:
             of_characters = values[len(self.by_attribute) : self.n_rows]
             of_characters[:] = self.characters.encode([sentence.forms for sentence in sentences])
-        return Sentences(values[: self.n_rows], offsets, lacking=values[self.n_rows :])
+        return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
 
     def encode_tags(self, sentences: Sequence[Columns]) -> np.ndarray:
         """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
@@ -73,7 +73,7 @@ class Vocabularies:
 
     @property
     def n_sets(self) -> int:
-        """Attributes whose values are sets: rows of ``Sentences.lacking``."""
+        """Attributes whose values are sets: rows of ``Sentences.unseen``."""
         return sum(isinstance(vocabulary, SetVocabulary) for vocabulary in self.by_attribute.values())
 
     def unknown_counts(self, sentences: Sentences, places: Sequence[int] | slice = _EVERYWHERE) -> dict[str, int]:
@@ -83,11 +83,11 @@ class Vocabularies:
             sentences: as encode() makes them.
             places: the tokens that count, by their places among all.
         """
-        assert sentences.lacking is not None
-        lacking = iter(sentences.lacking[:, places])
+        assert sentences.unseen is not None
+        unseen = iter(sentences.unseen[:, places])
         counts = {}
         for (name, vocabulary), values in zip(self.by_attribute.items(), sentences.values[:, places], strict=False):
-            unknown = next(lacking) if isinstance(vocabulary, SetVocabulary) else values == UNKNOWN
+            unknown = next(unseen) if isinstance(vocabulary, SetVocabulary) else values == UNKNOWN
             counts[name] = int(np.count_nonzero(unknown))
         return counts
 

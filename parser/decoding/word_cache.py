@@ -53,7 +53,7 @@ class WordCache:
     _keys: np.ndarray  # uint8, with room for more
     _starts: np.ndarray  # int64[entries + 1], likewise: where the keys begin
     _hashes: np.ndarray  # uint64[entries], likewise
-    _values: np.ndarray  # int32[rows, entries], likewise: those of Sentences.values, then of Sentences.lacking
+    _values: np.ndarray  # int32[rows, entries], likewise: those of Sentences.values, then of Sentences.unseen
     _slots: np.ndarray  # int32, a power of two of them: the entries where their hashes put them
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
@@ -83,7 +83,7 @@ class WordCache:
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
         rows = _lay_out(values, self._root, entries, words.offsets)
         n_rows = self._vocabularies.n_rows
-        return Sentences(rows[:n_rows], offsets, lacking=rows[n_rows:])
+        return Sentences(rows[:n_rows], offsets, unseen=rows[n_rows:])
 
     def encode_slowly(self, sentences: Sequence[Columns]) -> Sentences:
         """Vocabularies.encode(), not at the same time as another thread."""
@@ -93,8 +93,8 @@ class WordCache:
     def _encode(self, sentences: Sequence[Columns]) -> np.ndarray:
         """int32[rows, total]."""
         encoded = self._vocabularies.encode(sentences)
-        assert encoded.lacking is not None
-        return np.concatenate([encoded.values, encoded.lacking])
+        assert encoded.unseen is not None
+        return np.concatenate([encoded.values, encoded.unseen])
 
     def _forget(self) -> None:
         # New arrays: other threads may still be reading the old ones.

@@ -16,8 +16,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.errors import TypingError
 
-from parser.classifier.exact_products import HAS_INT8, panels_by_fours, panels_of_floats, panels_of_integers, product, width_of
+from parser.classifier.exact_products import (
+    HAS_INT8,
+    _multiply_all,
+    panels_in_fours,
+    panels_of_floats,
+    panels_of_integers,
+    product,
+    width_of,
+)
 from parser.classifier.tiles import ROWS
 
 needs_int8 = pytest.mark.skipif(not HAS_INT8, reason="the processor has no products of 8 bits")
@@ -41,10 +50,10 @@ def test_products_of_floats(n, size, outputs, biased, seed, order):
 
 
 @given(st.integers(0, ROWS + 2), st.integers(1, 20), st.integers(1, 20), st.integers(0, 99))
-def test_by_fours_the_products_of_four_inputs_are_added_up_first(n, size, outputs, seed):
+def test_the_products_of_a_group_are_added_up_first(n, size, outputs, seed):
     rng = np.random.default_rng(seed)
     vectors, weights = (rng.normal(size=(rows, size)).astype(np.float32) for rows in (n, outputs))
-    panels = panels_by_fours(weights)
+    panels = panels_in_fours(weights)
     found = product(vectors, panels, outputs)
     expected = vectors.astype(np.float64) @ weights.T.astype(np.float64)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
@@ -52,7 +61,7 @@ def test_by_fours_the_products_of_four_inputs_are_added_up_first(n, size, output
         np.testing.assert_array_equal(product(vectors[i : i + 1], panels, outputs)[0], found[i])
     # A sum of which single steps would lose all: 1 is less than the last digit of 2 ** 25, 4 is not.
     ones = np.array([[2.0**25, 0, 0, 0, 1, 1, 1, 1]], np.float32)
-    assert product(ones, panels_by_fours(np.ones((1, 8), np.float32)), 1) == 2**25 + 4
+    assert product(ones, panels_in_fours(np.ones((1, 8), np.float32)), 1) == 2**25 + 4
     assert product(ones, panels_of_floats(np.ones((1, 8), np.float32)), 1) == 2**25
 
 
@@ -86,6 +95,14 @@ def test_numbers_that_are_not_finite_stay_in_their_row():
     found = product(vectors, panels_of_floats(np.ones((3, 4), np.float32)), 3)
     assert np.isnan(found[2]).all()
     np.testing.assert_array_equal(np.delete(found, 2, axis=0), 4)
+
+
+def test_other_numbers_and_layouts_are_refused_before_there_is_a_kernel():
+    panels = panels_of_floats(np.ones((3, 4), np.float32))
+    with pytest.raises(TypingError, match="there is no tile of"):
+        product(np.ones((2, 4)), panels, 3)
+    with pytest.raises(TypingError, match="there is no tile of"):
+        _multiply_all(np.ones((4, 2), np.float32).T, panels, np.empty((2, 16), np.float32))
 
 
 def compare() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -16,6 +17,7 @@ from parser.classifier.exact_products import HAS_INT8
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.resting_lstm import RestingLSTM, _tanh
 from parser.classifier.resting_matrices import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
+from parser.classifier.tiles import ROWS
 from parser.classifier.weights import Int8Error
 from parser.data.sentences import Sentences
 from parser.decoding import compiled
@@ -87,6 +89,28 @@ def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
             np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence in alone]), of_all)
 
 
+@settings(max_examples=30)
+@given(st.integers(1, 34), st.integers(1, 9), st.lists(st.integers(1, 7), max_size=2 * ROWS), st.integers(0, 99))
+def test_a_layer_is_that_of_torch(hidden, width, lengths, seed):
+    torch.manual_seed(seed)
+    sides = nn.LSTM(width, hidden), nn.LSTM(width, hidden)
+    layer = RestingLSTM(*map(weights_of, sides), SinglePrecision())
+    tokens = torch.randn(sum(lengths), width)
+    rows = np.random.default_rng(seed).permutation(len(tokens)).astype(np.int32)  # tokens may share rows, in any order
+    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(tokens.numpy())
+    offsets = np.cumsum([0, *lengths])
+    found = layer(inputs, rows, offsets)
+    with torch.no_grad():
+        for first, last in pairwise(offsets.tolist()):
+            part = tokens[torch.from_numpy(rows[first:last]).long()][:, None]
+            expected = torch.cat([sides[0](part)[0], sides[1](part.flip(0))[0].flip(0)], dim=2)[:, 0]
+            np.testing.assert_allclose(found[first:last], expected, atol=1e-5)
+
+
+def weights_of(side: nn.LSTM) -> dict[str, np.ndarray]:
+    return {name: weight.detach().numpy() for name, weight in side.named_parameters()}
+
+
 def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.ndarray) -> np.ndarray:
     """float64[tokens, 2 * hidden]: the layer over one sentence, with weights and states that are rounded to integers."""
     hidden = layer.hidden
@@ -112,7 +136,7 @@ def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.nd
 def test_a_layer_of_8_bits_is_that_of_plain_arithmetic():
     torch.manual_seed(0)
     sides = nn.LSTM(6, 21), nn.LSTM(6, 21)
-    layer = RestingLSTM(*({name: w.detach().numpy() for name, w in side.named_parameters()} for side in sides), Int8())
+    layer = RestingLSTM(*map(weights_of, sides), Int8())
     lengths = [3, 1, 9, 5]
     inputs = np.random.default_rng(0).normal(size=(sum(lengths), 8 * 21)).astype(np.float32)
     offsets = np.cumsum([0, *lengths])

@@ -61,7 +61,7 @@ def test_values_with_an_element_that_no_known_value_has_are_told_from_others(kno
     vocabulary = SetVocabulary(known, lambda text: text.split("|"))
     elements = {element for symbol in known for element in symbol.split("|")}
     expected = [not set(value.split("|")) <= elements for value in values]
-    assert vocabulary.lacks(values) == expected
+    assert vocabulary.have_unseen(values) == expected
     vocabularies = Vocabularies({"feats_pairs": vocabulary, "upos": Vocabulary(["a"])})
     encoded = vocabularies.encode([sentence_of(values), sentence_of(values[:1])])
     assert vocabularies.unknown_counts(encoded)["feats_pairs"] == sum(expected) + sum(expected[:1])

@@ -35,7 +35,7 @@ def assert_encoded(cache: WordCache, content: bytes) -> None:
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
     expected = VOCABULARIES.encode(sentences)
     np.testing.assert_array_equal(found.values, expected.values)
-    np.testing.assert_array_equal(found.lacking, expected.lacking)
+    np.testing.assert_array_equal(found.unseen, expected.unseen)
     np.testing.assert_array_equal(found.offsets, expected.offsets)
 
 

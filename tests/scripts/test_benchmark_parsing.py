@@ -156,6 +156,7 @@ def test_spacy_keeps_all_but_the_trees(tmp_path):
     pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
     rng = random.Random(0)
     text = write_conllu(tmp_path / "toy.conllu", [sentence([0, 1, 2], rng) for _ in range(5)]).read_text()
+    text = text.replace("\tNOUN\t", "\t_\t")  # a tag that spaCy does not know
     spacy_parser.train(text, tmp_path / "pipeline", 1)
     parsed = spacy_parser.Spacy(tmp_path / "pipeline").parse(f"# one\n{text}")
 

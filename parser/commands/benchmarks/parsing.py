@@ -70,7 +70,7 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.signature import merges_by_signature
 from parser.model import Model
 from parser.models import AnyModel
-from parser.start_up import take_short_turns
+from parser.start_up import short_switch_interval
 from parser.versions import versions
 
 _SPACY_ITERATIONS = 5
@@ -149,7 +149,6 @@ def run(
     if len(set(names)) < len(names):
         raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model a name of its own")
     text = b"".join(map(_read, files))
-    take_short_turns()  # as scripts/parse.py does
     parser, _ = models.load_for_parsing(model, int8=int8)
     others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
@@ -184,7 +183,8 @@ def run(
         of_spacy = text.decode()
         jobs[SPACY] = Job(words, lambda _: pipeline.parse(of_spacy))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
-    found = _measure(jobs, model, times, int8)
+    with short_switch_interval():  # as scripts/parse.py has it
+        found = _measure(jobs, model, times, int8)
     command = parse_command(model, int8)
     processes = seconds_of_processes(command, text, udpipe, times)
     result: dict[str, Any] = {

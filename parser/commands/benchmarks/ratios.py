@@ -49,9 +49,9 @@ def repeated(times: int) -> str:
 
 
 def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
-    """One thread over UDPipe, or spaCy, by CPU time for a word, over UDPipe also ``repeat`` times over; ``threads`` over one.
+    """Of parsing with one thread over UDPipe's and spaCy's, by CPU time for a word; and of ``threads`` over one, by the clock.
 
-    The last by the clock.
+    Over UDPipe's also with the text repeated ``repeat`` times, and of decoding alone.
     """
     ratios = {}
     if UDPIPE in times and repeat > 1:

@@ -112,9 +112,11 @@ def _vectors() -> dict[str, Any]:
 
 def _doc(vocabulary: Any, sentence: RawSentence, **trees: Any) -> Any:
     """The words of a sentence, with their tags."""
+    from spacy.parts_of_speech import IDS
     from spacy.tokens import Doc
 
-    columns: dict[str, Any] = {"words": sentence.column(FORM), "pos": sentence.column(UPOS)}
+    pos = [tag if tag in IDS else "X" for tag in sentence.column(UPOS)]  # it takes no others
+    columns: dict[str, Any] = {"words": sentence.column(FORM), "pos": pos}
     columns["morphs"] = ["" if value == "_" else value for value in sentence.column(FEATS)]
     if not trees:
         columns["sent_starts"] = [True] + [False] * (len(sentence) - 1)
