@@ -14,23 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from parser.classifier.tiles import GROUP, HAS_INT8, NO_SCALE, NO_START, ROWS, WIDTH, tile_of_one_row, tile_of_rows
+from parser.classifier.tiles import GROUP, NO_SCALE, NO_START, ROWS, WIDTH, tile_of_one_row, tile_of_rows
 from parser.kernels import kernel
-
-__all__ = [
-    "HAS_INT8",
-    "WIDTH",
-    "Panels",
-    "multiply",
-    "panels_in_fours",
-    "panels_of_floats",
-    "panels_of_integers",
-    "product",
-    "widened",
-    "width_of",
-]
 
 # Vectors that are multiplied by all panels before the next ones: with 400 numbers each, 200 kilobytes, which stay in the second
 # of a processor's caches.
@@ -94,7 +80,7 @@ def product(vectors: np.ndarray, panels: Panels, outputs: int) -> np.ndarray:
     """float32[n, outputs] of float32 or uint8[n, inputs]."""
     vectors = widened(vectors, panels)
     products = np.empty((len(vectors), len(panels.bias)), np.float32)
-    _multiply_all(vectors, panels, products)
+    multiply(vectors, len(vectors), panels, products)
     return products if outputs == len(panels.bias) else np.ascontiguousarray(products[:, :outputs])
 
 
@@ -102,11 +88,6 @@ def widened(vectors: np.ndarray, panels: Panels) -> np.ndarray:
     """The vectors, contiguous, with zeros after their numbers where panels have more inputs, so as to fill up a group."""
     lacking = width_of(panels) - vectors.shape[1]
     return np.ascontiguousarray(np.pad(vectors, ((0, 0), (0, lacking))) if lacking else vectors)
-
-
-@njit(cache=True, nogil=True)
-def _multiply_all(vectors, panels, products):
-    multiply(vectors, len(vectors), panels, products)
 
 
 @kernel()

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from parser.classifier.exact_products import WIDTH, Panels, multiply, panels_in_fours, widened
+from parser.classifier.exact_products import Panels, multiply, panels_in_fours, widened
+from parser.classifier.tiles import WIDTH
 from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parser.classifier.exact_products import HAS_INT8, Panels, panels_of_floats, panels_of_integers, product
+from parser.classifier.exact_products import Panels, panels_of_floats, panels_of_integers, product
+from parser.classifier.tiles import HAS_INT8
 from parser.classifier.weights import Int8Error
 
 # What 1 and 0 are among the integers.

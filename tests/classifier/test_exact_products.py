@@ -19,15 +19,14 @@ from hypothesis import strategies as st
 from numba.core.errors import TypingError
 
 from parser.classifier.exact_products import (
-    HAS_INT8,
-    _multiply_all,
+    multiply,
     panels_in_fours,
     panels_of_floats,
     panels_of_integers,
     product,
     width_of,
 )
-from parser.classifier.tiles import ROWS
+from parser.classifier.tiles import HAS_INT8, ROWS
 
 needs_int8 = pytest.mark.skipif(not HAS_INT8, reason="the processor has no products of 8 bits")
 
@@ -102,7 +101,7 @@ def test_other_numbers_and_layouts_are_refused_before_there_is_a_kernel():
     with pytest.raises(TypingError, match="there is no tile of"):
         product(np.ones((2, 4)), panels, 3)
     with pytest.raises(TypingError, match="there is no tile of"):
-        _multiply_all(np.ones((4, 2), np.float32).T, panels, np.empty((2, 16), np.float32))
+        multiply(np.ones((4, 2), np.float32).T, 2, panels, np.empty((2, 16), np.float32))
 
 
 def compare() -> None:

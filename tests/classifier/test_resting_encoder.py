@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser.classifier import resting_encoder, resting_matrices
-from parser.classifier.exact_products import HAS_INT8
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.resting_lstm import RestingLSTM, _tanh
 from parser.classifier.resting_matrices import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
-from parser.classifier.tiles import ROWS
+from parser.classifier.tiles import HAS_INT8, ROWS
 from parser.classifier.weights import Int8Error
 from parser.data.sentences import Sentences
 from parser.decoding import compiled
