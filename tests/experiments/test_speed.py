@@ -16,10 +16,10 @@ def rows(label: str, quantities: list[str]) -> list[Measurement]:
 
 def test_a_line_for_each_label_that_was_measured():
     lines = speed.table(rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]))
-    assert lines[1:] == [["`recipe=accurate`", "1.5 (2 words/s)", "3.5", "4.5", "5.50", "6.50", "7.50 s"]]
+    assert lines[1:] == [["`recipe=accurate`", "1.5 (2 words/s)", "3.5", "4.5", "5.5", "6.5", "7.50", "8.50", "9.50 s"]]
     head, rule, line = speed.as_markdown(lines).splitlines()
     assert head.startswith("| | text read once |")
-    assert head.count("|") == rule.count("|") == line.count("|") == 8
+    assert head.count("|") == rule.count("|") == line.count("|") == 10
 
 
 def test_what_was_not_measured_is_named():
