@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from parser.classifier.compiled_activations import activation_number
+from parser.classifier.encoder_shapes import EmbeddedValues, Shapes, TagValues, encoder_shapes
 from parser.classifier.encoder_weights import EncoderWeights, under
 from parser.classifier.resting_encoder import RestingEncoder
-from parser.classifier.resting_lstm import WEIGHTS
 from parser.classifier.shape import BiLSTMShape, ClassifierShape
 from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout, SlotWeights
-from parser.data.set_vocabulary import Elements, SetVocabulary
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.transitions.features import RELATION, TOKEN, Slot
-
-Shapes = dict[str, tuple[int, ...]]
 
 _TOKENS = "tokens."  # the token representation of a classifier
 
@@ -56,6 +54,7 @@ class Layout(ABC):
     ) -> None:
         activation_number(shape.activation)  # refuses an unknown one
         self._activation = shape.activation
+        self._shape, self._vocabularies, self._n_relations = shape, vocabularies, len(relations.symbols)
         values = dict(vocabularies.by_attribute)
         n_values = {name: len(known) for name, known in values.items()} | {RELATION: len(relations)}
         self._embeddings = {
@@ -70,7 +69,12 @@ class Layout(ABC):
             **({"embedded.weight": (hidden, width)} if width else {}),
             "output.weight": (n_outputs, hidden),
             "output.bias": (n_outputs,),
+            **{_TOKENS + name: found for name, found in self._token_shapes().items()},
         }
+
+    @abstractmethod
+    def _token_shapes(self) -> Shapes:
+        """Those of the tensors of the token representation."""
 
     @abstractmethod
     def _sizes(self) -> dict[str, int]:
@@ -115,17 +119,8 @@ class Layout(ABC):
 class StaticLayout(Layout):
     """With a static token representation; see Layout."""
 
-    def __init__(
-        self,
-        shape: ClassifierShape,
-        slots: Sequence[Slot],
-        vocabularies: Vocabularies,
-        relations: Vocabulary,
-        n_outputs: int,
-    ) -> None:
-        super().__init__(shape, slots, vocabularies, relations, n_outputs)
-        for name, values in self._embeddings.items():
-            self.shapes[f"{_TOKENS}embeddings.vectors.{name}"] = values.shape
+    def _token_shapes(self) -> Shapes:
+        return {f"embeddings.vectors.{name}": values.shape for name, values in self._embeddings.items()}
 
     def _sizes(self) -> dict[str, int]:
         return {name: values.size for name, values in self._embeddings.items()}
@@ -139,28 +134,28 @@ class StaticLayout(Layout):
 class ContextualLayout(Layout):
     """With an encoder; see Layout."""
 
-    def __init__(
-        self,
-        shape: ClassifierShape,
-        slots: Sequence[Slot],
-        vocabularies: Vocabularies,
-        relations: Vocabulary,
-        n_outputs: int,
-    ) -> None:
-        assert shape.encoder is not None
-        self._encoder = shape.encoder
-        super().__init__(shape, slots, vocabularies, relations, n_outputs)
-        self._inputs = {name: self._embeddings[name] for name in vocabularies.attributes}
-        self._tags: dict[str, _TagValues] = {}
-        if shape.encoder.tagger is not None:
-            self._tags = {task: _TagValues(values) for task, values in vocabularies.tags.items()}
-        n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
-        of_tokens = {
-            "reserved": (N_RESERVED, 2 * shape.encoder.hidden),
+    @property
+    def _encoder(self) -> BiLSTMShape:
+        assert self._shape.encoder is not None, "see layout_of()"
+        return self._shape.encoder
+
+    @cached_property
+    def _inputs(self) -> dict[str, EmbeddedValues]:
+        return {name: self._embeddings[name] for name in self._vocabularies.attributes}
+
+    @cached_property
+    def _tags(self) -> dict[str, TagValues]:
+        tags = {} if self._encoder.tagger is None else self._vocabularies.tags
+        return {task: TagValues(values) for task, values in tags.items()}
+
+    def _token_shapes(self) -> Shapes:
+        characters = self._vocabularies.characters
+        n_characters = 0 if characters is None else len(characters)
+        return {
+            "reserved": (N_RESERVED, 2 * self._encoder.hidden),
             **{f"embeddings.vectors.{name}": values.shape for name, values in self._of_relations().items()},
-            **encoder_shapes(shape.encoder, self._inputs, n_characters, self._tags, len(relations.symbols)),
+            **encoder_shapes(self._encoder, self._inputs, n_characters, self._tags, self._n_relations),
         }
-        self.shapes |= {_TOKENS + name: found for name, found in of_tokens.items()}
 
     def _of_relations(self) -> dict[str, EmbeddedValues]:
         return {name: values for name, values in self._embeddings.items() if name == RELATION}
@@ -196,109 +191,3 @@ def layout_of(
     """That of a classifier; see Layout."""
     kind = StaticLayout if shape.encoder is None else ContextualLayout
     return kind(shape, slots, vocabularies, relations, n_outputs)
-
-
-def encoder_shapes(
-    shape: BiLSTMShape,
-    inputs: Mapping[str, EmbeddedValues],
-    n_characters: int = 0,
-    tags: Mapping[str, _TagValues] | None = None,
-    n_relations: int = 0,
-) -> Shapes:
-    """The names and shapes of the tensors of a BiLSTM, those apart that every contextual representation has.
-
-    Args:
-        shape: how it is built.
-        inputs: by attribute that is read, its values.
-        n_characters, n_relations: see BiLSTM.
-        tags: by task of the tagger, its values.
-    """
-    shapes: Shapes = {f"inputs.vectors.{name}": values.shape for name, values in inputs.items()}
-    width = 2 * shape.hidden
-    widths = [sum(values.size for values in inputs.values()), *[width] * (shape.layers - 1)]
-    if (characters := shape.characters) is not None:
-        widths[0] += 2 * characters.hidden
-        shapes["characters.vectors"] = n_characters, characters.embedding
-        for side in ("forwards", "backwards"):
-            shapes |= _lstm_shapes(f"characters.{side}.", characters.embedding, characters.hidden)
-    if (tagger := shape.tagger) is not None and tags:
-        for task, values in tags.items():
-            shapes |= values.shapes(f"tagger.outputs.{task}.", width)
-            shapes[f"tagger.biases.{task}"] = (values.n_values,)
-            if tagger.size:
-                shapes |= values.shapes(f"tagger.inputs.{task}.", tagger.size)
-                widths[tagger.layer] += tagger.size
-    if (heads := shape.heads) is not None:
-        for name in ("arc_dependent", "arc_head"):
-            shapes |= {f"heads.{name}.weight": (heads.size, width), f"heads.{name}.bias": (heads.size,)}
-        shapes |= {"heads.arc_product": (heads.size, heads.size), "heads.arc_bias": (heads.size,)}
-        for name in ("relation_dependent", "relation_head"):
-            shapes |= {f"heads.{name}.weight": (heads.relation_size, width), f"heads.{name}.bias": (heads.relation_size,)}
-        with_one = heads.relation_size + 1
-        shapes["heads.relation_product.weight"] = n_relations, with_one, with_one
-        shapes["heads.relation_product.bias"] = (n_relations,)
-    for number, of_layer in enumerate(widths):
-        for side in ("forwards", "backwards"):
-            shapes |= _lstm_shapes(f"{side}.{number}.", of_layer, shape.hidden)
-    return shapes
-
-
-def _lstm_shapes(prefix: str, width: int, hidden: int) -> Shapes:
-    shapes = (4 * hidden, width), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,)
-    return {prefix + name: found for name, found in zip(WEIGHTS, shapes, strict=True)}
-
-
-class EmbeddedValues:
-    """The vectors of the values of an attribute; see Embeddings.
-
-    Args:
-        n_values: how many values there are.
-        size: length of a vector.
-        values: the vocabulary, if they are sets of elements, which have the vectors then.
-
-    Attributes:
-        size: as above.
-    """
-
-    def __init__(self, n_values: int, size: int, values: Vocabulary | None = None) -> None:
-        self._n_values, self.size = n_values, size
-        self._elements = Elements.of(values) if isinstance(values, SetVocabulary) else None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """That of the tensor."""
-        return (self._n_values if self._elements is None else self._elements.n_elements), self.size
-
-    def vectors(self, tensor: np.ndarray) -> np.ndarray:
-        """float32[values, size], of sets the sums of their elements' vectors."""
-        return tensor if self._elements is None else _sums(self._elements, self._n_values, tensor)
-
-
-class _TagValues:
-    """The vectors of the values of a task of the tagger; see Tagger."""
-
-    def __init__(self, values: Vocabulary) -> None:
-        self.n_values = len(values.symbols)
-        self._n_known = len(values)
-        self._elements = Elements.of(values) if isinstance(values, SetVocabulary) else None
-
-    def shapes(self, prefix: str, size: int) -> Shapes:
-        """Those of the tensors."""
-        elements = {} if self._elements is None else {f"{prefix}elements": (self._elements.n_elements, size)}
-        return {f"{prefix}whole": (self.n_values, size), **elements}
-
-    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
-    def vectors(self, tensors: Mapping[str, np.ndarray]) -> np.ndarray:
-        """float32[values, size]."""
-        if self._elements is None:
-            return tensors["whole"]
-        sums = _sums(self._elements, self._n_known, tensors["elements"])
-        return np.asarray(tensors["whole"] + sums[N_RESERVED:])
-
-
-@np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
-def _sums(elements: Elements, n_values: int, tensor: np.ndarray) -> np.ndarray:
-    """float32[values, size]: the sums of the vectors of the values' elements."""
-    sums = np.zeros((n_values, tensor.shape[1]), np.float32)
-    np.add.at(sums, elements.values, tensor[elements.elements])
-    return sums

@@ -104,7 +104,7 @@ def _with(sentence: Sentence, replaced: dict[int, tuple[_Subtree, _Subtree]], se
     """The sentence with other subtrees in place of some."""
     words: list[tuple[Sentence, int]] = []  # of the new sentence: where each comes from
     places: dict[tuple[int, int], int] = {}  # where the words of the sentence (0) and of each subtree (its first word) now are
-    tops: dict[int, tuple[int, int]] = {}  # for the top of a subtree, the one that stands there instead
+    instead: dict[tuple[int, int], int] = {}  # for the top of a subtree that is new, the one that stood there
     word = 1
     while word <= len(sentence):
         if word not in replaced:
@@ -113,12 +113,11 @@ def _with(sentence: Sentence, replaced: dict[int, tuple[_Subtree, _Subtree]], se
             word += 1
             continue
         subtree, other = replaced[word]
-        tops[subtree.top] = word, other.top
+        instead[word, other.top] = subtree.top
         for of_other in range(other.first, other.last + 1):
             words.append((sentences[other.sentence], of_other))
             places[word, of_other] = len(words)
         word = subtree.last + 1
-    instead = {place: top for top, place in tops.items()}
     heads, deprels = [0] * len(words), [""] * len(words)
     for (group, number), place in places.items():
         source = words[place - 1][0]
@@ -127,7 +126,7 @@ def _with(sentence: Sentence, replaced: dict[int, tuple[_Subtree, _Subtree]], se
             source, group, number = sentence, 0, top
         deprels[place - 1] = source.deprels[number - 1]
         head = source.heads[number - 1]
-        heads[place - 1] = 0 if head == 0 else places[tops[head]] if group == 0 and head in tops else places[group, head]
+        heads[place - 1] = 0 if head == 0 else places[group, head]
     columns: dict[str, Any] = {
         name: [getattr(source, name)[number - 1] for source, number in words]
         for name in ("forms", "lemmas", "upos", "xpos", "feats")

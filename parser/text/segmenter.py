@@ -22,8 +22,8 @@ import numpy as np
 from safetensors.numpy import save
 
 from parser.atomic import replacing, write_json
+from parser.classifier.encoder_shapes import EmbeddedValues, encoder_shapes
 from parser.classifier.encoder_weights import EncoderWeights, under
-from parser.classifier.layouts import EmbeddedValues, encoder_shapes
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.shape import BiLSTMShape
 from parser.data.sentences import Sentences
