@@ -13,16 +13,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.command import Trainings, check_at_least, run
-from experiments.jobs import Job
+from experiments.command import check_at_least, run
 from experiments.results import Key, Results, check
-from experiments.taught import Taught, parse, table
+from experiments.taught import Taught, TaughtTrainings, keys_of, parse, scores_of, table, train_all
 from experiments.trainings import Training, run_training
 from parser.commands import recombine
 
@@ -31,10 +29,9 @@ PARSERS = Taught(MLP, ENCODER, (RECOMBINED, TAUGHT))
 
 
 @dataclass
-class Recombination(Trainings):
+class Recombination(TaughtTrainings):
     """What to measure; configs/experiments/recombination.yaml says what each key is for."""
 
-    recipe: str = MISSING
     copies: int = MISSING
 
 
@@ -67,29 +64,8 @@ def main(wanted: Recombination) -> None:
     check_at_least("copies", wanted.copies, 1)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    trainings = {
-        key: training
-        for seed in range(1, wanted.seeds + 1)
-        for name in wanted.languages
-        for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
-        for key in keys_of(training, wanted.copies)
-    }
-    asked = {key: training.fingerprint() for key, training in trainings.items()}
-    missing = dict.fromkeys(trainings[key] for key in results.missing(asked))  # four rows share a job
-    jobs = [
-        Job(
-            f"{training.treebank} seed {training.seed}",
-            partial(measure, training, wanted.copies, Path(wanted.runs), wanted.fresh),
-        )
-        for training in missing
-    ]
-    results.run(jobs, wanted.workers)
+    asked = train_all(wanted, wanted.copies, PARSERS, measure, results)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
-
-
-def keys_of(training: Training, copies: int) -> list[Key]:
-    """The keys of the four rows of a treebank and seed."""
-    return [(system, training.treebank, training.recipe, str(copies), str(training.seed)) for system in PARSERS.systems]
 
 
 def measure(training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
@@ -107,15 +83,10 @@ def measure(training: Training, copies: int, runs: Path, fresh: bool = False) ->
         TAUGHT: (both, f"distillation.teacher={folder / ENCODER}", "distillation.over=all"),
     }
     rows = []
-    for key in keys_of(training, copies):
-        system, *others = key
+    for key in keys_of(training, copies, PARSERS):
+        system, treebank, recipe, of_row, seed = key
         metrics = run_training(replace(training, overrides=overrides[system]), folder / system, fresh=fresh)
-        las, uas, dev_las = (
-            f"{metrics[part][score]:.4f}" for part, score in (("test", "las"), ("test", "uas"), ("dev", "las"))
-        )
-        words = str(metrics["train"]["words"])
-        treebank, recipe, of_row, seed = others
-        rows.append(Row(system, treebank, recipe, of_row, seed, words, las, uas, dev_las, training.fingerprint()))
+        rows.append(Row(system, treebank, recipe, of_row, seed, *scores_of(metrics), training.fingerprint()))
         if system == ENCODER:
             parse(folder / ENCODER / "model", new, parsed)
     return rows

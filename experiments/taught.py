@@ -1,20 +1,27 @@
-"""What experiments have in common in which a parser with an encoder teaches one without: parsing, and the table."""
+"""What experiments have in common in which a parser with an encoder teaches one without: trainings, parsing, the table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from omegaconf import MISSING
+
+from experiments.command import Trainings
+from experiments.jobs import Job
+from experiments.results import Key, Results
 from experiments.tables import markdown, mean_and_deviation
+from experiments.trainings import Training
 from parser import models
 from parser.atomic import replacing
 from parser.decoding.file_parsing import parse_file
 
 
 class TaughtRow(Protocol):
-    """What the table reads of a row: percentages on test and dev, and the words that were trained on."""
+    """What the table reads of a row; ``las``, ``uas`` and ``dev_las``, too."""
 
     @property
     def system(self) -> str:
@@ -50,6 +57,49 @@ class Taught:
     def systems(self) -> tuple[str, ...]:
         """All of them, in the order of the table."""
         return self.plain, self.encoder, *self.others
+
+
+@dataclass
+class TaughtTrainings(Trainings):
+    """The settings that they have in common."""
+
+    recipe: str = MISSING
+
+
+def keys_of(training: Training, amount: int, parsers: Taught) -> list[Key]:
+    """The keys of the rows of a treebank and seed, one for each parser; ``amount`` is what the experiment varies."""
+    return [(system, training.treebank, training.recipe, str(amount), str(training.seed)) for system in parsers.systems]
+
+
+def train_all(
+    wanted: TaughtTrainings,
+    amount: int,
+    parsers: Taught,
+    measure: Callable[[Training, int, Path, bool], list[Any]],
+    results: Results[Any],
+) -> dict[Key, str]:
+    """Trains what is missing, all parsers of a treebank and seed in one job; the fingerprints of the rows asked for."""
+    trainings = {
+        key: training
+        for seed in range(1, wanted.seeds + 1)
+        for name in wanted.languages
+        for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
+        for key in keys_of(training, amount, parsers)
+    }
+    asked = {key: training.fingerprint() for key, training in trainings.items()}
+    missing = dict.fromkeys(trainings[key] for key in results.missing(asked))
+    jobs = [
+        Job(f"{training.treebank} seed {training.seed}", partial(measure, training, amount, Path(wanted.runs), wanted.fresh))
+        for training in missing
+    ]
+    results.run(jobs, wanted.workers)
+    return asked
+
+
+def scores_of(metrics: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Of a run's metrics, words trained on, LAS and UAS on test, LAS on dev, as rows have them."""
+    las, uas, dev_las = (f"{metrics[part][score]:.4f}" for part, score in (("test", "las"), ("test", "uas"), ("dev", "las")))
+    return str(metrics["train"]["words"]), las, uas, dev_las
 
 
 def parse(model: Path, text: Path, target: Path) -> None:

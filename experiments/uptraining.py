@@ -14,30 +14,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.command import Trainings, check_at_least, run
-from experiments.jobs import Job
+from experiments.command import check_at_least, run
 from experiments.results import Key, Results, check
-from experiments.taught import Taught, parse, table
+from experiments.taught import Taught, TaughtTrainings, keys_of, parse, scores_of, table, train_all
 from experiments.trainings import Training, run_training
 from parser.atomic import replacing
 
 MLP, ENCODER, SELF_TRAINED, UPTRAINED = "mlp", "encoder", "self-trained", "uptrained"
-SYSTEMS = (MLP, ENCODER, SELF_TRAINED, UPTRAINED)
+PARSERS = Taught(MLP, ENCODER, (SELF_TRAINED, UPTRAINED))
 _TEACHERS = {SELF_TRAINED: MLP, UPTRAINED: ENCODER}
 
 
 @dataclass
-class Uptraining(Trainings):
+class Uptraining(TaughtTrainings):
     """What to measure; configs/experiments/uptraining.yaml says what each key is for."""
 
-    recipe: str = MISSING
     share: int = MISSING
 
 
@@ -73,29 +70,8 @@ def main(wanted: Uptraining) -> None:
     check_at_least("share", wanted.share, 2)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    trainings = {
-        key: training
-        for seed in range(1, wanted.seeds + 1)
-        for name in wanted.languages
-        for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
-        for key in keys_of(training, wanted.share)
-    }
-    asked = {key: training.fingerprint() for key, training in trainings.items()}
-    missing = dict.fromkeys(trainings[key] for key in results.missing(asked))  # four rows share a job
-    jobs = [
-        Job(
-            f"{training.treebank} seed {training.seed}",
-            partial(measure, training, wanted.share, Path(wanted.runs), wanted.fresh),
-        )
-        for training in missing
-    ]
-    results.run(jobs, wanted.workers)
+    asked = train_all(wanted, wanted.share, PARSERS, measure, results)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
-
-
-def keys_of(training: Training, share: int) -> list[Key]:
-    """The keys of the four rows of a treebank and seed."""
-    return [(system, training.treebank, training.recipe, str(share), str(training.seed)) for system in SYSTEMS]
 
 
 def divide(text: str, share: int) -> tuple[str, str]:
@@ -117,7 +93,7 @@ def measure(training: Training, share: int, runs: Path, fresh: bool = False) -> 
     for path, part in zip((trees, text), divide(whole, share), strict=True):
         _write(path, part.encode())
     rows = []
-    for key in keys_of(training, share):
+    for key in keys_of(training, share, PARSERS):
         system = key[0]
         files = [trees]
         if system in _TEACHERS:
@@ -136,9 +112,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _row(key: Key, metrics: dict[str, Any], config: str) -> Row:
-    las, uas, dev_las = (f"{metrics[part][score]:.4f}" for part, score in (("test", "las"), ("test", "uas"), ("dev", "las")))
     system, treebank, recipe, share, seed = key
-    return Row(system, treebank, recipe, share, seed, str(metrics["train"]["words"]), las, uas, dev_las, config)
+    return Row(system, treebank, recipe, share, seed, *scores_of(metrics), config)
 
 
 def page_of(rows: Mapping[Key, Row], wanted: Uptraining) -> str:
@@ -154,7 +129,7 @@ def report(rows: Sequence[Row], languages: Sequence[str], wanted: Uptraining) ->
         f"# Uptraining, recipe={wanted.recipe}\n\nLAS / UAS on test in percent, all words, full relations, gold tags, mean ± "
         f"deviation over seeds. One sentence in {wanted.share} of the training part has its tree; self-trained and uptrained "
         "MLPs also learn from the others, as the MLP and the encoder parse them. Of the way: from the MLP's LAS to the "
-        f"encoder's, in percent.\n\n{table(rows, languages, Taught(MLP, ENCODER, (SELF_TRAINED, UPTRAINED)))}"
+        f"encoder's, in percent.\n\n{table(rows, languages, PARSERS)}"
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import recombination
+from experiments import recombination, taught
 from experiments.command import settings_of
 from experiments.recombination import ENCODER, MLP, PARSERS, RECOMBINED, TAUGHT, Row
 from experiments.trainings import Training
@@ -33,7 +33,7 @@ def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(ROOT)
     rows = recombination.measure(TRAINING, 2, tmp_path)
-    assert [made.key for made in rows] == recombination.keys_of(TRAINING, 2)
+    assert [made.key for made in rows] == taught.keys_of(TRAINING, 2, PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
     folder = tmp_path / "sample-copies2-seed1"
     train_file = str(TRAINING.settings().treebank.train)

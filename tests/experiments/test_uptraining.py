@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import uptraining
+from experiments import taught, uptraining
 from experiments.command import settings_of
 from experiments.trainings import Training
-from experiments.uptraining import ENCODER, MLP, SELF_TRAINED, SYSTEMS, UPTRAINED, Row
+from experiments.uptraining import ENCODER, MLP, PARSERS, SELF_TRAINED, UPTRAINED, Row
 
 TRAINING = Training("sample", "accurate", 5, 1, "data", ())
 
@@ -38,7 +38,7 @@ def test_each_learns_from_what_its_teacher_has_parsed(tmp_path, monkeypatch):
         uptraining, "parse", lambda model, text, target: parsed.append((model.parent.name, text.name, target.name))
     )
     rows = uptraining.measure(TRAINING, 4, tmp_path)
-    assert [made.key for made in rows] == uptraining.keys_of(TRAINING, 4)
+    assert [made.key for made in rows] == taught.keys_of(TRAINING, 4, PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
     assert parsed == [(MLP, "text.conllu", f"text-{MLP}.conllu"), (ENCODER, "text.conllu", f"text-{ENCODER}.conllu")]
     folder = tmp_path / "sample-share4-seed1"
@@ -56,7 +56,7 @@ def test_each_learns_from_what_its_teacher_has_parsed(tmp_path, monkeypatch):
 def test_the_table():
     rows = [row(MLP, 70.0), row(MLP, 71.0, 2), row(ENCODER, 74.5), row(UPTRAINED, 73.5)]
     wanted = settings_of(uptraining.Uptraining, "uptraining")
-    lines = uptraining.report(rows, ["got"], wanted).splitlines()[-len(SYSTEMS) :]
+    lines = uptraining.report(rows, ["got"], wanted).splitlines()[-len(PARSERS.systems) :]
     assert lines[0] == "| got | mlp | 8,813 | 70.50 ± 0.71 / 75.50 ± 0.71 |  | 71.50 ± 0.71 |  |"
     assert lines[2] == "| got | self-trained | not run |  |  |  |  |"
     assert lines[3] == "| got | uptrained | 8,813 | 73.50 / 78.50 | 75 | 74.50 | 75 |"
