@@ -1,8 +1,7 @@
 """Tiles of matrix products, the innermost loops of exact_products.py, written in the vector instructions of LLVM.
 
 A tile is a block of sums, rows of WIDTH columns each, which stay in a processor's registers while some vectors are multiplied
-by a panel of weights. Numba compiles loops over arrays well, but would read and write the sums at every turn; so the loop is
-emitted here. LLVM divides vectors of WIDTH numbers into those that the processor has.
+by a panel of weights (see parser/vector_code.py).
 
 Each sum begins with the bias and takes its products in one order, whatever the number of rows, so that it depends on nothing
 else that is multiplied along: one by one in the order of the inputs, or in groups of four, which are added up before. (Groups
@@ -12,8 +11,8 @@ are what they were to the last byte.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numba
@@ -21,41 +20,22 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.codegen import get_host_cpu_features
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-_CONFIG: Any = numba.config
+from parser import vector_code
+from parser.vector_code import FLOAT, FLOATS, INT, INTS, ROWS, SIZE, WIDTH, features
 
-# Sums of a row that are added up at a time; panels are as wide.
-WIDTH = 16
+_CONFIG: Any = numba.config
 
 # Inputs of a group, whose products are added up before they are added to a sum; of integers of 8 bits one instruction does so.
 GROUP = 4
 
-
-def _features() -> set[str]:
-    """The instructions that numba compiles for: those of this processor, unless the environment names another one."""
-    if _CONFIG.CPU_FEATURES is not None:
-        names = _CONFIG.CPU_FEATURES
-    elif _CONFIG.CPU_NAME in (None, "host"):
-        names = get_host_cpu_features()
-    else:
-        return set()
-    return {name[1:] for name in names.split(",") if name.startswith("+")}
-
-
-# Vectors of a tile: as many as leave room for the weights among the registers, of which AVX-512 has 32 and others 16.
-ROWS = 8 if "avx512f" in _features() else 6
-
 # Whether the processor has the instructions for tiles of integers (VNNI).
-HAS_INT8 = {"avx512vnni", "avx512bw"} <= _features()
+HAS_INT8 = {"avx512vnni", "avx512bw"} <= features()
 
-_INT, _SIZE, _FLOAT = ir.IntType(32), ir.IntType(64), ir.FloatType()
-_INTS, _FLOATS = ir.VectorType(_INT, WIDTH), ir.VectorType(_FLOAT, WIDTH)
 _OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
 _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
-_FIRST_OF_ALL = ir.Constant(ir.VectorType(_INT, WIDTH), [0] * WIDTH)
 
 
 def _tile(rows: int) -> Callable[..., None]:
@@ -100,25 +80,25 @@ def _tile(rows: int) -> Callable[..., None]:
 
     def _code_of_floats(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
-        multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
-        with code.loop(code.size, [code.of_outputs(code.bias, _FLOATS)] * rows) as (k, sums, following):
-            weights = code.of_panel(code.size, k, _FLOATS)
+        multiply_add = code.multiply_add()
+        with code.loop(code.size, [code.of_outputs(code.bias, FLOATS)] * rows) as (k, sums, following):
+            weights = code.of_panel(code.size, k, FLOATS)
             for r, of_row in enumerate(sums):
-                vector = code.everywhere(code.load(code.vectors, code.element_of(r, k), _FLOAT), _FLOATS)
+                vector = code.everywhere(code.load(code.vectors, code.element_of(r, k), FLOAT), FLOATS)
                 following.append(builder.call(multiply_add, [vector, weights, of_row]))
         code.store(sums)
         return context.get_dummy_value()
 
     def _code_of_groups(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
-        multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
-        groups = builder.udiv(code.size, _SIZE(GROUP))
-        with code.loop(groups, [code.of_outputs(code.bias, _FLOATS)] * rows) as (k, sums, following):
-            inputs = [builder.add(builder.mul(k, _SIZE(GROUP)), _SIZE(i)) for i in range(GROUP)]
-            weights = [code.of_panel(code.size, place, _FLOATS) for place in inputs]
+        multiply_add = code.multiply_add()
+        groups = builder.udiv(code.size, SIZE(GROUP))
+        with code.loop(groups, [code.of_outputs(code.bias, FLOATS)] * rows) as (k, sums, following):
+            inputs = [builder.add(builder.mul(k, SIZE(GROUP)), SIZE(i)) for i in range(GROUP)]
+            weights = [code.of_panel(code.size, place, FLOATS) for place in inputs]
             for r, of_row in enumerate(sums):
-                elements = [code.load(code.vectors, code.element_of(r, place), _FLOAT) for place in inputs]
-                vectors = [code.everywhere(element, _FLOATS) for element in elements]
+                elements = [code.load(code.vectors, code.element_of(r, place), FLOAT) for place in inputs]
+                vectors = [code.everywhere(element, FLOATS) for element in elements]
                 four = builder.fmul(vectors[1], weights[1])
                 for i in (0, 2, 3):
                     four = builder.call(multiply_add, [vectors[i], weights[i], four])
@@ -128,17 +108,17 @@ def _tile(rows: int) -> Callable[..., None]:
 
     def _code_of_integers(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
-        add_products = code.function("llvm.x86.avx512.vpdpbusd.512", _INTS)
-        groups = builder.udiv(code.size, _SIZE(GROUP))
-        with code.loop(groups, [code.of_outputs(code.start, _INTS)] * rows) as (k, sums, following):
-            weights = code.of_panel(groups, k, _INTS)
+        add_products = code.function("llvm.x86.avx512.vpdpbusd.512", INTS)
+        groups = builder.udiv(code.size, SIZE(GROUP))
+        with code.loop(groups, [code.of_outputs(code.start, INTS)] * rows) as (k, sums, following):
+            weights = code.of_panel(groups, k, INTS)
             for r, of_row in enumerate(sums):
-                element = code.element_of(r, builder.mul(k, _SIZE(GROUP)))
-                vector = code.everywhere(code.load(code.vectors, element, _INT), _INTS)
+                element = code.element_of(r, builder.mul(k, SIZE(GROUP)))
+                vector = code.everywhere(code.load(code.vectors, element, INT), INTS)
                 following.append(builder.call(add_products, [of_row, vector, weights]))
-        scale, bias = code.of_outputs(code.scale, _FLOATS), code.of_outputs(code.bias, _FLOATS)
-        multiply_add = code.function("llvm.fmuladd.v16f32", _FLOATS)
-        code.store([builder.call(multiply_add, [builder.sitofp(of_row, _FLOATS), scale, bias]) for of_row in sums])
+        scale, bias = code.of_outputs(code.scale, FLOATS), code.of_outputs(code.bias, FLOATS)
+        multiply_add = code.multiply_add()
+        code.store([builder.call(multiply_add, [builder.sitofp(of_row, FLOATS), scale, bias]) for of_row in sums])
         return context.get_dummy_value()
 
     return tile
@@ -157,17 +137,21 @@ class _Code:
             context.make_array(signature.args[place])(context, builder, given[place]) for place in (0, 2, 4, 5, 6, 7)
         )
         self._row, self._panel = given[1], given[3]
-        self._column = builder.mul(self._panel, _SIZE(WIDTH))
+        self._column = builder.mul(self._panel, SIZE(WIDTH))
         self.vectors, self._products = vectors, products
         self.size, self._outputs = (cgutils.unpack_tuple(builder, array.shape, 2)[1] for array in (vectors, products))
 
     def function(self, name: str, kind: ir.Type) -> Any:
         """An intrinsic function of LLVM, from three vectors to one of the same kind."""
-        return cgutils.get_or_insert_function(self._builder.module, ir.FunctionType(kind, [kind] * 3), name)
+        return vector_code.function(self._builder, name, kind)
+
+    def multiply_add(self) -> Any:
+        """The function that multiplies two vectors of floats and adds a third."""
+        return vector_code.multiply_add(self._builder)
 
     def element_of(self, row: int, place: Any) -> Any:
         """Where an element of a row of the tile is among the vectors."""
-        return self._place(self._builder.add(self._row, _SIZE(row)), self.size, place)
+        return self._place(self._builder.add(self._row, SIZE(row)), self.size, place)
 
     def of_outputs(self, array: Any, kind: ir.Type) -> Any:
         """What an array holds for the outputs of the tile."""
@@ -180,53 +164,24 @@ class _Code:
 
     def load(self, array: Any, place: Any, kind: ir.Type) -> Any:
         """What begins at an element of an array."""
-        return self._builder.load(self._pointer(array, place, kind), align=1)
+        return vector_code.load(self._builder, array, place, kind)
 
     def everywhere(self, number: Any, kind: ir.VectorType) -> Any:
         """A vector of one number."""
-        undefined = ir.Constant(kind, ir.Undefined)
-        first = self._builder.insert_element(undefined, number, _INT(0))
-        return self._builder.shuffle_vector(first, undefined, _FIRST_OF_ALL)
+        return vector_code.everywhere(self._builder, number, kind)
 
     def store(self, sums: list[Any]) -> None:
         """Writes the products."""
         for row, of_row in enumerate(sums):
-            place = self._place(self._builder.add(self._row, _SIZE(row)), self._outputs, self._column)
-            self._builder.store(of_row, self._pointer(self._products, place, of_row.type), align=1)
+            place = self._place(self._builder.add(self._row, SIZE(row)), self._outputs, self._column)
+            self._builder.store(of_row, vector_code.pointer(self._builder, self._products, place, of_row.type), align=1)
 
-    @contextmanager
-    def loop(self, count: Any, first: list[Any]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-        """A loop over 0..count-1, count being at least 1.
-
-        Args:
-            count: how often.
-            first: what sums begin with.
-
-        Yields:
-            The number of the iteration, the sums before it, and a list for those after it. The sums are those at the end when
-            the loop is over.
-        """
-        builder = self._builder
-        before, within, after = builder.block, builder.append_basic_block("sum"), builder.append_basic_block("store")
-        builder.branch(within)
-        builder.position_at_end(within)
-        number = builder.phi(_SIZE)
-        sums = [builder.phi(value.type) for value in first]
-        following: list[Any] = []
-        yield number, sums, following
-        next_number = builder.add(number, _SIZE(1))
-        for phi, value, next_value in zip([number, *sums], [_SIZE(0), *first], [next_number, *following], strict=True):
-            phi.add_incoming(value, before)
-            phi.add_incoming(next_value, within)
-        builder.cbranch(builder.icmp_signed("<", next_number, count), within, after)
-        builder.position_at_end(after)
-        sums[:] = following
+    def loop(self, count: Any, first: list[Any]) -> AbstractContextManager[tuple[Any, list[Any], list[Any]]]:
+        """A loop over 0..count-1; see vector_code.loop()."""
+        return vector_code.loop(self._builder, count, first)
 
     def _place(self, row: Any, width: Any, column: Any) -> Any:
-        return self._builder.add(self._builder.mul(row, width), column)
-
-    def _pointer(self, array: Any, place: Any, kind: ir.Type) -> Any:
-        return self._builder.bitcast(self._builder.gep(array.data, [place]), kind.as_pointer())
+        return vector_code.place(self._builder, row, width, column)
 
 
 tile_of_rows, tile_of_one_row = _tile(ROWS), _tile(1)

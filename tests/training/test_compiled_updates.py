@@ -21,17 +21,19 @@ from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
 from parser.settings import OptimizerSettings
-from parser.training.compiled.gradients import CompiledGradients, Gradient
+from parser.training.compiled.embedded_layer import ByValue, SideBySide
+from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
+from parser.training.compiled.tables import Gradient
 from parser.training.loss import set_loss
 from parser.training.updates import AutogradUpdates, CompiledUpdates
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
-SIZES = {"upos": 7, "form": 11, "deprel": 5}
+SIZES = {"upos": 7, "form": 31, "deprel": 5}
 OUTPUTS = 6
 
-embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 5), st.booleans()))
+embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 12), st.booleans()))
 decays = st.sampled_from([0.0, 0.01])
 optimizers = st.builds(
     OptimizerSettings,
@@ -59,12 +61,16 @@ SETS = Elements(np.array([3, 0, 1, 2, 3, 5, 6, 6, 6]), np.array([3, 0, 1, 2, 4, 
 
 
 def make(
-    embedded: dict[str, Embedding], activation: str = "relu", dropouts: Sequence[float] = (0.0, 0.0, 0.0), sets: bool = False
+    embedded: dict[str, Embedding],
+    activation: str = "relu",
+    dropouts: Sequence[float] = (0.0, 0.0, 0.0),
+    sets: bool = False,
+    hidden: int = 8,
 ) -> Classifier:
     torch.manual_seed(0)
     elements = {"upos": SETS} if sets and "upos" in embedded else {}
     tokens = AttributeEmbeddings(list(SIZES), Embeddings(embedded, SIZES, elements))
-    return Classifier(tokens, SLOTS, SIZES, 8, OUTPUTS, activation, *dropouts)
+    return Classifier(tokens, SLOTS, SIZES, hidden, OUTPUTS, activation, *dropouts)
 
 
 def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -77,9 +83,17 @@ def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.
     return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))
 
 
-@given(embeddings, st.booleans(), st.sampled_from(list(ACTIVATIONS)), st.integers(1, 9), st.integers(1, 4), st.integers(0, 99))
-def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, size, width, seed):
-    classifier = make(embedded, activation, sets=sets)
+@given(
+    embeddings,
+    st.booleans(),
+    st.sampled_from(list(ACTIVATIONS)),
+    st.integers(1, 30),
+    st.integers(1, 4),
+    st.sampled_from([8, 16, 23, 40]),
+    st.integers(0, 99),
+)
+def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, size, width, hidden, seed):
+    classifier = make(embedded, activation, sets=sets, hidden=hidden)
     compiled = CompiledGradients(classifier)
     compiled.loss(*random_batch(7, 2, seed + 1))  # leaves rows behind that the next batch may not use
     features, targets = random_batch(size, width, seed)
@@ -98,8 +112,9 @@ def test_compiled_gradients_are_those_of_autograd(embedded, sets, activation, si
 
 @pytest.mark.parametrize("dropouts", [(0.5, 0.0, 0.0), (0.5, 0.25, 0.0), (0.0, 0.0, 0.3), (0.2, 0.3, 0.4)])
 @pytest.mark.parametrize("embedded", [{}, {"form": Embedding(4, True), "upos": Embedding(3, True)}])
-def test_dropout_draws_the_same_masks(dropouts, embedded):
-    classifier = make(embedded, dropouts=dropouts, sets=True)
+@pytest.mark.parametrize("hidden", [8, 20])
+def test_dropout_draws_the_same_masks(dropouts, embedded, hidden):
+    classifier = make(embedded, dropouts=dropouts, sets=True, hidden=hidden)
     features, targets = random_batch(9, 1, 0)
     compiled = CompiledGradients(classifier)
     torch.manual_seed(3)
@@ -142,9 +157,10 @@ def test_a_compiled_optimizer_steps_as_torch_does(settings, seed):
 
 @pytest.mark.parametrize(("name", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
 @pytest.mark.parametrize("kinds", [(CompiledUpdates, AutogradUpdates), (AutogradUpdates, CompiledUpdates)])
-def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, momentum, kinds):
+@pytest.mark.parametrize("hidden", [8, 20])
+def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, momentum, kinds, hidden):
     settings = OptimizerSettings(name, 0.05, "constant", "pass", momentum, 0.01, 5)
-    classifier, other = (make({"form": Embedding(4, trained=True)}) for _ in range(2))
+    classifier, other = (make({"form": Embedding(4, trained=True)}, hidden=hidden) for _ in range(2))
     one_way = CompiledUpdates(classifier, settings)
     first, second = (kind(other, settings) for kind in kinds)
     for batch in range(3):
@@ -161,11 +177,51 @@ def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, moment
 @pytest.mark.parametrize("embedded", [{}, {"upos": Embedding(3, trained=True)}])
 @pytest.mark.parametrize("sets", [False, True])
 @pytest.mark.parametrize("value", [-1, 1000])
-def test_a_value_that_has_no_row_is_an_error(embedded, sets, value):
+@pytest.mark.parametrize("hidden", [8, 20])
+def test_a_value_that_has_no_row_is_an_error(embedded, sets, value, hidden):
     features, targets = random_batch(3, 1, 0)
     features[1, 0] = value
     with pytest.raises(IndexError, match="a feature has a value that the classifier has no"):
-        CompiledGradients(make(embedded, sets=sets)).loss(features, targets)
+        CompiledGradients(make(embedded, sets=sets, hidden=hidden)).loss(features, targets)
+
+
+def test_a_slot_that_every_example_drops_has_no_gradient():
+    classifier = make({"form": Embedding(9, True), "upos": Embedding(3, True)}, dropouts=(0.0, 0.0, 0.99), hidden=20)
+    compiled, batch = CompiledGradients(classifier), random_batch(3, 1, 0)
+    compiled.loss(*random_batch(9, 1, 1))
+    torch.manual_seed(1)
+    compiled.loss(*batch)
+    torch.manual_seed(1)
+    set_loss(classifier(batch[0], dropping=True), batch[1]).backward()
+    for name, parameter in classifier.named_parameters():
+        gradient = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape)
+        torch.testing.assert_close(gradient, parameter.grad, msg=name)
+    assert not compiled.gradients["embedded.weight"].values[:18].any()
+
+
+@pytest.mark.parametrize(
+    ("hidden", "dropout", "trained", "kind"),
+    [
+        (16, 0.0, True, ByValue),
+        (15, 0.0, True, SideBySide),
+        (16, 0.1, True, SideBySide),
+        (16, 0.0, False, SideBySide),
+    ],
+)
+def test_what_is_computed_once_for_each_value(hidden, dropout, trained, kind):
+    classifier = make({"form": Embedding(4, trained)}, dropouts=(0.0, dropout, 0.0), hidden=hidden)
+    assert isinstance(CompiledGradients(classifier).embedded, kind)
+
+
+def test_weights_are_put_back_where_they_are_multiplied_side_by_side():
+    classifier = make({"form": Embedding(4, True)}, hidden=16)
+    CompiledGradients(classifier)
+    assert not classifier.embedded.weight.is_contiguous()
+    expected = classifier.embedded.weight.clone()
+    classifier.input_dropout = 0.1
+    CompiledGradients(classifier)
+    assert classifier.embedded.weight.is_contiguous()
+    torch.testing.assert_close(classifier.embedded.weight, expected)
 
 
 @given(st.tuples(*[st.integers(1, 70)] * 3), st.booleans(), st.booleans(), st.booleans())

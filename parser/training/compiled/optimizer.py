@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from parser.settings import OptimizerSettings
 from parser.training.compiled import kernels
-from parser.training.compiled.gradients import Gradient, matrix_of
+from parser.training.compiled.tables import Gradient, matrix_of
 
 # As in torch.optim.
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
