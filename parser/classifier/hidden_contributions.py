@@ -46,20 +46,27 @@ class ContributionMaker:
     Args:
         weights: the weights of the classifier.
         table: its features.
+
+    Attributes:
+        table: as given.
+        embedded: by attribute of words that is read as a vector, the slots that read it.
+        vectors: by such attribute, float32[values, size]; see ClassifierWeights.
+        one_hot: float32[rows, hidden], what every value of the one-hot slots contributes.
     """
 
     def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
         self._weights = weights
-        self._table = table
+        self.table = table
+        self.vectors, self.one_hot = weights.vectors, weights.one_hot
         self._bias = weights.hidden_bias
         self._starts = np.zeros(len(table.slots), np.int64)
         self._starts[weights.layout.one_hot_columns] = weights.layout.one_hot_starts
         # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
         self._always = weights.one_hot
-        self._embedded: dict[str, _EmbeddedSlots] = {}
+        self.embedded: dict[str, EmbeddedSlots] = {}
         for part in weights.embedded:
             name, columns = part.attribute, part.columns
-            slots = _EmbeddedSlots(np.array(columns), part.weights)
+            slots = EmbeddedSlots(np.array(columns), part.weights)
             if name == RELATION:
                 vectors = weights.vectors[name]
                 self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
@@ -67,11 +74,22 @@ class ContributionMaker:
                 slots.fill(vectors, relations)
                 self._always = np.concatenate([self._always, relations])
             else:
-                self._embedded[name] = slots
+                self.embedded[name] = slots
+
+    def place_of(self, column: int) -> tuple[str | None, int]:
+        """Where the weights of a slot that reads words are.
+
+        Returns:
+            An attribute in ``embedded``, and which of its slots; or None, and the row of ``one_hot`` of the value 0.
+        """
+        for name, slots in self.embedded.items():
+            if column in slots.columns:
+                return name, int(np.flatnonzero(slots.columns == column)[0])
+        return None, int(self._starts[column])
 
     def of_sentences(self, sentences: Sentences) -> HiddenContributions:
         """The contributions of all that occurs in the sentences."""
-        return self._contributions(self._table.values(sentences), self._weights.vectors_in(sentences))
+        return self._contributions(self.table.values(sentences), self._weights.vectors_in(sentences))
 
     def of_values(self, values: np.ndarray) -> HiddenContributions:
         """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""
@@ -81,8 +99,8 @@ class ContributionMaker:
         starts, values = self._starts.copy(), values.copy()
         filled = len(self._always)
         occurring = []
-        for name, slots in self._embedded.items():
-            row = self._table.attributes.index(name)
+        for name, slots in self.embedded.items():
+            row = self.table.attributes.index(name)
             used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
             values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
             starts[slots.columns] = filled + np.arange(len(slots.columns)) * len(used)
@@ -96,29 +114,32 @@ class ContributionMaker:
         return HiddenContributions(rows, starts, values, self._bias)
 
 
-class _EmbeddedSlots:
+class EmbeddedSlots:
     """The slots that read an embedded attribute.
 
     Args:
         columns: their numbers.
         weights: float32[size, slots * hidden], see SlotWeights.
+
+    Attributes:
+        columns: as given.
+        panels: the weights; each slot has panels of its own.
     """
 
     def __init__(self, columns: np.ndarray, weights: np.ndarray) -> None:
         self.columns = columns
         by_slot = weights.T.reshape(len(columns), -1, len(weights))
         self._hidden = by_slot.shape[1]
-        # Each slot has panels of its own.
         padded = np.pad(by_slot, ((0, 0), (0, -self._hidden % WIDTH), (0, 0)))
-        self._panels = panels_in_fours(padded.reshape(-1, len(weights)))
+        self.panels = panels_in_fours(padded.reshape(-1, len(weights)))
 
     def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
         """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""
         slots, n = len(self.columns), len(vectors)
         by_slot = rows.reshape(slots, n, self._hidden)
-        width = len(self._panels.bias) // slots
+        width = len(self.panels.bias) // slots
         products = by_slot if width == self._hidden else np.empty((slots, n, width), np.float32)
-        _multiply_by_slot(widened(vectors, self._panels), self._panels, products)
+        _multiply_by_slot(widened(vectors, self.panels), self.panels, products)
         if products is not by_slot:
             by_slot[:] = products[:, :, : self._hidden]
 

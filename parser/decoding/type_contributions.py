@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parser.classifier.hidden_contributions import ContributionMaker, HiddenContributions
+from parser.classifier.hidden_contributions import ContributionMaker
+from parser.classifier.summed_contributions import SummedContributions
 from parser.classifier.type_rows import MAX_BYTES, TypeRows
 from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotWeights
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.kernels import kernel
 from parser.transitions.features import TOKEN, FeatureTable
 
 
@@ -69,8 +69,6 @@ class AddressContributions(ABC):
 
     @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; there will be trees anyway
     def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int) -> None:
-        self._maker = maker
-        self._columns = table.columns
         nothing = maker.of_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
         self.bias = nothing.bias.copy()
         with_words = np.unique(table.columns[table.columns[:, 1] != NO_NODE, 0])
@@ -94,10 +92,6 @@ class AddressContributions(ABC):
     @abstractmethod
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """The word types of the tokens, and the contributions of all of them."""
-
-    def _add_up(self, made: HiddenContributions, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, from what the slots contribute for some word types."""
-        _add_up(made.values, made.rows, made.starts, self._columns, self.places, self._absent, rows)
 
 
 class TokenContributions(AddressContributions):
@@ -153,28 +147,11 @@ class TypeContributions(AddressContributions):
 
     def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(maker, table, n_relations)
-        self._of_types = TypeRows(self._make, len(table.attributes), self._relations, self.per_type, max_bytes)
+        of_words = np.flatnonzero(table.columns[:, 1] != NO_NODE)
+        places = self.places[table.columns[of_words, 0]]
+        make = SummedContributions(maker, [of_words[places == place].tolist() for place in range(self.per_type)], self._absent)
+        self._of_types = TypeRows(make, len(table.attributes), self._relations, self.per_type, max_bytes)
 
     def __call__(self, sentences: Sentences) -> TypedSentences:
         """See AddressContributions."""
         return TypedSentences(*self._of_types(sentences.values))
-
-    def _make(self, values: np.ndarray, rows: np.ndarray) -> None:
-        self._add_up(self._maker.of_values(values), rows)
-
-
-@kernel()
-def _add_up(values, slot_rows, starts, columns, places, absent, rows):
-    """Fills in the first of ``rows``: for each type, at each address, what its slots contribute less what ABSENT does."""
-    per_type = len(absent)
-    for t in range(values.shape[1]):
-        first = t * per_type
-        for p in range(per_type):
-            for h in range(rows.shape[1]):
-                rows[first + p, h] = -absent[p, h]
-        for c in range(len(columns)):
-            if columns[c, 1] != NO_NODE:
-                row = first + places[columns[c, 0]]
-                slot_row = starts[c] + values[columns[c, 1], t]
-                for h in range(rows.shape[1]):
-                    rows[row, h] += slot_rows[slot_row, h]

@@ -110,15 +110,15 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
     monkeypatch.setattr(module, "Event", Watched)
     values = draw_values(model, 4, 30)
     of_types = type_contributions(model)
-    make = of_types._maker.of_values
+    make = of_types._of_types._make
     making = threading.Event()
 
-    def make_when_another_waits(new):
+    def make_when_another_waits(new, rows):
         making.set()
         assert asked_to_wait.wait(timeout=60), "nobody waits"
-        return make(new)
+        make(new, rows)
 
-    monkeypatch.setattr(of_types._maker, "of_values", make_when_another_waits)
+    monkeypatch.setattr(of_types._of_types, "_make", make_when_another_waits)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(of_types, one_sentence(values))
         assert making.wait(timeout=60)
