@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from parser.data.parses import NO_NODE
-from parser.decoding.compiled import activate_units, scores_of_units
 from parser.decoding.log_partition import log_partition
 from parser.decoding.move_costs import HIGHEST, LOWEST
 from parser.decoding.tree_stacks import find
+from parser.decoding.unit_scores import activate_units, scores_of_units
 from parser.kernels import kernel
 from parser.transitions.attardi import applicable
 from parser.transitions.features import BUFFER

@@ -13,24 +13,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.classifier.compiled_activations import activate, activation_number
+from parser.classifier.compiled_activations import activation_number
 from parser.classifier.weights import ClassifierWeights
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.spans import parse_spans
 from parser.decoding.type_contributions import address_contributions
+from parser.decoding.unit_scores import activate_units, scores_of_units
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import TransitionSystem
+from parser.vector_code import WIDTH
 
 # Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
 # than the smaller number.
 SHARE = 4_000
 _SMALLEST_SHARE = 1_000
-
-# Outputs are padded to a multiple of the numbers that a processor multiplies at a time.
-_LANES = 16
 
 
 class Addresses(NamedTuple):
@@ -123,7 +122,7 @@ def one_configuration(offsets: np.ndarray) -> Configurations:
 
 def padded_outputs(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights (float32[outputs, hidden]), transposed, and bias (float32[outputs]), with outputs of weight 0 after them."""
-    lacking = -len(bias) % _LANES
+    lacking = -len(bias) % WIDTH
     return np.ascontiguousarray(np.pad(weights.T, ((0, 0), (0, lacking)))), np.pad(bias, (0, lacking))
 
 
@@ -170,39 +169,8 @@ def sum_rows(first, rows, picked, count, total):
             total[h] += rows[row, h]
 
 
-@kernel(fastmath={"contract"})
+@kernel()
 def output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = activate_units(hidden, activation, active)
     scores_of_units(hidden, weights, bias, active, count, scores[0])
-
-
-@kernel()
-def activate_units(hidden, activation, active):
-    """Applies the activation to ``hidden``, and fills in ``active``: the units that are not zero; how many there are."""
-    count = 0
-    for h in range(len(hidden)):
-        hidden[h] = activate(hidden[h], activation)
-    for h in range(len(hidden)):
-        active[count] = h
-        count += hidden[h] != 0  # no branch: which units are active cannot be foreseen
-    return count
-
-
-@kernel(fastmath={"contract"})
-def scores_of_units(hidden, weights, bias, active, count, scores):
-    """Fills in ``scores`` (float32[outputs]) for what activate_units() gave."""
-    outputs = len(bias)
-    for a in range(outputs):
-        scores[a] = bias[a]
-    # Four units at a time, so that a score is read and written a quarter as often.
-    for u in range(0, count - 3, 4):
-        h0, h1, h2, h3 = active[u], active[u + 1], active[u + 2], active[u + 3]
-        x0, x1, x2, x3 = hidden[h0], hidden[h1], hidden[h2], hidden[h3]
-        for a in range(outputs):
-            scores[a] += x0 * weights[h0, a] + x1 * weights[h1, a] + x2 * weights[h2, a] + x3 * weights[h3, a]
-    for u in range(count - count % 4, count):
-        h0 = active[u]
-        x0 = hidden[h0]
-        for a in range(outputs):
-            scores[a] += x0 * weights[h0, a]

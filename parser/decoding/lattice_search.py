@@ -22,9 +22,10 @@ from numba import njit
 
 from parser.data.parses import NO_NODE
 from parser.decoding.beam_scores import finite_number, highest_output, pick_rows, score_outputs
-from parser.decoding.compiled import activate_units, sum_rows
+from parser.decoding.compiled import sum_rows
 from parser.decoding.lattice_candidates import add_candidate, candidates_in_order, clear_candidates, free_candidates
 from parser.decoding.tree_stacks import NO_ROOM, clear, take_move, top_nodes
+from parser.decoding.unit_scores import activate_units
 from parser.kernels import assign, highest, kernel
 from parser.transitions.attardi import forced_output, move_of
 

@@ -15,14 +15,13 @@ from parser.data.parses import NO_NODE, Parses
 from parser.decoding.compiled import (
     CompiledParser,
     Words,
-    activate_units,
     one_configuration,
     padded_outputs,
     pick,
     pick_words,
-    scores_of_units,
     sum_rows,
 )
+from parser.decoding.unit_scores import activate_units, scores_of_units
 from parser.transitions.configurations import clear, shift
 from parser.transitions.decisions import best_moves, required_root_relation
 from parser.transitions.features import NO_ANCHORS, find_nodes
