@@ -10,6 +10,7 @@ import pytest
 from parser.beam_settings import Beam
 from parser.classifier.shape import ClassifierShape, Embedding
 from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios, spacy_parser
+from parser.commands.benchmarks.other_parsers import udpipe_parser
 from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
@@ -119,7 +120,7 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, udpipe_train=file, udpipe_iterations=1)
     assert result["words_per_second"][processes.UDPIPE] > 0
-    parse = parsing._trained(file, 1).parse
+    parse = udpipe_parser(None, file, 1).parse
     text = file.read_text()
     assert [row.split("\t")[:6] for row in parse(text).splitlines() if row[:1].isdigit()] == [
         row.split("\t")[:6] for row in text.splitlines() if row

@@ -31,12 +31,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
 from parser import models
 from parser.beam_settings import Beam, Merge
 from parser.commands.benchmarks.machine import machine
+from parser.commands.benchmarks.other_parsers import spacy_parser_of, udpipe_parser
 from parser.commands.benchmarks.parts_of_parsing import (
     READING,
     WORD_ROWS,
@@ -60,9 +60,6 @@ from parser.commands.benchmarks.ratios import (
     ratios_over_others,
     repeated,
 )
-from parser.commands.benchmarks.spacy_parser import Spacy
-from parser.commands.benchmarks.spacy_parser import train as train_spacy
-from parser.commands.benchmarks.udpipe import PARSER, Udpipe, train
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
 from parser.decoding.file_parsing import Columns, parse_file
@@ -72,8 +69,6 @@ from parser.model import Model
 from parser.models import AnyModel
 from parser.start_up import short_switch_interval
 from parser.versions import versions
-
-_SPACY_ITERATIONS = 5
 
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 
@@ -171,17 +166,14 @@ def run(
     beams = {beam_job_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in _merges_of(parser)}
     for name, one in beams.items():
         jobs[name] = Job(words, partial(_decode, sentences=encoded, threads=1, beam=one))
-    if udpipe is not None or udpipe_train is not None:
-        theirs = Udpipe(udpipe) if udpipe is not None else _trained(cast(Path, udpipe_train), udpipe_iterations)
-        decoded = text.decode()
+    decoded = text.decode()
+    if (theirs := udpipe_parser(udpipe, udpipe_train, udpipe_iterations)) is not None:
         jobs[UDPIPE] = Job(words, lambda _: theirs.parse(decoded))
         if beams:
             jobs[UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
             jobs[OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
-    if spacy is not None or spacy_train is not None:
-        pipeline = Spacy(spacy) if spacy is not None else _trained_spacy(cast(Path, spacy_train))
-        of_spacy = text.decode()
-        jobs[SPACY] = Job(words, lambda _: pipeline.parse(of_spacy))
+    if (pipeline := spacy_parser_of(spacy, spacy_train)) is not None:
+        jobs[SPACY] = Job(words, lambda _: pipeline.parse(decoded))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
     with short_switch_interval():  # as scripts/parse.py has it
         found = _measure(jobs, model, times, int8)
@@ -225,30 +217,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError as error:
         raise ValueError(f"{path}: there is no such file to parse; check the path") from error
-
-
-def _read_to_train(path: Path, name: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ValueError(f"{path}: there is no such file to train {name} on; check the path") from error
-
-
-def _trained_spacy(path: Path) -> Spacy:
-    """spaCy's parser, as _trained()."""
-    text = _read_to_train(path, "spaCy")
-    with TemporaryDirectory() as folder:
-        train_spacy(text, Path(folder), _SPACY_ITERATIONS)
-        return Spacy(folder)
-
-
-def _trained(path: Path, iterations: int) -> Udpipe:
-    """UDPipe's parser trained on a file; the time to parse does not depend on the number of iterations."""
-    text = _read_to_train(path, "UDPipe")
-    with TemporaryDirectory() as folder:
-        model = Path(folder) / "model.udpipe"
-        train(text, str(path), model, parser=PARSER | {"iterations": iterations})
-        return Udpipe(model)
 
 
 def _sizes(text: str) -> list[int]:
