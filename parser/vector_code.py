@@ -26,7 +26,7 @@ INTS, FLOATS = ir.VectorType(INT, WIDTH), ir.VectorType(FLOAT, WIDTH)
 _FIRST_OF_ALL = ir.Constant(ir.VectorType(INT, WIDTH), [0] * WIDTH)
 
 
-def features() -> set[str]:
+def instructions() -> set[str]:
     """The instructions that numba compiles for: those of this processor, unless the environment names another one."""
     if _CONFIG.CPU_FEATURES is not None:
         names = _CONFIG.CPU_FEATURES
@@ -37,8 +37,8 @@ def features() -> set[str]:
     return {name[1:] for name in names.split(",") if name.startswith("+")}
 
 
-# Vectors of sums that leave room for others among the registers, of which AVX-512 has 32 and others 16.
-ROWS = 8 if "avx512f" in features() else 6
+# Vectors of sums that leave room for others among the registers: AVX-512 has 32, each for a vector, and AVX2 16, two for each.
+ROWS = 8 if "avx512f" in instructions() else 6
 
 
 def function(builder: Any, name: str, kind: ir.Type) -> Any:
@@ -51,7 +51,7 @@ def multiply_add(builder: Any) -> Any:
     return function(builder, "llvm.fmuladd.v16f32", FLOATS)
 
 
-def everywhere(builder: Any, number: Any, kind: ir.VectorType) -> Any:
+def broadcast(builder: Any, number: Any, kind: ir.VectorType) -> Any:
     """A vector of one number."""
     undefined = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(undefined, number, INT(0))
@@ -68,7 +68,7 @@ def load(builder: Any, array: Any, place: Any, kind: ir.Type) -> Any:
     return builder.load(pointer(builder, array, place, kind), align=1)
 
 
-def place(builder: Any, row: Any, width: Any, column: Any) -> Any:
+def element(builder: Any, row: Any, width: Any, column: Any) -> Any:
     """Where an element is whose rows have this width."""
     return builder.add(builder.mul(row, width), column)
 

@@ -50,7 +50,7 @@ class ContributionMaker:
     Attributes:
         table: as given.
         embedded: by attribute of words that is read as a vector, the slots that read it.
-        vectors: by such attribute, float32[values, size]; see ClassifierWeights.
+        vectors: by attribute, float32[values, size]; see ClassifierWeights.
         one_hot: float32[rows, hidden], what every value of the one-hot slots contributes.
     """
 

@@ -1,7 +1,7 @@
 """What all slots at an address contribute for word types, added up: hidden_contributions.py without rows for single slots.
 
-Rows for single slots would take a hundred times the memory of the sums, and the memory is what takes the time. So a few types
-go along at a time, and addresses one by one: what a slot contributes is added up while it is in the second of a processor's
+Rows for single slots would take several times the memory of the sums, and memory is what takes the time. So a few types go
+along at a time, and addresses one by one: what a slot contributes is added up while it is in the second of a processor's
 caches.
 """
 

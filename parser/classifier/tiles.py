@@ -24,7 +24,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from parser import vector_code
-from parser.vector_code import FLOAT, FLOATS, INT, INTS, ROWS, SIZE, WIDTH, features
+from parser.vector_code import FLOAT, FLOATS, INT, INTS, ROWS, SIZE, WIDTH, instructions
 
 _CONFIG: Any = numba.config
 
@@ -32,7 +32,7 @@ _CONFIG: Any = numba.config
 GROUP = 4
 
 # Whether the processor has the instructions for tiles of integers (VNNI).
-HAS_INT8 = {"avx512vnni", "avx512bw"} <= features()
+HAS_INT8 = {"avx512vnni", "avx512bw"} <= instructions()
 
 _OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
 _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
@@ -84,7 +84,7 @@ def _tile(rows: int) -> Callable[..., None]:
         with code.loop(code.size, [code.of_outputs(code.bias, FLOATS)] * rows) as (k, sums, following):
             weights = code.of_panel(code.size, k, FLOATS)
             for r, of_row in enumerate(sums):
-                vector = code.everywhere(code.load(code.vectors, code.element_of(r, k), FLOAT), FLOATS)
+                vector = code.broadcast(code.load(code.vectors, code.element_of(r, k), FLOAT), FLOATS)
                 following.append(builder.call(multiply_add, [vector, weights, of_row]))
         code.store(sums)
         return context.get_dummy_value()
@@ -98,7 +98,7 @@ def _tile(rows: int) -> Callable[..., None]:
             weights = [code.of_panel(code.size, place, FLOATS) for place in inputs]
             for r, of_row in enumerate(sums):
                 elements = [code.load(code.vectors, code.element_of(r, place), FLOAT) for place in inputs]
-                vectors = [code.everywhere(element, FLOATS) for element in elements]
+                vectors = [code.broadcast(element, FLOATS) for element in elements]
                 four = builder.fmul(vectors[1], weights[1])
                 for i in (0, 2, 3):
                     four = builder.call(multiply_add, [vectors[i], weights[i], four])
@@ -114,7 +114,7 @@ def _tile(rows: int) -> Callable[..., None]:
             weights = code.of_panel(groups, k, INTS)
             for r, of_row in enumerate(sums):
                 element = code.element_of(r, builder.mul(k, SIZE(GROUP)))
-                vector = code.everywhere(code.load(code.vectors, element, INT), INTS)
+                vector = code.broadcast(code.load(code.vectors, element, INT), INTS)
                 following.append(builder.call(add_products, [of_row, vector, weights]))
         scale, bias = code.of_outputs(code.scale, FLOATS), code.of_outputs(code.bias, FLOATS)
         multiply_add = code.multiply_add()
@@ -166,9 +166,9 @@ class _Code:
         """What begins at an element of an array."""
         return vector_code.load(self._builder, array, place, kind)
 
-    def everywhere(self, number: Any, kind: ir.VectorType) -> Any:
+    def broadcast(self, number: Any, kind: ir.VectorType) -> Any:
         """A vector of one number."""
-        return vector_code.everywhere(self._builder, number, kind)
+        return vector_code.broadcast(self._builder, number, kind)
 
     def store(self, sums: list[Any]) -> None:
         """Writes the products."""
@@ -181,7 +181,7 @@ class _Code:
         return vector_code.loop(self._builder, count, first)
 
     def _place(self, row: Any, width: Any, column: Any) -> Any:
-        return vector_code.place(self._builder, row, width, column)
+        return vector_code.element(self._builder, row, width, column)
 
 
 tile_of_rows, tile_of_one_row = _tile(ROWS), _tile(1)

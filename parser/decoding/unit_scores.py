@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from parser.classifier.compiled_activations import activate
 from parser.kernels import kernel
-from parser.vector_code import FLOAT, FLOATS, INT, ROWS, SIZE, WIDTH, everywhere, load, loop, multiply_add, place, pointer
+from parser.vector_code import FLOAT, FLOATS, INT, ROWS, SIZE, WIDTH, broadcast, element, load, loop, multiply_add, pointer
 
 _CONFIG: Any = numba.config
 
@@ -105,17 +105,17 @@ def _adder(group: int) -> Callable[..., None]:
             context.make_array(signature.args[i])(context, builder, given[i]) for i in (1, 2, 3, 6)
         )
         first_unit, groups, column = given[4], given[5], given[7]
-        outputs = builder.extract_value(scores.shape, 0)
+        outputs = builder.extract_value(weights.shape, 1)
         fused = multiply_add(builder)
         columns = [builder.add(column, SIZE(v * WIDTH)) for v in range(vectors)]
         with loop(builder, groups, [load(builder, scores, at, FLOATS) for at in columns]) as (k, sums, following):
             units = []
             for i in range(group):
-                at = builder.add(place(builder, k, SIZE(group), first_unit), SIZE(i))
+                at = builder.add(element(builder, k, SIZE(group), first_unit), SIZE(i))
                 unit = builder.sext(load(builder, active, at, INT), SIZE)
-                units.append((unit, everywhere(builder, load(builder, hidden, unit, FLOAT), FLOATS)))
+                units.append((unit, broadcast(builder, load(builder, hidden, unit, FLOAT), FLOATS)))
             for at, of_scores in zip(columns, sums, strict=True):
-                pairs = [(x, load(builder, weights, place(builder, unit, outputs, at), FLOATS)) for unit, x in units]
+                pairs = [(x, load(builder, weights, element(builder, unit, outputs, at), FLOATS)) for unit, x in units]
                 if group == 1:
                     following.append(builder.call(fused, [*pairs[0], of_scores]))
                     continue

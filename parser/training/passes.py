@@ -151,6 +151,9 @@ class _Passes(Run):
     def _begin_third_pass(self) -> None:
         assert self.beam is not None, "see beam_check.py"
         self._model.beam = self.beam  # what observers draw is parsed with it
+        if (embedded := self._model.classifier.embedded) is not None:
+            # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
+            embedded.weight.data = embedded.weight.data.contiguous()
         self._data = beam_sentences(self.corpus, self.beam)
         self._beam_fitter = beam_fitter_of(self._model, self.corpus, self.settings, self.beam, self._data)
         if self.saved:

@@ -63,10 +63,14 @@ class TorchOptimizer:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """See Updates."""
         state: dict[int, dict[str, Tensor]] = {}
-        for key, tensor in tensors.items():
-            parameter, _, name = key.partition(".")
-            state.setdefault(int(parameter), {})[name] = tensor
         groups = self._optimizer.state_dict()["param_groups"]
+        parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
+        for key, tensor in tensors.items():
+            number, _, name = key.partition(".")
+            parameter = parameters[int(number)]
+            # torch's fused optimizers take it for granted that moments lie in memory as their parameter does.
+            moved = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
+            state.setdefault(int(number), {})[name] = moved
         self._optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 

@@ -166,7 +166,7 @@ def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, moment
     for batch in range(3):
         one_way.update(*random_batch(5, 1, batch), 0.05)
         first.update(*random_batch(5, 1, batch), 0.05)
-    second.restore(first.state())
+    second.restore({name: tensor.contiguous() for name, tensor in first.state().items()})  # as checkpoints have them
     for batch in range(3, 6):
         one_way.update(*random_batch(5, 1, batch), 0.05)
         second.update(*random_batch(5, 1, batch), 0.05)
@@ -197,6 +197,17 @@ def test_a_slot_that_every_example_drops_has_no_gradient():
         gradient = torch.from_numpy(compiled.gradients[name].dense()).reshape(parameter.shape)
         torch.testing.assert_close(gradient, parameter.grad, msg=name)
     assert not compiled.gradients["embedded.weight"].values[:18].any()
+
+
+def test_vectors_that_no_slot_reads_stay():
+    tokens = AttributeEmbeddings(list(SIZES), Embeddings({"deprel": Embedding(4, True)}, SIZES, {}))
+    classifier = Classifier(tokens, slots_of({"upos": ["s0", "b0"]}), SIZES, 8, OUTPUTS)
+    before = tokens.embeddings.vectors["deprel"].detach().clone()
+    updates = CompiledUpdates(classifier, OptimizerSettings("adam", 0.1, "constant", "pass", 0.0, 0.0, 5))
+    features, targets = random_batch(5, 1, 0)
+    for _ in range(3):
+        updates.update(features[:, :2] % SIZES["upos"], targets, 0.1)
+    torch.testing.assert_close(tokens.embeddings.vectors["deprel"].detach(), before)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,11 @@ from parser.vector_code import WIDTH
 
 
 class EmbeddedLayer(Protocol):
-    """What vectors contribute to the hidden layer."""
+    """What vectors contribute to the hidden layer.
+
+    Attributes:
+        gradient: of the weights; what collect() found last.
+    """
 
     gradient: Gradient
 
@@ -78,7 +82,8 @@ class ByValue:
     """What each slot contributes, computed once for each of its values in a batch; see contributions.py.
 
     Args:
-        weights: float32[hidden, width], more than one column. They are moved to memory where the columns lie one by one.
+        weights: float32[hidden, width], a parameter with more than one column. It is laid out anew, column by column: what
+            shared its memory does so no longer.
         bias, tables: see SideBySide.
     """
 

@@ -43,8 +43,11 @@ class CompiledGradients:
         trained = {name: parameter for name, parameter in parameters.items() if parameter.requires_grad}
         tables = {name: Gradient.like(parameter) for name, parameter in trained.items() if name != _EMBEDDED}
         self.embedded = _embedded_layer(classifier, parameters, tables)
-        layer = {} if self.embedded is None else {_EMBEDDED: self.embedded.gradient}
-        self.gradients = {name: (tables | layer)[name] for name in trained}
+        if self.embedded is None:
+            for name, gradient in tables.items():  # vectors that no slot reads have none
+                gradient.used[:] = not name.startswith(_VECTORS)
+        gradients = tables if self.embedded is None else tables | {_EMBEDDED: self.embedded.gradient}
+        self.gradients = {name: gradients[name] for name in trained}
         columns, starts = classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist()
         name = "one_hot.weight"
         self._one_hot = Table(matrix_of(parameters[name]), columns, starts, 0, 0, self.gradients[name])
@@ -52,7 +55,7 @@ class CompiledGradients:
 
     def _make_room(self, batch: int) -> None:
         """For what is as large as a batch: asking for new memory in every batch is slow."""
-        self._like_inputs = torch.empty(batch, self._classifier.layout.width)
+        self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
     def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None) -> float:
@@ -108,7 +111,7 @@ class CompiledGradients:
         return loss, by_score
 
 
-_EMBEDDED = "embedded.weight"
+_EMBEDDED, _VECTORS = "embedded.weight", "tokens.embeddings.vectors."
 
 
 def _embedded_layer(
@@ -120,7 +123,7 @@ def _embedded_layer(
     tables: list[Table] = []
     width = 0
     for attribute, columns in classifier.embedded_columns.items():
-        name = f"tokens.embeddings.vectors.{attribute}"
+        name = f"{_VECTORS}{attribute}"
         matrix, gradient = matrix_of(parameters[name]), gradients.get(name)
         size = matrix.shape[1]
         if attribute in classifier.tokens.embeddings.set_sums:

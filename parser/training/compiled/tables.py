@@ -38,7 +38,7 @@ class Gradient:
 
 
 def matrix_of(parameter: Tensor) -> np.ndarray:
-    """float32[rows, width]: the parameter itself, in the same memory; transposed if that has its columns one by one."""
+    """float32[rows, width]: the parameter itself, in the same memory; transposed if it is laid out column by column."""
     array = parameter.detach().numpy()
     return array.T if _turned(parameter) else array.reshape(1, -1) if array.ndim == 1 else array
 
@@ -59,8 +59,9 @@ class Table:
         gradient: of the parameter; None if training does not change it.
 
     Attributes:
-        matrix, columns, starts, first, stride: as given; of matrix, what slots look up.
-        gradient: that of ``matrix``.
+        matrix: the rows that slots look up: as given, or the sums of a SetTable.
+        columns, starts, first, stride: as given.
+        gradient: that of ``matrix``; None if training does not change it.
     """
 
     def __init__(

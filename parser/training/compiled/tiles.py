@@ -14,7 +14,7 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from parser.vector_code import FLOAT, FLOATS, ROWS, SIZE, WIDTH, everywhere, load, loop, multiply_add, place, pointer
+from parser.vector_code import FLOAT, FLOATS, ROWS, SIZE, WIDTH, broadcast, element, load, loop, multiply_add, pointer
 
 _CONFIG: Any = numba.config
 
@@ -61,14 +61,14 @@ def _tile(rows: int) -> Callable[..., None]:
         a, b, c = (context.make_array(signature.args[i])(context, builder, given[i]) for i in (0, 4, 8))
         a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (given[i] for i in (1, 2, 3, 5, 6, 7, 9, 10))
         fused = multiply_add(builder)
-        firsts = [place(builder, SIZE(r), a_row, a_start) for r in range(rows)]
+        firsts = [element(builder, SIZE(r), a_row, a_start) for r in range(rows)]
         with loop(builder, steps, [FLOATS([0.0] * WIDTH)] * rows) as (k, sums, following):
-            of_b = load(builder, b, place(builder, k, b_step, b_start), FLOATS)
+            of_b = load(builder, b, element(builder, k, b_step, b_start), FLOATS)
             for first, of_row in zip(firsts, sums, strict=True):
-                element = load(builder, a, place(builder, k, a_step, first), FLOAT)
-                following.append(builder.call(fused, [everywhere(builder, element, FLOATS), of_b, of_row]))
+                of_a = load(builder, a, element(builder, k, a_step, first), FLOAT)
+                following.append(builder.call(fused, [broadcast(builder, of_a, FLOATS), of_b, of_row]))
         for r, of_row in enumerate(sums):
-            builder.store(of_row, pointer(builder, c, place(builder, SIZE(r), c_row, c_start), FLOATS), align=1)
+            builder.store(of_row, pointer(builder, c, element(builder, SIZE(r), c_row, c_start), FLOATS), align=1)
         return context.get_dummy_value()
 
     return tile
