@@ -202,6 +202,7 @@ def test_a_slot_that_every_example_drops_has_no_gradient():
 def test_vectors_that_no_slot_reads_stay():
     tokens = AttributeEmbeddings(list(SIZES), Embeddings({"deprel": Embedding(4, True)}, SIZES, {}))
     classifier = Classifier(tokens, slots_of({"upos": ["s0", "b0"]}), SIZES, 8, OUTPUTS)
+    assert not CompiledGradients(classifier).gradients["tokens.embeddings.vectors.deprel"].used.any()
     before = tokens.embeddings.vectors["deprel"].detach().clone()
     updates = CompiledUpdates(classifier, OptimizerSettings("adam", 0.1, "constant", "pass", 0.0, 0.0, 5))
     features, targets = random_batch(5, 1, 0)

@@ -1,4 +1,7 @@
-"""The parsers of others that ours is compared with: given, or trained briefly for this, which takes them as long to parse."""
+"""The parsers of others that ours is compared with: given, or trained for this.
+
+Training is brief: the time to parse does not depend on the number of iterations.
+"""
 
 from __future__ import annotations
 

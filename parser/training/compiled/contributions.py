@@ -109,8 +109,8 @@ def add_contributions(found, scale, weights, first, sums, total):
         if counts[c] == 0:
             continue
         rows = max(counts[c], ROWS)  # what those beyond the last vector contribute is not read
-        at = starts[c] * size, (first + c * size) * hidden
-        _multiply(vectors, at[0], size, 1, rows, weights, at[1], hidden, size, sums, 0, hidden)
+        block = (first + c * size) * hidden
+        _multiply(vectors, starts[c] * size, size, 1, rows, weights, block, hidden, size, sums, 0, hidden)
         for r in range(len(total)):
             if numbers[c, r] >= 0:
                 factor, source, target = scale[r, c], sums[numbers[c, r]], total[r]
