@@ -26,7 +26,7 @@ from experiments.command import Trainings, check_known, run
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
-from experiments.trainings import Training, run_training
+from experiments.trainings import Training, run_training, system_folder
 from parser.commands.benchmarks import udpipe
 from parser.evaluation import evaluate_files
 
@@ -118,8 +118,7 @@ def training_of(wanted: Accurate, settings: Sequence[str], language: str, seed: 
 def run_ours(system: str, training: Training, trained_on: str, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains one of our systems. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    folder = runs / system.replace(" ", "_").replace(",", "") / f"{training.treebank}-seed{training.seed}"
-    metrics = run_training(training, folder, fresh=fresh)
+    metrics = run_training(training, system_folder(runs, system, training), fresh=fresh)
     test, dev = metrics["test"], metrics["dev"]
     las, uas, dev_las = f"{test['las']:.4f}", f"{test['uas']:.4f}", f"{dev['las']:.4f}" if dev else ""
     key = system, training.treebank, trained_on, str(training.seed)

@@ -133,9 +133,18 @@ def run_folder(runs: Path, key: Sequence[str]) -> Path:
     return runs / recipe / f"{treebank}-column{column}-seed{seed}"
 
 
+def system_folder(runs: Path, system: str, training: Training) -> Path:
+    """The run folder of a system of experiments/accurate.py."""
+    return runs / _as_folder(system) / f"{training.treebank}-seed{training.seed}"
+
+
 def variant_folder(runs: Path, variant: str, treebank: str, trained_on: str, seed: int) -> Path:
     """The run folder of a variant of a comparison."""
-    return runs / variant.replace(" ", "_").replace(",", "") / f"{treebank}-{trained_on}-seed{seed}"
+    return runs / _as_folder(variant) / f"{treebank}-{trained_on}-seed{seed}"
+
+
+def _as_folder(name: str) -> str:
+    return name.replace(" ", "_").replace(",", "")
 
 
 def run_family(trainings: list[Training], runs: Path, fresh: bool = False) -> list[tuple[Row, Counts]]:

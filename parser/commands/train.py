@@ -28,7 +28,7 @@ from parser.commands import command_line
 from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import FILES, FOLDERS, Settings, check_column, register, training_files
+from parser.settings import FILES, FOLDERS, Settings, check_column, register, teachers, training_files
 from parser.training.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
 from parser.training.unread_settings import absent_setting_message, check_overrides
@@ -142,8 +142,12 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
-    train = [absolute(file) for file in training_files(settings)]
-    settings.treebank.train = train[0] if len(train) == 1 else train or None
+    for group, key, named in (
+        (settings.treebank, "train", training_files(settings)),
+        (settings.distillation, "teacher", list(teachers(settings).values())),
+    ):
+        found = [absolute(path) for path in named]
+        setattr(group, key, found[0] if len(found) == 1 else found or None)
     for key in (*FILES, *FOLDERS):
         path: str | None = OmegaConf.select(settings, key)  # type: ignore[arg-type]
         if path is not None:

@@ -5,7 +5,7 @@ This package loads fast, because it does not know what the choices mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hydra.core.config_store import ConfigStore
@@ -75,13 +75,14 @@ __all__ = [
     "named_files",
     "register",
     "system_options",
+    "teachers",
     "training_files",
     "vocabulary_is_of_subset",
 ]
 
-# The settings that name files and folders, besides treebank.train, which may be several.
+# The settings that name files and folders, besides treebank.train and distillation.teacher, which may be several.
 FILES = ("treebank.dev", "treebank.test", "lattice.train", "lattice.dev", "lattice.test", "vectors.file")
-FOLDERS = ("first_pass.model", "beam.training.start", "distillation.teacher")
+FOLDERS = ("first_pass.model", "beam.training.start")
 
 
 @dataclass
@@ -142,15 +143,12 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
 
 def training_files(settings: Settings) -> list[str]:
     """The files of the training part; none if there is none."""
-    train = settings.treebank.train
-    return [] if train is None else [train] if isinstance(train, str) else list(train)
+    return list(_numbered("treebank.train", settings.treebank.train).values())
 
 
 def named_files(settings: Settings) -> dict[str, str]:
     """By setting, the files that the run reads; those of a training part of several are ``treebank.train.0`` and so on."""
-    files = training_files(settings)
-    keys = ["treebank.train"] if len(files) == 1 else [f"treebank.train.{i}" for i in range(len(files))]
-    return dict(zip(keys, files, strict=True)) | _given(settings, FILES)
+    return _numbered("treebank.train", settings.treebank.train) | _given(settings, FILES)
 
 
 def given_models(settings: Settings) -> dict[str, str]:
@@ -158,9 +156,26 @@ def given_models(settings: Settings) -> dict[str, str]:
     return _given(settings, ("first_pass.model", "beam.training.start"))
 
 
+def _numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
+    """What a setting names that may name several: by the setting alone if it is one, else by the setting and a number.
+
+    Raises:
+        SettingsError: the value is neither a path nor a list of paths.
+    """
+    named = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(named, Sequence) or not all(isinstance(one, str) for one in named):
+        raise SettingsError(f"{key}={value} is neither a path nor a list of paths; write {key}=PATH or {key}=[PATH,PATH]")
+    return {key: named[0]} if len(named) == 1 else {f"{key}.{i}": one for i, one in enumerate(named)}
+
+
 def _given(settings: Settings, keys: Iterable[str]) -> dict[str, str]:
     found = {key: OmegaConf.select(settings, key) for key in keys}  # type: ignore[arg-type]
     return {key: path for key, path in found.items() if path is not None}
+
+
+def teachers(settings: Settings) -> dict[str, str]:
+    """By setting, the models that teach in the second pass; those of several are ``distillation.teacher.0`` and so on."""
+    return _numbered("distillation.teacher", settings.distillation.teacher)
 
 
 def held_out(settings: Settings) -> float:

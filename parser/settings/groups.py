@@ -151,9 +151,9 @@ class SecondPass:
 
 @dataclass
 class DistillationSettings:
-    """What the second pass learns from another model, beside the oracle; see training/teacher.py."""
+    """What the second pass learns from other models, beside the oracle; see training/teacher.py."""
 
-    teacher: str | None = None
+    teacher: Any = None  # str | list[str] | None, for which OmegaConf has no type
     weight: float = MISSING
     temperature: float = MISSING
     over: str = MISSING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -32,6 +32,7 @@ from parser.settings import (
     TrainingTrees,
     VectorSettings,
     held_out,
+    teachers,
     training_files,
     vocabulary_is_of_subset,
 )
@@ -153,7 +154,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         slots = within_lookahead(slots, settings.lattice.lookahead)
     if (wanted and not slots) or not (by_attribute or wanted):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = _relations(known, settings.distillation.teacher)
+    relations = _relations(known, list(teachers(settings).values()))
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
     return Corpus(
         train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization, lattices
@@ -211,13 +212,13 @@ def _report(part: str, treebank: Treebank) -> None:
         log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
 
 
-def _relations(sentences: Iterable[Sentence], teacher: str | None) -> Vocabulary:
-    """Those of some sentences, in the order of the teacher's if it has the same: its distributions are over numbers."""
+def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str]) -> Vocabulary:
+    """Those of some sentences, in the order of the first teacher's if it has the same: its distributions are over numbers."""
     relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in sentences))
     if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
         return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
-    if teacher is not None:
-        known = Model.load(Path(teacher)).relations
+    if of_teachers:
+        known = Model.load(Path(of_teachers[0])).relations
         if set(known.symbols) == set(relations.symbols):
             return known
     return relations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from inspect import signature
 from typing import Protocol
@@ -114,7 +115,7 @@ class ExploredComputations:
         pass_name: what observers know the pass by.
         stopwatch: counts the time.
         observer: hears of each exploration.
-        teacher: gives soft targets to what is explored; None: there are none.
+        teachers: give soft targets to what is explored; if there are none, nobody does.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class ExploredComputations:
         pass_name: str,
         stopwatch: Stopwatch,
         observer: Observer,
-        teacher: Model | None = None,
+        teachers: Sequence[Model] = (),
     ) -> None:
         self._corpus = corpus
         self._model = model
@@ -135,7 +136,7 @@ class ExploredComputations:
         self._pass_name = pass_name
         self._stopwatch = stopwatch
         self._observer = observer
-        self._teaching = teacher
+        self._teachers = teachers
         self._weights: dict[str, Tensor] = {}
         self._current: Examples | None = None
         self._explored: int | None = None  # before which epoch
@@ -156,7 +157,7 @@ class ExploredComputations:
 
     @cached_property
     def _teacher(self) -> Teacher | None:
-        return None if self._teaching is None else teacher_of(self._teaching, self._corpus, self._settings)
+        return teacher_of(self._teachers, self._corpus, self._settings) if self._teachers else None
 
     def examples(self, epoch: int) -> Examples:
         """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""

@@ -69,6 +69,8 @@ def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iter
     settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
     files = []
     for key, digest in sorted(origin.files.items()):
+        if "/" in key:  # a file of another model
+            continue
         path: Any = origin.settings
         for name in key.split("."):
             path = path[int(name)] if isinstance(path, list) else path.get(name, {})
@@ -108,20 +110,22 @@ Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 201
 
 
 def _taught(origin: Origin) -> str:
-    """A sentence on the model's teacher, if it has one."""
+    """A sentence on the model's teachers, if it has any."""
     distillation = origin.settings.get("distillation")
     if distillation is None:
         return ""
-    folder = Path(distillation["teacher"])
-    name = folder.parent.name if folder.name == MODEL else folder.name
-    digest = origin.files.get(f"distillation.teacher/{TENSORS}", "not there")
+    key, named = "distillation.teacher", distillation["teacher"]
+    teachers = {key: named} if isinstance(named, str) else {f"{key}.{i}": one for i, one in enumerate(named)}
+    encoders = []
+    for its_key, path in teachers.items():
+        folder = Path(path)
+        name = folder.parent.name if folder.name == MODEL else folder.name
+        encoders.append(f"{name} (SHA-256 of its weights: `{origin.files.get(f'{its_key}/{TENSORS}', 'not there')}`)")
+    of_them = f"an encoder, {encoders[0]}" if len(encoders) == 1 else f"{len(encoders)} encoders (mean): {', '.join(encoders)}"
     over = "all steps" if distillation["over"] == "all" else "the optimal steps"
     temperature = distillation.get("temperature", 1)
     divided = "" if temperature == 1 else f", temperature {temperature:g}"
-    return (
-        f" It learned besides from the distributions over {over} of an encoder, {name} (SHA-256 of its weights: `{digest}`), "
-        f"weight {distillation['weight']:g}{divided}."
-    )
+    return f" It learned besides from the distributions over {over} of {of_them}, weight {distillation['weight']:g}{divided}."
 
 
 def _licence(path: Path) -> str:

@@ -42,7 +42,7 @@ from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
 from parser.training.run_folder import Origin
 from parser.training.settings_check import check, check_files
-from parser.training.teacher import load_teacher
+from parser.training.teacher import load_teachers
 from parser.training.tensorboard import TensorBoard
 
 log = logging.getLogger(__name__)
@@ -110,12 +110,12 @@ class _Passes(Run):
         for key, folder in given.items():
             self._model = _model_of_another_run(key, Path(folder), self._model, settings.device)
         gold = GoldComputations(self.corpus, self._model, settings, self.stopwatch)
-        teacher = load_teacher(settings, self._model)
+        teachers = load_teachers(settings, self._model)
         self._sources: list[ExampleSource] = [gold]
         self._passes = [Pass(0, FIRST, settings.first_pass.epochs)]
         if settings.second_pass.trees is not None and "beam.training.start" not in given:
             self._sources.append(
-                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers, teacher)
+                ExploredComputations(self.corpus, self._model, settings, gold, SECOND, self.stopwatch, self.observers, teachers)
             )
             self._passes.append(Pass(1, SECOND, settings.second_pass.epochs))
         if settings.beam.training is not None:

@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from parser.atomic import remove_leftovers, write_json
 from parser.digest import sha256_of
 from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import Settings, given_models, named_files
+from parser.settings import Settings, given_models, named_files, teachers
 from parser.training.checkpoint import CheckpointError
 
 MODEL = "model"
@@ -71,10 +71,7 @@ class Origin:
         elif plain["distillation"]["temperature"] == 1:
             del plain["distillation"]["temperature"]
         paths = {key: Path(name) for key, name in named_files(settings).items()}
-        models = given_models(settings)
-        if settings.distillation.teacher is not None:
-            models["distillation.teacher"] = settings.distillation.teacher
-        for key, model in models.items():
+        for key, model in (given_models(settings) | teachers(settings)).items():
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})

@@ -24,6 +24,7 @@ from parser.settings import (
     given_models,
     held_out,
     named_files,
+    teachers,
     training_files,
     vocabulary_is_of_subset,
 )
@@ -202,9 +203,11 @@ def _check_lattices(settings: Settings) -> None:
 
 
 def _check_distillation(settings: Settings) -> None:
-    if (teacher := settings.distillation.teacher) is None:
+    if settings.distillation.teacher is None:
         return
-    named = f"distillation.teacher={teacher}"
+    named = f"distillation.teacher={settings.distillation.teacher}"
+    if not teachers(settings):
+        raise SettingsError(f"{named} names no teacher; give a run folder of model=bilstm, or null")
     if settings.model != "mlp":
         raise SettingsError(f"{named} teaches model=mlp, not model={settings.model}; leave it out, or choose model=mlp")
     if settings.second_pass.trees is None:

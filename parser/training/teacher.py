@@ -1,15 +1,18 @@
-"""Distillation: a parser learns from the distributions of another one, its teacher (Hinton, Vinyals and Dean 2015, Section 2).
+"""Distillation: a parser learns from the distributions of others, its teachers (Hinton, Vinyals and Dean 2015, Section 2).
 
-The teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
+A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
 scores the same configurations, for it has the same moves. Its distribution over the optimal steps says which of them it
 prefers, which the oracle leaves open; that over all steps says besides how sure it is, and of what. Either is learned beside
 the oracle's steps: of an example the loss is that of its right outputs (loss.py) and ``distillation.weight`` times the cross
 entropy with the teacher's distribution. A teacher is nearly sure of sentences that it has learned; divided by
-``distillation.temperature``, the scores of both show what else it finds likely.
+``distillation.temperature``, the scores of both show what else it finds likely. Of several teachers, such as runs with other
+seeds, the mean of their distributions is learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it
+is less sure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from parser.classifier.batch_scorer import batch_scorer
 from parser.classifier.scorer import Scorer
 from parser.data.sentences import Sentences
 from parser.model import Model
-from parser.settings import Settings, SettingsError, TrainingTrees
+from parser.settings import Settings, SettingsError, TrainingTrees, teachers
 from parser.training.corpus import Corpus
 from parser.training.examples import Batch
 from parser.training.soft_targets import SoftTargets
@@ -34,24 +37,24 @@ class Over(StrEnum):
 
 
 class Teacher:
-    """Gives the distributions of a model for configurations of some sentences.
+    """Gives the mean distributions of one or more models for configurations of some sentences.
 
     Args:
-        model: the teacher.
-        sentences: those of the batches to come, encoded with the teacher's vocabularies.
+        models: the teachers, one at least, with the same outputs.
+        sentences: those of the batches to come, encoded with the vocabularies of each teacher.
         over: what the distributions are over.
         temperature: by which the scores are divided.
     """
 
-    def __init__(self, model: Model, sentences: Sentences, over: Over, temperature: float = 1.0) -> None:
-        self._model = model
+    def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences], over: Over, temperature: float = 1.0) -> None:
+        self._models = models
         self._sentences = sentences
         self._over = over
         self._temperature = np.float32(temperature)
-        self._weights = model.weights()
+        self._weights = [model.weights() for model in models]
         self._batch: Batch | None = None
-        self._part: Sentences
-        self._scorer: Scorer
+        self._parts: list[Sentences] = []
+        self._scorers: list[Scorer] = []
 
     def __call__(self, batch: Batch, rows: np.ndarray, moves: Moves, outputs: np.ndarray) -> SoftTargets:
         """The distributions for the configurations of a step.
@@ -64,23 +67,32 @@ class Teacher:
         """
         if batch is not self._batch:  # all steps of a batch come one after the other
             self._batch = batch
-            self._part = self._sentences.take(batch.numbers)
-            self._scorer = batch_scorer(self._weights, self._model.table, self._part)
-        scores = self._scorer(self._model.table.extract(batch.now, rows, self._part, np.arange(len(batch.numbers)), moves))
-        return SoftTargets.of_scores(scores / self._temperature, outputs if self._over is Over.OPTIMAL else None)
+            self._parts = [sentences.take(batch.numbers) for sentences in self._sentences]
+            self._scorers = [
+                batch_scorer(weights, model.table, part)
+                for weights, model, part in zip(self._weights, self._models, self._parts, strict=True)
+            ]
+        numbers, asked = np.arange(len(batch.numbers)), outputs if self._over is Over.OPTIMAL else None
+        found = []
+        for model, part, scorer in zip(self._models, self._parts, self._scorers, strict=True):
+            scores = scorer(model.table.extract(batch.now, rows, part, numbers, moves))
+            found.append(SoftTargets.of_scores(scores / self._temperature, asked))
+        return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), asked)
 
 
-def load_teacher(settings: Settings, student: Model) -> Model | None:
-    """The teacher that the settings name; None if they name none.
+def load_teachers(settings: Settings, student: Model) -> list[Model]:
+    """The teachers that the settings name; none if they name none.
 
     Raises:
-        ModelError: there is no finished run, or no model, in the folder.
-        SettingsError: the teacher has no encoder, or does not fit the model that it is to teach.
+        ModelError: there is no finished run, or no model, in a folder.
+        SettingsError: a teacher has no encoder, or does not fit the model that it is to teach.
     """
-    if (folder := settings.distillation.teacher) is None:
-        return None
+    return [_load(folder, settings.device, student) for folder in teachers(settings).values()]
+
+
+def _load(folder: str, device: str, student: Model) -> Model:
     named = f"distillation.teacher={folder}"
-    teacher = Model.load(Path(folder), settings.device)
+    teacher = Model.load(Path(folder), device)
     if teacher.shape.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     for what, its, ours in (
@@ -106,12 +118,11 @@ def load_teacher(settings: Settings, student: Model) -> Model | None:
     return teacher
 
 
-def teacher_of(model: Model, corpus: Corpus, settings: Settings) -> Teacher:
+def teacher_of(models: Sequence[Model], corpus: Corpus, settings: Settings) -> Teacher:
     """What teaches on the sentences of the second pass."""
     sentences = corpus.sentences(TrainingTrees(str(settings.second_pass.trees)))
-    return Teacher(
-        model, model.vocabularies.encode(sentences), Over(settings.distillation.over), settings.distillation.temperature
-    )
+    encoded = [model.vocabularies.encode(sentences) for model in models]
+    return Teacher(models, encoded, Over(settings.distillation.over), settings.distillation.temperature)
 
 
 def _system(model: Model) -> str:

@@ -101,35 +101,54 @@ def teacher(treebank, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("over", "temperature"), [(Over.OPTIMAL, 1.0), (Over.ALL, 1.0), (Over.ALL, 2.5)])
-def test_it_says_what_its_classifier_does_of_each_configuration(treebank, teacher, over, temperature):
-    """Configurations of several batches, each beside what the classifier says of it in the sentences as a whole."""
-    model = Model.load(teacher)
+@pytest.fixture(scope="module")
+def second_teacher(treebank, tmp_path_factory):
+    """Of another seed, and it reads no UPOS."""
+    folder = tmp_path_factory.mktemp("second_teacher") / "another"
+    train(run(treebank, *TEACHER, "seed=2", "features.upos=[]"), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("over", "temperature", "several"),
+    [(Over.OPTIMAL, 1.0, False), (Over.ALL, 1.0, False), (Over.ALL, 2.5, True), (Over.OPTIMAL, 1.0, True)],
+)
+def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher, second_teacher, over, temperature, several):
+    """Configurations of several batches, each beside what the classifiers say of it in the sentences as a whole."""
+    models = [Model.load(folder) for folder in ([teacher, second_teacher] if several else [teacher])]
+    model = models[0]
     sentences = read_treebank(treebank).sentences
-    encoded = model.vocabularies.encode(sentences)
+    by_teacher = [one.vocabularies.encode(sentences) for one in models]
+    encoded = by_teacher[0]
     trees = oracles.projectivize_trees(oracles.Trees.from_heads(s.heads for s in sentences))
     relations = np.zeros(len(trees.heads), np.int32)
     data = TrainingSentences(encoded, trees, relations)
     oracle = oracles.create("context_rows").bind(trees)
-    slow = model.scorer(encoded)
-    asked = Teacher(model, encoded, over, temperature)
+    slow = [one.scorer(its) for one, its in zip(models, by_teacher, strict=True)]
+    asked = Teacher(models, by_teacher, over, temperature)
     compared = 0
 
     def teach(batch, rows, moves, outputs):
         nonlocal compared
         found = asked(batch, rows, moves, outputs).dense(model.n_outputs)
-        scores = slow(model.table.extract(batch.now, rows, encoded, batch.numbers, moves)).astype(np.float64)
-        for row, its_scores, right in zip(found, scores, outputs, strict=True):
+        scores = [
+            scorer(one.table.extract(batch.now, rows, its, batch.numbers, moves)).astype(np.float64)
+            for one, its, scorer in zip(models, by_teacher, slow, strict=True)
+        ]
+        for row, of_all, right in zip(found, zip(*scores, strict=True), outputs, strict=True):
             own = [a for a in range(model.n_outputs) if over is Over.ALL or a in right]
-            total = sum(math.exp(its_scores[a] / temperature) for a in own)
-            expected = [math.exp(its_scores[a] / temperature) / total if a in own else 0.0 for a in range(model.n_outputs)]
+            expected = np.zeros(model.n_outputs)
+            for its_scores in of_all:
+                total = sum(math.exp(its_scores[a] / temperature) for a in own)
+                for a in own:
+                    expected[a] += math.exp(its_scores[a] / temperature) / total / len(models)
             np.testing.assert_allclose(row, expected, rtol=1e-3, atol=1e-5)
             compared += 1
         return asked(batch, rows, moves, outputs)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("parser.training.examples._LOCKSTEP", 12)
-        examples, _ = explore(data, oracle, model.system, model.table, slow, teach=teach)
+        examples, _ = explore(data, oracle, model.system, model.table, slow[0], teach=teach)
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 
 
@@ -182,6 +201,21 @@ def test_the_relations_of_a_run_have_the_numbers_of_its_teachers(treebank, teach
     assert Model.load(tmp_path / "taught").relations.symbols == relations
 
 
+def test_a_run_with_several_teachers_names_them_all(treebank, teacher, second_teacher, tmp_path):
+    taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher=[{teacher},{second_teacher}]")
+    train(taught, tmp_path / "whole", [ModelCard("train")])
+    card = (tmp_path / "whole" / "model" / "README.md").read_text()
+    digests = [Origin.of(taught).files[f"distillation.teacher.{i}/classifier.safetensors"] for i in range(2)]
+    told = [f"{name} (SHA-256 of its weights: `{it}`)" for name, it in zip(("encoder", "another"), digests, strict=True)]
+    assert f"over the optimal steps of 2 encoders (mean): {', '.join(told)}, weight 1." in card
+    (tmp_path / "whole" / "model" / "README.md").unlink()
+    train_until_killed(taught, tmp_path / "killed", 2)
+    train(taught, tmp_path / "killed")
+    assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
+    with pytest.raises(ModelError, match="no such model folder"):
+        train(run(treebank, "recipe=accurate", *FEW, f"distillation.teacher=[{teacher},{tmp_path / 'none'}]"), tmp_path / "run")
+
+
 def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refused(treebank, teacher, tmp_path):
     other = tmp_path / "other.conllu"
     other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
@@ -204,6 +238,9 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
         (["column=2"], "teaches in the second pass, and there is none"),
         (["system=lr_spine"], "is not supported with system=lr_spine"),
         (["beam=local", "second_pass.policy=beam"], "is not supported with second_pass.policy=beam"),
+        (["distillation.teacher=[]"], r"distillation.teacher=\[\] names no teacher"),
+        (["distillation.teacher=[3]"], r"distillation.teacher=\[3\] is neither a path nor a list of paths"),
+        (["distillation.teacher={a: b}"], "is neither a path nor a list of paths"),
         (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
         (["distillation.weight=0"], "distillation.weight=0"),
         (["distillation.temperature=0"], "distillation.temperature=0"),

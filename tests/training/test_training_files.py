@@ -94,6 +94,9 @@ def test_names_and_places(files, tmp_path):
     paths = others.treebank.dev, others.lattice.train, others.vectors.file, others.distillation.teacher, others.first_pass.model
     assert paths == tuple(f"{tmp_path}/{name}" for name in ("d.conllu", "l.conllul", "v.vec", "runs/t", "runs/f"))
     assert others.lattice.dev is None
+    taught = settings("distillation.teacher=[runs/t,runs/u]")
+    _make_paths_absolute(taught, tmp_path)
+    assert list(taught.distillation.teacher) == [f"{tmp_path}/runs/t", f"{tmp_path}/runs/u"]
     sample = settings()
     _make_paths_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == (PACKAGE / "data" / "sample" / "sample-ud-train.conllu").resolve()
