@@ -147,7 +147,8 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         (settings.distillation, "teacher", list(teachers(settings).values())),
     ):
         found = [absolute(path) for path in named]
-        setattr(group, key, found[0] if len(found) == 1 else found or None)
+        if found:
+            setattr(group, key, found[0] if len(found) == 1 else found)
     for key in (*FILES, *FOLDERS):
         path: str | None = OmegaConf.select(settings, key)  # type: ignore[arg-type]
         if path is not None:

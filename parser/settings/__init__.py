@@ -73,6 +73,7 @@ __all__ = [
     "given_models",
     "held_out",
     "named_files",
+    "numbered",
     "register",
     "system_options",
     "teachers",
@@ -143,12 +144,12 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
 
 def training_files(settings: Settings) -> list[str]:
     """The files of the training part; none if there is none."""
-    return list(_numbered("treebank.train", settings.treebank.train).values())
+    return list(numbered("treebank.train", settings.treebank.train).values())
 
 
 def named_files(settings: Settings) -> dict[str, str]:
     """By setting, the files that the run reads; those of a training part of several are ``treebank.train.0`` and so on."""
-    return _numbered("treebank.train", settings.treebank.train) | _given(settings, FILES)
+    return numbered("treebank.train", settings.treebank.train) | _given(settings, FILES)
 
 
 def given_models(settings: Settings) -> dict[str, str]:
@@ -156,7 +157,12 @@ def given_models(settings: Settings) -> dict[str, str]:
     return _given(settings, ("first_pass.model", "beam.training.start"))
 
 
-def _numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
+def teachers(settings: Settings) -> dict[str, str]:
+    """By setting, the models that teach in the second pass; those of several are ``distillation.teacher.0`` and so on."""
+    return numbered("distillation.teacher", settings.distillation.teacher)
+
+
+def numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
     """What a setting names that may name several: by the setting alone if it is one, else by the setting and a number.
 
     Raises:
@@ -171,11 +177,6 @@ def _numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
 def _given(settings: Settings, keys: Iterable[str]) -> dict[str, str]:
     found = {key: OmegaConf.select(settings, key) for key in keys}  # type: ignore[arg-type]
     return {key: path for key, path in found.items() if path is not None}
-
-
-def teachers(settings: Settings) -> dict[str, str]:
-    """By setting, the models that teach in the second pass; those of several are ``distillation.teacher.0`` and so on."""
-    return _numbered("distillation.teacher", settings.distillation.teacher)
 
 
 def held_out(settings: Settings) -> float:

@@ -10,6 +10,7 @@ from parser.atomic import replacing
 from parser.conllu.checks import COLUMN_NAMES, FORM
 from parser.decoding.missing_columns import read_columns
 from parser.model_folder import TENSORS, VOCABULARIES, read_json
+from parser.settings import numbered
 from parser.training.observer import Observer, RunStart
 from parser.training.run_folder import MODEL, Origin
 
@@ -114,13 +115,11 @@ def _taught(origin: Origin) -> str:
     distillation = origin.settings.get("distillation")
     if distillation is None:
         return ""
-    key, named = "distillation.teacher", distillation["teacher"]
-    teachers = {key: named} if isinstance(named, str) else {f"{key}.{i}": one for i, one in enumerate(named)}
     encoders = []
-    for its_key, path in teachers.items():
+    for key, path in numbered("distillation.teacher", distillation["teacher"]).items():
         folder = Path(path)
         name = folder.parent.name if folder.name == MODEL else folder.name
-        encoders.append(f"{name} (SHA-256 of its weights: `{origin.files.get(f'{its_key}/{TENSORS}', 'not there')}`)")
+        encoders.append(f"{name} (SHA-256 of its weights: `{origin.files.get(f'{key}/{TENSORS}', 'not there')}`)")
     of_them = f"an encoder, {encoders[0]}" if len(encoders) == 1 else f"{len(encoders)} encoders (mean): {', '.join(encoders)}"
     over = "all steps" if distillation["over"] == "all" else "the optimal steps"
     temperature = distillation.get("temperature", 1)
