@@ -4,21 +4,23 @@
 
 The new sentences are those of scripts/recombine.py. On the treebank alone an MLP is trained, and a parser with an encoder,
 which parses the new sentences. One more MLP learns from the treebank and from them: ``recombined``; another one learns the
-encoder's distributions besides (parser/training/teacher.py): ``taught``. The rows of experiments/recombination are published,
-and are reused (see results.py); yours go to runs/recombination/results.csv as trainings end. The table is beside them.
+encoder's distributions besides (parser/training/teacher.py): ``taught``. To both, forms are as rare as the treebank has them.
+The rows of experiments/recombination are published, and are reused (see results.py); yours go to
+runs/recombination/results.csv as trainings end. The table is beside them.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from experiments.command import check_at_least, run
+from experiments.command import check_at_least, check_known, run
 from experiments.results import Key, Results, check
 from experiments.taught import Taught, TaughtTrainings, keys_of, parse, scores_of, table, train_all
 from experiments.trainings import Training, run_training
@@ -33,6 +35,7 @@ class Recombination(TaughtTrainings):
     """What to measure; configs/experiments/recombination.yaml says what each key is for."""
 
     copies: int = MISSING
+    pupils: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -62,34 +65,49 @@ ConfigStore.instance().store(name="recombination_schema", node=Recombination)
 def main(wanted: Recombination) -> None:
     """Trains, makes and parses sentences, trains, and writes the table."""
     check_at_least("copies", wanted.copies, 1)
+    check_known("pupils", wanted.pupils, PARSERS.others)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    asked = train_all(wanted, wanted.copies, PARSERS, measure, results)
+    parsers = replace(PARSERS, others=tuple(wanted.pupils))
+    asked = train_all(wanted, wanted.copies, parsers, partial(measure, parsers), results)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
-def measure(training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
-    """Trains the four parsers, the encoder before those that learn from it. Runs in a process of its own."""
+def measure(parsers: Taught, training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
+    """Trains the parsers, the encoder before those that learn from it. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     folder = (runs / f"{training.treebank}-copies{copies}-seed{training.seed}").absolute()
     train, new, parsed = str(training.settings().treebank.train), folder / "new.conllu", folder / "parsed.conllu"
     folder.mkdir(parents=True, exist_ok=True)
     recombine.main([train, "-o", str(new), "--copies", str(copies), "--seed", str(training.seed)])
-    both = f"treebank.train=[{train},{parsed}]"
+    both = (f"treebank.train=[{train},{parsed}]", *as_rare_as_before(training, copies))
     overrides = {
         MLP: (),
         ENCODER: ("model=bilstm",),
-        RECOMBINED: (both,),
-        TAUGHT: (both, f"distillation.teacher={folder / ENCODER}", "distillation.over=all"),
+        RECOMBINED: both,
+        TAUGHT: (*both, f"distillation.teacher={folder / ENCODER}", "distillation.over=all"),
     }
     rows = []
-    for key in keys_of(training, copies, PARSERS):
+    for key in keys_of(training, copies, parsers):
         system, treebank, recipe, of_row, seed = key
         metrics = run_training(replace(training, overrides=overrides[system]), folder / system, fresh=fresh)
         rows.append(Row(system, treebank, recipe, of_row, seed, *scores_of(metrics), training.fingerprint()))
         if system == ENCODER:
             parse(folder / ENCODER / "model", new, parsed)
     return rows
+
+
+def as_rare_as_before(training: Training, copies: int) -> tuple[str, str]:
+    """Settings by which a form that the treebank has once, and new sentences some times more, is still learned as a rare one.
+
+    Without them such forms have vectors of their own, and the MLP learns too little of the forms that it does not know.
+    """
+    settings, times = training.settings(), 1 + copies
+    least = settings.vectors.min_count
+    return (
+        f"vectors.min_count={max(least, (least - 1) * times * 3 // 2)}",
+        f"classifier.word_dropout={settings.classifier.word_dropout * times}",
+    )
 
 
 def page_of(rows: Mapping[Key, Row], wanted: Recombination) -> str:

@@ -32,7 +32,7 @@ def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
         recombination, "parse", lambda model, text, target: parsed.append((len(trained), model.parent.name, target.name))
     )
     monkeypatch.chdir(ROOT)
-    rows = recombination.measure(TRAINING, 2, tmp_path)
+    rows = recombination.measure(PARSERS, TRAINING, 2, tmp_path)
     assert [made.key for made in rows] == taught.keys_of(TRAINING, 2, PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
     folder = tmp_path / "sample-copies2-seed1"
@@ -40,11 +40,12 @@ def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
     assert len(read_treebank(folder / "new.conllu").sentences) == 2 * len(read_treebank(train_file).sentences)
     assert parsed == [(2, ENCODER, "parsed.conllu")]  # after the first two trainings
     both = f"treebank.train=[{train_file},{folder / 'parsed.conllu'}]"
+    rare = ("vectors.min_count=4", "classifier.word_dropout=0.75")  # 1 and 2 new ones: three times as often
     assert trained == [
         (MLP, ()),
         (ENCODER, ("model=bilstm",)),
-        (RECOMBINED, (both,)),
-        (TAUGHT, (both, f"distillation.teacher={folder / ENCODER}", "distillation.over=all")),
+        (RECOMBINED, (both, *rare)),
+        (TAUGHT, (both, *rare, f"distillation.teacher={folder / ENCODER}", "distillation.over=all")),
     ]
     for _, overrides in trained:
         replace(TRAINING, overrides=overrides).settings()  # which are understood
@@ -58,6 +59,8 @@ def test_the_page():
     assert lines[3] == "| got | taught | 35,024 | 72.00 / 77.00 | 50 | 73.00 | 50 |"
 
 
-def test_there_must_be_copies():
+def test_there_must_be_copies_and_pupils_are_known():
     with pytest.raises(ValueError, match="copies"):
         recombination.main(settings_of(recombination.Recombination, "recombination", ["copies=0"]))
+    with pytest.raises(ValueError, match="pupils has 'mlp'; known are 'recombined', 'taught'"):
+        recombination.main(settings_of(recombination.Recombination, "recombination", ["pupils=[mlp]"]))
