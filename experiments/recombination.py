@@ -2,9 +2,10 @@
 
     python experiments/recombination.py paths.treebanks=../shared/ud-v2.2
 
-The new sentences are those of scripts/recombine.py. On the treebank alone an MLP is trained, and a parser with an encoder,
-which parses the new sentences. One more MLP learns from the treebank and from them: ``recombined``; another one learns the
-encoder's distributions besides (parser/training/teacher.py): ``taught``. To both, forms are as rare as the treebank has them.
+The new sentences are those of scripts/recombine.py. On the treebank alone an MLP is trained, and parsers with an encoder. The
+one of the same seed parses the new sentences; one more MLP learns from the treebank and from them: ``recombined``; another one
+learns the distributions of several encoders besides (parser/training/teacher.py): ``taught``. To both, forms are as rare as the
+treebank has them. The encoders' run folders are those of experiments/accurate.py: what is there is not trained again.
 The rows of experiments/recombination are published, and are reused (see results.py); yours go to
 runs/recombination/results.csv as trainings end. The table is beside them.
 """
@@ -21,9 +22,10 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
 from experiments.command import check_at_least, check_known, run
+from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.taught import Taught, TaughtTrainings, keys_of, parse, scores_of, table, train_all
-from experiments.trainings import Training, run_training
+from experiments.trainings import Training, run_training, system_folder
 from parser.commands import recombine
 
 MLP, ENCODER, RECOMBINED, TAUGHT = "mlp", "encoder", "recombined", "taught"
@@ -36,6 +38,8 @@ class Recombination(TaughtTrainings):
 
     copies: int = MISSING
     pupils: list[str] = field(default_factory=list)
+    teachers: int = MISSING
+    encoders: str = MISSING
 
 
 @dataclass(frozen=True)
@@ -65,35 +69,86 @@ ConfigStore.instance().store(name="recombination_schema", node=Recombination)
 def main(wanted: Recombination) -> None:
     """Trains, makes and parses sentences, trains, and writes the table."""
     check_at_least("copies", wanted.copies, 1)
+    check_at_least("teachers", wanted.teachers, 1)
     check_known("pupils", wanted.pupils, PARSERS.others)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    parsers = replace(PARSERS, others=tuple(wanted.pupils))
-    asked = train_all(wanted, wanted.copies, parsers, partial(measure, parsers), results)
+    school = School(replace(PARSERS, others=tuple(wanted.pupils)), wanted.teachers, Path(wanted.encoders))
+
+    def train_encoders(missing: list[Training]) -> None:
+        """Before the jobs that share them."""
+        encoders = dict.fromkeys(encoder for one in missing for encoder in (encoder_of(one), *school.teachers_of(one)))
+        jobs = [
+            Job(f"{encoder.treebank} encoder seed {encoder.seed}", partial(school.train, encoder, wanted.fresh))
+            for encoder in encoders
+        ]
+        for _ in run_jobs(jobs, wanted.workers):
+            pass
+
+    asked = train_all(wanted, wanted.copies, school.parsers, partial(measure, school), results, train_encoders)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
-def measure(parsers: Taught, training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
-    """Trains the parsers, the encoder before those that learn from it. Runs in a process of its own."""
+@dataclass(frozen=True)
+class School:
+    """Who learns from whom.
+
+    Attributes:
+        parsers: those that are trained.
+        teachers: how many encoders teach, with the seeds from 1 on.
+        runs: where the encoders' run folders are.
+    """
+
+    parsers: Taught
+    teachers: int
+    runs: Path
+
+    def teachers_of(self, training: Training) -> list[Training]:
+        """The encoders that teach on the same treebank."""
+        return [encoder_of(replace(training, seed=seed)) for seed in range(1, self.teachers + 1)]
+
+    def folder(self, encoder: Training) -> Path:
+        """An encoder's run folder."""
+        return system_folder(self.runs, "accurate, bilstm", encoder).absolute()
+
+    def train(self, encoder: Training, fresh: bool = False) -> None:
+        """Trains an encoder, unless that is done. Runs in a process of its own."""
+        logging.disable(logging.WARNING)
+        run_training(encoder, self.folder(encoder), fresh=fresh)
+
+
+def encoder_of(training: Training) -> Training:
+    """The encoder of the same treebank and seed."""
+    return replace(training, overrides=("model=bilstm",))
+
+
+def measure(school: School, training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
+    """Trains the MLPs; the encoders are there. Runs in a process of its own."""
     logging.disable(logging.WARNING)
+    encoder = encoder_of(training)
+    teachers = ",".join(str(school.folder(teacher)) for teacher in school.teachers_of(training))
     folder = (runs / f"{training.treebank}-copies{copies}-seed{training.seed}").absolute()
     train, new, parsed = str(training.settings().treebank.train), folder / "new.conllu", folder / "parsed.conllu"
     folder.mkdir(parents=True, exist_ok=True)
     recombine.main([train, "-o", str(new), "--copies", str(copies), "--seed", str(training.seed)])
     both = (f"treebank.train=[{train},{parsed}]", *as_rare_as_before(training, copies))
-    overrides = {
-        MLP: (),
-        ENCODER: ("model=bilstm",),
-        RECOMBINED: both,
-        TAUGHT: (*both, f"distillation.teacher={folder / ENCODER}", "distillation.over=all"),
+    parse(school.folder(encoder) / "model", new, parsed)
+    trainings = {
+        MLP: (training, folder / MLP, fresh),
+        ENCODER: (encoder, school.folder(encoder), False),
+        RECOMBINED: (replace(training, overrides=both), folder / RECOMBINED, fresh),
+        TAUGHT: (
+            replace(training, overrides=(*both, f"distillation.teacher=[{teachers}]", "distillation.over=all")),
+            folder / TAUGHT,
+            fresh,
+        ),
     }
     rows = []
-    for key in keys_of(training, copies, parsers):
+    for key in keys_of(training, copies, school.parsers):
         system, treebank, recipe, of_row, seed = key
-        metrics = run_training(replace(training, overrides=overrides[system]), folder / system, fresh=fresh)
+        of_system, its_folder, anew = trainings[system]
+        metrics = run_training(of_system, its_folder, fresh=anew)
         rows.append(Row(system, treebank, recipe, of_row, seed, *scores_of(metrics), training.fingerprint()))
-        if system == ENCODER:
-            parse(folder / ENCODER / "model", new, parsed)
     return rows
 
 

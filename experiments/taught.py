@@ -77,8 +77,12 @@ def train_all(
     parsers: Taught,
     measure: Callable[[Training, int, Path, bool], list[Any]],
     results: Results[Any],
+    before: Callable[[list[Training]], None] | None = None,
 ) -> dict[Key, str]:
-    """Trains what is missing, all parsers of a treebank and seed in one job; the fingerprints of the rows asked for."""
+    """Trains what is missing, all parsers of a treebank and seed in one job; the fingerprints of the rows asked for.
+
+    ``before`` is called first, with the trainings that are missing.
+    """
     trainings = {
         key: training
         for seed in range(1, wanted.seeds + 1)
@@ -87,7 +91,9 @@ def train_all(
         for key in keys_of(training, amount, parsers)
     }
     asked = {key: training.fingerprint() for key, training in trainings.items()}
-    missing = dict.fromkeys(trainings[key] for key in results.missing(asked))
+    missing = list(dict.fromkeys(trainings[key] for key in results.missing(asked)))
+    if before is not None:
+        before(missing)
     jobs = [
         Job(f"{training.treebank} seed {training.seed}", partial(measure, training, amount, Path(wanted.runs), wanted.fresh))
         for training in missing

@@ -8,7 +8,8 @@ import pytest
 
 from experiments import recombination, taught
 from experiments.command import settings_of
-from experiments.recombination import ENCODER, MLP, PARSERS, RECOMBINED, TAUGHT, Row
+from experiments.recombination import ENCODER, MLP, PARSERS, RECOMBINED, TAUGHT, Row, School
+from experiments.results import Results
 from experiments.trainings import Training
 from parser.data.treebank import read_treebank
 from tests.toy import ROOT
@@ -24,31 +25,47 @@ def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
     trained, parsed = [], []
 
     def train(training, folder, fresh):
-        trained.append((folder.name, training.overrides))
+        trained.append((folder, training.overrides))
         return {"train": {"words": 10}, "dev": {"las": 70.0}, "test": {"las": 71.0, "uas": 75.0}}
 
     monkeypatch.setattr(recombination, "run_training", train)
-    monkeypatch.setattr(
-        recombination, "parse", lambda model, text, target: parsed.append((len(trained), model.parent.name, target.name))
-    )
+    monkeypatch.setattr(recombination, "parse", lambda model, text, target: parsed.append((len(trained), model, target.name)))
     monkeypatch.chdir(ROOT)
-    rows = recombination.measure(PARSERS, TRAINING, 2, tmp_path)
-    assert [made.key for made in rows] == taught.keys_of(TRAINING, 2, PARSERS)
+    school = School(PARSERS, 2, tmp_path / "encoders")
+    training = replace(TRAINING, seed=3)  # whose encoder is not among the teachers
+    rows = recombination.measure(school, training, 2, tmp_path)
+    assert [made.key for made in rows] == taught.keys_of(training, 2, PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
-    folder = tmp_path / "sample-copies2-seed1"
+    folder = tmp_path / "sample-copies2-seed3"
     train_file = str(TRAINING.settings().treebank.train)
     assert len(read_treebank(folder / "new.conllu").sentences) == 2 * len(read_treebank(train_file).sentences)
-    assert parsed == [(2, ENCODER, "parsed.conllu")]  # after the first two trainings
+    encoders = [tmp_path / "encoders" / "accurate_bilstm" / f"sample-seed{seed}" for seed in (1, 2, 3)]
+    assert parsed == [(0, encoders[2] / "model", "parsed.conllu")]  # before any MLP is trained
     both = f"treebank.train=[{train_file},{folder / 'parsed.conllu'}]"
     rare = ("vectors.min_count=4", "classifier.word_dropout=0.75")  # 1 and 2 new ones: three times as often
     assert trained == [
-        (MLP, ()),
-        (ENCODER, ("model=bilstm",)),
-        (RECOMBINED, (both, *rare)),
-        (TAUGHT, (both, *rare, f"distillation.teacher={folder / ENCODER}", "distillation.over=all")),
+        (folder / MLP, ()),
+        (encoders[2], ("model=bilstm",)),
+        (folder / RECOMBINED, (both, *rare)),
+        (folder / TAUGHT, (both, *rare, f"distillation.teacher=[{encoders[0]},{encoders[1]}]", "distillation.over=all")),
     ]
     for _, overrides in trained:
         replace(TRAINING, overrides=overrides).settings()  # which are understood
+
+
+def test_the_encoders_are_trained_before_the_jobs_that_share_them(monkeypatch, tmp_path):
+    jobs = []
+
+    def run_jobs(given, workers):
+        jobs.append([job.label for job in given])
+        return iter(())
+
+    monkeypatch.setattr(recombination, "run_jobs", run_jobs)
+    monkeypatch.setattr(Results, "run", lambda results, given, workers: jobs.append([job.label for job in given]))
+    monkeypatch.chdir(ROOT)
+    here = ["paths.treebanks=data", "published=null", f"results={tmp_path}", "languages=[sample]"]
+    recombination.main(settings_of(recombination.Recombination, "recombination", [*here, "teachers=1", "seeds=2"]))
+    assert jobs == [["sample encoder seed 1", "sample encoder seed 2"], ["sample seed 1", "sample seed 2"]]
 
 
 def test_the_page():
