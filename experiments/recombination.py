@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
@@ -37,19 +38,25 @@ class Recombination(TaughtTrainings):
     """What to measure; configs/experiments/recombination.yaml says what each key is for."""
 
     copies: int = MISSING
-    pupils: list[str] = field(default_factory=list)
+    epochs: int = MISSING
     teachers: int = MISSING
+    pupils: list[str] = field(default_factory=list)
     encoders: str = MISSING
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of results.csv: percentages, all words, full relations, gold tags; ``words`` are those trained on."""
+    """A line of results.csv: percentages, all words, full relations, gold tags.
+
+    ``epochs`` are those of the pupils' second pass; ``words`` those of the files that were trained on.
+    """
 
     system: str
     treebank: str
     recipe: str
     copies: str
+    teachers: str
+    epochs: str
     seed: str
     words: str
     las: str
@@ -60,7 +67,7 @@ class Row:
     @property
     def key(self) -> tuple[str, ...]:
         """What there is one row for."""
-        return self.system, self.treebank, self.recipe, self.copies, self.seed
+        return self.system, self.treebank, self.recipe, self.copies, self.teachers, self.epochs, self.seed
 
 
 ConfigStore.instance().store(name="recombination_schema", node=Recombination)
@@ -68,12 +75,13 @@ ConfigStore.instance().store(name="recombination_schema", node=Recombination)
 
 def main(wanted: Recombination) -> None:
     """Trains, makes and parses sentences, trains, and writes the table."""
-    check_at_least("copies", wanted.copies, 1)
-    check_at_least("teachers", wanted.teachers, 1)
+    for key in ("copies", "teachers", "epochs"):
+        check_at_least(key, getattr(wanted, key), 1)
     check_known("pupils", wanted.pupils, PARSERS.others)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    school = School(replace(PARSERS, others=tuple(wanted.pupils)), wanted.teachers, Path(wanted.encoders))
+    parsers = replace(PARSERS, others=tuple(wanted.pupils))
+    school = School(parsers, wanted.copies, wanted.teachers, wanted.epochs, Path(wanted.encoders))
 
     def train_encoders(missing: list[Training]) -> None:
         """Before the jobs that share them."""
@@ -85,23 +93,32 @@ def main(wanted: Recombination) -> None:
         for _ in run_jobs(jobs, wanted.workers):
             pass
 
-    asked = train_all(wanted, wanted.copies, school.parsers, partial(measure, school), results, train_encoders)
+    asked = train_all(wanted, school.amounts, parsers, partial(measure, school), results, train_encoders)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
 @dataclass(frozen=True)
 class School:
-    """Who learns from whom.
+    """Who learns, from whom and how.
 
     Attributes:
         parsers: those that are trained.
+        copies: new sentences for each of the treebank.
         teachers: how many encoders teach, with the seeds from 1 on.
+        epochs: of the pupils' second pass.
         runs: where the encoders' run folders are.
     """
 
     parsers: Taught
+    copies: int
     teachers: int
+    epochs: int
     runs: Path
+
+    @property
+    def amounts(self) -> tuple[int, int, int]:
+        """Those of a row's key."""
+        return self.copies, self.teachers, self.epochs
 
     def teachers_of(self, training: Training) -> list[Training]:
         """The encoders that teach on the same treebank."""
@@ -122,16 +139,18 @@ def encoder_of(training: Training) -> Training:
     return replace(training, overrides=("model=bilstm",))
 
 
-def measure(school: School, training: Training, copies: int, runs: Path, fresh: bool = False) -> list[Row]:
+def measure(school: School, training: Training, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains the MLPs; the encoders are there. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     encoder = encoder_of(training)
     teachers = ",".join(str(school.folder(teacher)) for teacher in school.teachers_of(training))
-    folder = (runs / f"{training.treebank}-copies{copies}-seed{training.seed}").absolute()
+    copies, teaching, epochs = school.amounts
+    name = f"{training.treebank}-copies{copies}-teachers{teaching}-epochs{epochs}-seed{training.seed}"
+    folder = (runs / name).absolute()
     train, new, parsed = str(training.settings().treebank.train), folder / "new.conllu", folder / "parsed.conllu"
     folder.mkdir(parents=True, exist_ok=True)
     recombine.main([train, "-o", str(new), "--copies", str(copies), "--seed", str(training.seed)])
-    both = (f"treebank.train=[{train},{parsed}]", *as_rare_as_before(training, copies))
+    both = (f"treebank.train=[{train},{parsed}]", *as_rare_as_before(training, copies), f"second_pass.epochs={epochs}")
     parse(school.folder(encoder) / "model", new, parsed)
     trainings = {
         MLP: (training, folder / MLP, fresh),
@@ -144,12 +163,18 @@ def measure(school: School, training: Training, copies: int, runs: Path, fresh: 
         ),
     }
     rows = []
-    for key in keys_of(training, copies, school.parsers):
-        system, treebank, recipe, of_row, seed = key
+    for key in keys_of(training, school.amounts, school.parsers):
+        system = key[0]
         of_system, its_folder, anew = trainings[system]
         metrics = run_training(of_system, its_folder, fresh=anew)
-        rows.append(Row(system, treebank, recipe, of_row, seed, *scores_of(metrics), training.fingerprint()))
+        rows.append(row_of(key, metrics, training.fingerprint()))
     return rows
+
+
+def row_of(key: Key, metrics: dict[str, Any], config: str) -> Row:
+    """The row of a run."""
+    system, treebank, recipe, copies, teachers, epochs, seed = key
+    return Row(system, treebank, recipe, copies, teachers, epochs, seed, *scores_of(metrics), config)
 
 
 def as_rare_as_before(training: Training, copies: int) -> tuple[str, str]:
@@ -167,12 +192,14 @@ def as_rare_as_before(training: Training, copies: int) -> tuple[str, str]:
 
 def page_of(rows: Mapping[Key, Row], wanted: Recombination) -> str:
     """The page about all treebanks that were asked for or that there are rows of."""
-    found = [row for row in rows.values() if (row.recipe, row.copies) == (wanted.recipe, str(wanted.copies))]
+    asked = wanted.recipe, str(wanted.copies), str(wanted.teachers), str(wanted.epochs)
+    found = [row for row in rows.values() if (row.recipe, row.copies, row.teachers, row.epochs) == asked]
     languages = list(dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in found)]))
     return (
         f"# Recombination, recipe={wanted.recipe}\n\nLAS / UAS on test in percent, all words, full relations, gold tags, mean "
         f"± deviation over seeds. There are {wanted.copies} new sentences for each of the treebank, made of these, and parsed "
-        "by the encoder; the taught MLP also learns its distributions over all steps. Of the way: from the MLP's LAS to the "
+        f"by the encoder; the taught MLP also learns the mean distribution over all steps of {wanted.teachers} encoders, which "
+        f"differ in their seeds; the second pass of either has {wanted.epochs} epochs. Of the way: from the MLP's LAS to the "
         f"encoder's, in percent.\n\n{table(found, languages, PARSERS)}"
     )
 

@@ -66,16 +66,16 @@ class TaughtTrainings(Trainings):
     recipe: str = MISSING
 
 
-def keys_of(training: Training, amount: int, parsers: Taught) -> list[Key]:
-    """The keys of the rows of a treebank and seed, one for each parser; ``amount`` is what the experiment varies."""
-    return [(system, training.treebank, training.recipe, str(amount), str(training.seed)) for system in parsers.systems]
+def keys_of(training: Training, amounts: Sequence[int], parsers: Taught) -> list[Key]:
+    """The keys of the rows of a treebank and seed, one for each parser; ``amounts`` are what the experiment varies."""
+    return [(system, training.treebank, training.recipe, *map(str, amounts), str(training.seed)) for system in parsers.systems]
 
 
 def train_all(
     wanted: TaughtTrainings,
-    amount: int,
+    amounts: Sequence[int],
     parsers: Taught,
-    measure: Callable[[Training, int, Path, bool], list[Any]],
+    measure: Callable[[Training, Path, bool], list[Any]],
     results: Results[Any],
     before: Callable[[list[Training]], None] | None = None,
 ) -> dict[Key, str]:
@@ -88,14 +88,14 @@ def train_all(
         for seed in range(1, wanted.seeds + 1)
         for name in wanted.languages
         for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
-        for key in keys_of(training, amount, parsers)
+        for key in keys_of(training, amounts, parsers)
     }
     asked = {key: training.fingerprint() for key, training in trainings.items()}
     missing = list(dict.fromkeys(trainings[key] for key in results.missing(asked)))
     if before is not None:
         before(missing)
     jobs = [
-        Job(f"{training.treebank} seed {training.seed}", partial(measure, training, amount, Path(wanted.runs), wanted.fresh))
+        Job(f"{training.treebank} seed {training.seed}", partial(measure, training, Path(wanted.runs), wanted.fresh))
         for training in missing
     ]
     results.run(jobs, wanted.workers)

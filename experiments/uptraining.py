@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def main(wanted: Uptraining) -> None:
     check_at_least("share", wanted.share, 2)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    asked = train_all(wanted, wanted.share, PARSERS, measure, results)
+    asked = train_all(wanted, [wanted.share], PARSERS, partial(measure, wanted.share), results)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
@@ -84,7 +85,7 @@ def divide(text: str, share: int) -> tuple[str, str]:
     return chosen, others
 
 
-def measure(training: Training, share: int, runs: Path, fresh: bool = False) -> list[Row]:
+def measure(share: int, training: Training, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains the four parsers. Runs in a process of its own."""
     logging.disable(logging.WARNING)
     folder = runs / f"{training.treebank}-share{share}-seed{training.seed}"
@@ -93,7 +94,7 @@ def measure(training: Training, share: int, runs: Path, fresh: bool = False) -> 
     for path, part in zip((trees, text), divide(whole, share), strict=True):
         _write(path, part.encode())
     rows = []
-    for key in keys_of(training, share, PARSERS):
+    for key in keys_of(training, [share], PARSERS):
         system = key[0]
         files = [trees]
         if system in _TEACHERS:

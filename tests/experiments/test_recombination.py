@@ -18,7 +18,7 @@ TRAINING = Training("sample", "accurate", 5, 1, "data", ())
 
 
 def row(system: str, las: float) -> Row:
-    return Row(system, "got", "accurate", "3", "1", "35024", f"{las}", f"{las + 5}", f"{las + 1}", "config")
+    return Row(system, "got", "accurate", "10", "3", "8", "1", "35024", f"{las}", f"{las + 5}", f"{las + 1}", "config")
 
 
 def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
@@ -31,18 +31,22 @@ def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
     monkeypatch.setattr(recombination, "run_training", train)
     monkeypatch.setattr(recombination, "parse", lambda model, text, target: parsed.append((len(trained), model, target.name)))
     monkeypatch.chdir(ROOT)
-    school = School(PARSERS, 2, tmp_path / "encoders")
+    school = School(PARSERS, 2, 2, 5, tmp_path / "encoders")
     training = replace(TRAINING, seed=3)  # whose encoder is not among the teachers
-    rows = recombination.measure(school, training, 2, tmp_path)
-    assert [made.key for made in rows] == taught.keys_of(training, 2, PARSERS)
+    rows = recombination.measure(school, training, tmp_path)
+    assert [made.key for made in rows] == taught.keys_of(training, school.amounts, PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
-    folder = tmp_path / "sample-copies2-seed3"
+    folder = tmp_path / "sample-copies2-teachers2-epochs5-seed3"
     train_file = str(TRAINING.settings().treebank.train)
     assert len(read_treebank(folder / "new.conllu").sentences) == 2 * len(read_treebank(train_file).sentences)
     encoders = [tmp_path / "encoders" / "accurate_bilstm" / f"sample-seed{seed}" for seed in (1, 2, 3)]
     assert parsed == [(0, encoders[2] / "model", "parsed.conllu")]  # before any MLP is trained
     both = f"treebank.train=[{train_file},{folder / 'parsed.conllu'}]"
-    rare = ("vectors.min_count=4", "classifier.word_dropout=0.75")  # 1 and 2 new ones: three times as often
+    rare = (
+        "vectors.min_count=4",
+        "classifier.word_dropout=0.75",
+        "second_pass.epochs=5",
+    )  # 1 and 2 new ones: three times as often
     assert trained == [
         (folder / MLP, ()),
         (encoders[2], ("model=bilstm",)),

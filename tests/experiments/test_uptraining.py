@@ -37,8 +37,8 @@ def test_each_learns_from_what_its_teacher_has_parsed(tmp_path, monkeypatch):
     monkeypatch.setattr(
         uptraining, "parse", lambda model, text, target: parsed.append((model.parent.name, text.name, target.name))
     )
-    rows = uptraining.measure(TRAINING, 4, tmp_path)
-    assert [made.key for made in rows] == taught.keys_of(TRAINING, 4, PARSERS)
+    rows = uptraining.measure(4, TRAINING, tmp_path)
+    assert [made.key for made in rows] == taught.keys_of(TRAINING, [4], PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
     assert parsed == [(MLP, "text.conllu", f"text-{MLP}.conllu"), (ENCODER, "text.conllu", f"text-{ENCODER}.conllu")]
     folder = tmp_path / "sample-share4-seed1"
