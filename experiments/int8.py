@@ -20,17 +20,17 @@ import numpy as np
 from hydra.core.config_store import ConfigStore
 
 from experiments.command import Trainings, run
+from experiments.encoders import encoder_of, folder_of, train_encoder
 from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import markdown, mean_and_deviation
-from experiments.trainings import Training, run_training, system_folder
+from experiments.trainings import Training
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
 from parser.models import load_for_parsing
 
-SYSTEM = "accurate, bilstm"  # of experiments/accurate.py
 PARTS = ("dev", "test")
 
 
@@ -71,7 +71,7 @@ def main(wanted: Int8) -> None:
     check(wanted, ("train", *PARTS))
     results = Results.of(Row, wanted)
     trainings: dict[Key, Training] = {
-        (language, part, str(seed)): Training(language, "accurate", 5, seed, wanted.paths.treebanks, ("model=bilstm",))
+        (language, part, str(seed)): encoder_of(Training(language, "accurate", 5, seed, wanted.paths.treebanks, ()))
         for seed, language, part in product(range(1, wanted.seeds + 1), wanted.languages, PARTS)
     }
     asked = {key: training.fingerprint() for key, training in trainings.items()}
@@ -87,17 +87,16 @@ def main(wanted: Int8) -> None:
 def measure(training: Training, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains, unless that is done, and parses dev and test twice. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    folder = system_folder(runs, SYSTEM, training)
-    run_training(training, folder, fresh=fresh)
-    model, int8 = (load_for_parsing(folder / "model", int8=of_8_bits)[0] for of_8_bits in (False, True))
+    train_encoder(runs, training, fresh)
+    folder = folder_of(runs, training) / "model"
+    model, int8 = (load_for_parsing(folder, int8=of_8_bits)[0] for of_8_bits in (False, True))
     rows = []
     for part in PARTS:
         sentences = read_treebank(str(getattr(training.settings().treebank, part))).sentences
         gold = GoldPart.of(sentences, model.vocabularies, model.relations)
         parses = parser_of(model).parse(gold.sentences), parser_of(int8).parse(gold.sentences)
-        scores, int8_scores = (gold.scores(found) for found in parses)
-        numbers = (f"{of_score:.4f}" for of_bits in (scores, int8_scores) for of_score in (of_bits["las"], of_bits["uas"]))
-        las, uas, int8_las, int8_uas = numbers
+        both = (gold.scores(found) for found in parses)
+        las, uas, int8_las, int8_uas = (f"{scores[name]:.4f}" for scores in both for name in ("las", "uas"))
         words, others = str(gold.sentences.lengths.sum()), str(other_words(*parses))
         key = training.treebank, part, str(training.seed)
         rows.append(Row(*key, las, uas, int8_las, int8_uas, words, others, training.fingerprint()))

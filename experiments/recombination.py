@@ -23,10 +23,11 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
 from experiments.command import check_at_least, check_known, run
+from experiments.encoders import encoder_of, folder_of, train_encoder
 from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.taught import Taught, TaughtTrainings, keys_of, parse, scores_of, table, train_all
-from experiments.trainings import Training, run_training, system_folder
+from experiments.trainings import Training, run_training
 from parser.commands import recombine
 
 MLP, ENCODER, RECOMBINED, TAUGHT = "mlp", "encoder", "recombined", "taught"
@@ -40,7 +41,7 @@ class Recombination(TaughtTrainings):
     copies: int = MISSING
     epochs: int = MISSING
     teachers: int = MISSING
-    pupils: list[str] = field(default_factory=list)
+    students: list[str] = field(default_factory=list)
     encoders: str = MISSING
 
 
@@ -48,7 +49,7 @@ class Recombination(TaughtTrainings):
 class Row:
     """A line of results.csv: percentages, all words, full relations, gold tags.
 
-    ``epochs`` are those of the pupils' second pass; ``words`` those of the files that were trained on.
+    ``epochs`` are those of the students' second pass; ``words`` those of the files that were trained on.
     """
 
     system: str
@@ -77,43 +78,46 @@ def main(wanted: Recombination) -> None:
     """Trains, makes and parses sentences, trains, and writes the table."""
     for key in ("copies", "teachers", "epochs"):
         check_at_least(key, getattr(wanted, key), 1)
-    check_known("pupils", wanted.pupils, PARSERS.others)
+    check_known("students", wanted.students, PARSERS.others)
     check(wanted, ("train", "dev", "test"))
     results = Results.of(Row, wanted)
-    parsers = replace(PARSERS, others=tuple(wanted.pupils))
-    school = School(parsers, wanted.copies, wanted.teachers, wanted.epochs, Path(wanted.encoders))
+    parsers = replace(PARSERS, others=tuple(wanted.students))
+    teaching = Teaching(parsers, wanted.copies, wanted.teachers, wanted.epochs, Path(wanted.encoders))
 
     def train_encoders(missing: list[Training]) -> None:
         """Before the jobs that share them."""
-        encoders = dict.fromkeys(encoder for one in missing for encoder in (encoder_of(one), *school.teachers_of(one)))
+        encoders = dict.fromkeys(encoder for one in missing for encoder in (encoder_of(one), *teaching.teachers_of(one)))
         jobs = [
-            Job(f"{encoder.treebank} encoder seed {encoder.seed}", partial(school.train, encoder, wanted.fresh))
+            Job(
+                f"{encoder.treebank} encoder seed {encoder.seed}",
+                partial(train_encoder, teaching.encoders, encoder, wanted.fresh),
+            )
             for encoder in encoders
         ]
         for _ in run_jobs(jobs, wanted.workers):
             pass
 
-    asked = train_all(wanted, school.amounts, parsers, partial(measure, school), results, train_encoders)
+    asked = train_all(wanted, teaching.amounts, parsers, partial(measure, teaching), results, train_encoders)
     results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
 
 
 @dataclass(frozen=True)
-class School:
+class Teaching:
     """Who learns, from whom and how.
 
     Attributes:
         parsers: those that are trained.
         copies: new sentences for each of the treebank.
         teachers: how many encoders teach, with the seeds from 1 on.
-        epochs: of the pupils' second pass.
-        runs: where the encoders' run folders are.
+        epochs: of the students' second pass.
+        encoders: where the encoders' run folders are.
     """
 
     parsers: Taught
     copies: int
     teachers: int
     epochs: int
-    runs: Path
+    encoders: Path
 
     @property
     def amounts(self) -> tuple[int, int, int]:
@@ -124,49 +128,30 @@ class School:
         """The encoders that teach on the same treebank."""
         return [encoder_of(replace(training, seed=seed)) for seed in range(1, self.teachers + 1)]
 
-    def folder(self, encoder: Training) -> Path:
-        """An encoder's run folder."""
-        return system_folder(self.runs, "accurate, bilstm", encoder).absolute()
 
-    def train(self, encoder: Training, fresh: bool = False) -> None:
-        """Trains an encoder, unless that is done. Runs in a process of its own."""
-        logging.disable(logging.WARNING)
-        run_training(encoder, self.folder(encoder), fresh=fresh)
-
-
-def encoder_of(training: Training) -> Training:
-    """The encoder of the same treebank and seed."""
-    return replace(training, overrides=("model=bilstm",))
-
-
-def measure(school: School, training: Training, runs: Path, fresh: bool = False) -> list[Row]:
+def measure(teaching: Teaching, training: Training, runs: Path, fresh: bool = False) -> list[Row]:
     """Trains the MLPs; the encoders are there. Runs in a process of its own."""
     logging.disable(logging.WARNING)
-    encoder = encoder_of(training)
-    teachers = ",".join(str(school.folder(teacher)) for teacher in school.teachers_of(training))
-    copies, teaching, epochs = school.amounts
-    name = f"{training.treebank}-copies{copies}-teachers{teaching}-epochs{epochs}-seed{training.seed}"
+    encoder, copies, epochs = encoder_of(training), teaching.copies, teaching.epochs
+    teachers = ",".join(str(folder_of(teaching.encoders, one).absolute()) for one in teaching.teachers_of(training))
+    name = f"{training.treebank}-copies{copies}-teachers{teaching.teachers}-epochs{epochs}-seed{training.seed}"
     folder = (runs / name).absolute()
     train, new, parsed = str(training.settings().treebank.train), folder / "new.conllu", folder / "parsed.conllu"
     folder.mkdir(parents=True, exist_ok=True)
     recombine.main([train, "-o", str(new), "--copies", str(copies), "--seed", str(training.seed)])
     both = (f"treebank.train=[{train},{parsed}]", *as_rare_as_before(training, copies), f"second_pass.epochs={epochs}")
-    parse(school.folder(encoder) / "model", new, parsed)
-    trainings = {
-        MLP: (training, folder / MLP, fresh),
-        ENCODER: (encoder, school.folder(encoder), False),
-        RECOMBINED: (replace(training, overrides=both), folder / RECOMBINED, fresh),
-        TAUGHT: (
-            replace(training, overrides=(*both, f"distillation.teacher=[{teachers}]", "distillation.over=all")),
-            folder / TAUGHT,
-            fresh,
-        ),
+    parse(folder_of(teaching.encoders, encoder) / "model", new, parsed)
+    overrides = {
+        MLP: (),
+        RECOMBINED: both,
+        TAUGHT: (*both, f"distillation.teacher=[{teachers}]", "distillation.over=all"),
     }
     rows = []
-    for key in keys_of(training, school.amounts, school.parsers):
-        system = key[0]
-        of_system, its_folder, anew = trainings[system]
-        metrics = run_training(of_system, its_folder, fresh=anew)
+    for key in keys_of(training, teaching.amounts, teaching.parsers):
+        if (system := key[0]) == ENCODER:
+            metrics = train_encoder(teaching.encoders, encoder)  # which is done
+        else:
+            metrics = run_training(replace(training, overrides=overrides[system]), folder / system, fresh=fresh)
         rows.append(row_of(key, metrics, training.fingerprint()))
     return rows
 

@@ -3,13 +3,14 @@
 Subtrees whose tops have the same relation, UPOS and FEATS take each other's place. The new sentences are CoNLL-U, with the
 trees that follow. They are text for a parser with an encoder to parse, from which one without learns:
 
-    python scripts/recombine.py train.conllu -o new.conllu
+    python scripts/recombine.py train.conllu -o new.conllu --copies 10
     python scripts/parse.py ENCODER_RUN new.conllu -o parsed.conllu
-    python scripts/train.py recipe=accurate treebank.train=[train.conllu,parsed.conllu] distillation.teacher=ENCODER_RUN \\
-        distillation.over=all treebank.dev=dev.conllu vectors.min_count=6 classifier.word_dropout=1
+    python scripts/train.py recipe=accurate treebank.train=[train.conllu,parsed.conllu] treebank.dev=dev.conllu \\
+        distillation.teacher=[ENCODER_RUN,ANOTHER,A_THIRD] distillation.over=all second_pass.epochs=8 \\
+        vectors.min_count=16 classifier.word_dropout=2.75
 
-The last two settings are for the default of 3 new sentences: a form that TRAIN has once comes about four times in all, and is
-to be learned as the rare form that it is.
+The teachers are encoders of several seeds. The last two settings are for 10 new sentences for each: a form that TRAIN has once
+comes about eleven times in all, and is to be learned as the rare form that it is. experiments/recombination.py does all this.
 
 TRAIN may be compressed (.gz, .xz, .bz2 by name), OUTPUT is a file (.gz and .xz by name) or - for standard output, the default.
 Multiword tokens, empty nodes, comments and the columns DEPS and MISC are left out.

@@ -8,8 +8,9 @@ import numpy as np
 
 from experiments import int8
 from experiments.command import settings_of
+from experiments.encoders import folder_of
 from experiments.int8 import Row
-from experiments.trainings import Training, system_folder
+from experiments.trainings import Training
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.file_parsing import parse_file
@@ -31,7 +32,7 @@ def test_the_scores_are_those_of_the_files_that_it_parses(tmp_path, small_sample
     training = Training("sample", "accurate", 5, 1, "data", (*TINY, "tensorboard.figures=false"))
     rows = {row.part: row for row in int8.measure(training, tmp_path)}
     assert list(rows) == ["dev", "test"]
-    folder = system_folder(tmp_path, int8.SYSTEM, training)
+    folder = folder_of(tmp_path, training)
     trained = (folder / "metrics.json").stat().st_mtime_ns
     gold = str(training.settings().treebank.test)
     found = []
@@ -67,4 +68,4 @@ def test_the_page():
     wanted = settings_of(int8.Int8, "int8", ["languages=[hu]"])
     lines = int8.page_of({row.key: row for row in rows}, wanted).splitlines()[-4:]
     assert lines[0] == "| hu | dev | not run |  |  |  |  |"
-    assert lines[2] == ("| got | dev | 80.50 ± 0.71 / 85.50 ± 0.71 | 80.47 ± 0.81 / 85.60 ± 0.71 | -0.03 | -0.10 | 0.35% |")
+    assert lines[2] == "| got | dev | 80.50 ± 0.71 / 85.50 ± 0.71 | 80.47 ± 0.81 / 85.60 ± 0.71 | -0.03 | -0.10 | 0.35% |"

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from experiments import recombination, taught
+from experiments import encoders, recombination, taught
 from experiments.command import settings_of
-from experiments.recombination import ENCODER, MLP, PARSERS, RECOMBINED, TAUGHT, Row, School
+from experiments.recombination import ENCODER, MLP, PARSERS, RECOMBINED, TAUGHT, Row, Teaching
 from experiments.results import Results
 from experiments.trainings import Training
 from parser.data.treebank import read_treebank
@@ -29,29 +29,27 @@ def test_each_learns_from_what_the_encoder_has_parsed(tmp_path, monkeypatch):
         return {"train": {"words": 10}, "dev": {"las": 70.0}, "test": {"las": 71.0, "uas": 75.0}}
 
     monkeypatch.setattr(recombination, "run_training", train)
+    monkeypatch.setattr(encoders, "run_training", train)
     monkeypatch.setattr(recombination, "parse", lambda model, text, target: parsed.append((len(trained), model, target.name)))
     monkeypatch.chdir(ROOT)
-    school = School(PARSERS, 2, 2, 5, tmp_path / "encoders")
+    teaching = Teaching(PARSERS, 2, 2, 5, tmp_path / "encoders")
     training = replace(TRAINING, seed=3)  # whose encoder is not among the teachers
-    rows = recombination.measure(school, training, tmp_path)
-    assert [made.key for made in rows] == taught.keys_of(training, school.amounts, PARSERS)
+    rows = recombination.measure(teaching, training, tmp_path)
+    assert [made.key for made in rows] == taught.keys_of(training, teaching.amounts, PARSERS)
     assert (rows[0].words, rows[0].las, rows[0].uas, rows[0].dev_las) == ("10", "71.0000", "75.0000", "70.0000")
     folder = tmp_path / "sample-copies2-teachers2-epochs5-seed3"
     train_file = str(TRAINING.settings().treebank.train)
     assert len(read_treebank(folder / "new.conllu").sentences) == 2 * len(read_treebank(train_file).sentences)
-    encoders = [tmp_path / "encoders" / "accurate_bilstm" / f"sample-seed{seed}" for seed in (1, 2, 3)]
-    assert parsed == [(0, encoders[2] / "model", "parsed.conllu")]  # before any MLP is trained
+    folders = [tmp_path / "encoders" / "accurate_bilstm" / f"sample-seed{seed}" for seed in (1, 2, 3)]
+    assert parsed == [(0, folders[2] / "model", "parsed.conllu")]  # before any MLP is trained
     both = f"treebank.train=[{train_file},{folder / 'parsed.conllu'}]"
-    rare = (
-        "vectors.min_count=4",
-        "classifier.word_dropout=0.75",
-        "second_pass.epochs=5",
-    )  # 1 and 2 new ones: three times as often
+    # 1 and 2 new ones: forms come three times as often.
+    how = ("vectors.min_count=4", "classifier.word_dropout=0.75", "second_pass.epochs=5")
     assert trained == [
         (folder / MLP, ()),
-        (encoders[2], ("model=bilstm",)),
-        (folder / RECOMBINED, (both, *rare)),
-        (folder / TAUGHT, (both, *rare, f"distillation.teacher=[{encoders[0]},{encoders[1]}]", "distillation.over=all")),
+        (folders[2], ("model=bilstm",)),
+        (folder / RECOMBINED, (both, *how)),
+        (folder / TAUGHT, (both, *how, f"distillation.teacher=[{folders[0]},{folders[1]}]", "distillation.over=all")),
     ]
     for _, overrides in trained:
         replace(TRAINING, overrides=overrides).settings()  # which are understood
@@ -80,8 +78,8 @@ def test_the_page():
     assert lines[3] == "| got | taught | 35,024 | 72.00 / 77.00 | 50 | 73.00 | 50 |"
 
 
-def test_there_must_be_copies_and_pupils_are_known():
+def test_there_must_be_copies_and_students_are_known():
     with pytest.raises(ValueError, match="copies"):
         recombination.main(settings_of(recombination.Recombination, "recombination", ["copies=0"]))
-    with pytest.raises(ValueError, match="pupils has 'mlp'; known are 'recombined', 'taught'"):
-        recombination.main(settings_of(recombination.Recombination, "recombination", ["pupils=[mlp]"]))
+    with pytest.raises(ValueError, match="students has 'mlp'; known are 'recombined', 'taught'"):
+        recombination.main(settings_of(recombination.Recombination, "recombination", ["students=[mlp]"]))
