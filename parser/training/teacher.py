@@ -13,6 +13,7 @@ is less sure.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from parser.classifier.batch_scorer import batch_scorer
 from parser.classifier.scorer import Scorer
+from parser.classifier.weights import ClassifierWeights
 from parser.data.sentences import Sentences
 from parser.model import Model
 from parser.settings import Settings, SettingsError, TrainingTrees, teachers
@@ -27,6 +29,14 @@ from parser.training.corpus import Corpus
 from parser.training.examples import Batch
 from parser.training.soft_targets import SoftTargets
 from parser.transitions.system import Moves
+
+
+# Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
+# same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
+_KEPT = 4 * 2**30
+
+# Tokens whose vectors are made at a time.
+_TOGETHER = 20_000
 
 
 class Over(StrEnum):
@@ -48,10 +58,10 @@ class Teacher:
 
     def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences], over: Over, temperature: float = 1.0) -> None:
         self._models = models
-        self._sentences = sentences
         self._over = over
         self._temperature = np.float32(temperature)
         self._weights = [model.weights() for model in models]
+        self._sentences = _with_vectors(self._weights, sentences)
         self._batch: Batch | None = None
         self._parts: list[Sentences] = []
         self._scorers: list[Scorer] = []
@@ -78,6 +88,24 @@ class Teacher:
             scores = scorer(model.table.extract(batch.now, rows, part, numbers, moves))
             found.append(SoftTargets.of_scores(scores / self._temperature, asked))
         return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), asked)
+
+
+def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sentences]) -> list[Sentences]:
+    """Sentences with the vectors that the teachers' encoders make of their tokens, of as many teachers as there is room for."""
+    found, room = [], _KEPT
+    for its_weights, its in zip(weights, sentences, strict=True):
+        encoder = its_weights.encoder
+        assert encoder is not None, "see load_teachers()"
+        first = encoder.encode(its.span(0, min(1, len(its))))
+        size = int(its.offsets[-1]) * first.shape[1] * first.itemsize
+        if size <= room:
+            room -= size
+            vectors = np.empty((int(its.offsets[-1]), first.shape[1]), first.dtype)
+            for start, end in its.spans(_TOGETHER):
+                vectors[its.offsets[start] : its.offsets[end]] = encoder.encode(its.span(start, end))
+            its = replace(its, vectors=vectors)
+        found.append(its)
+    return found
 
 
 def load_teachers(settings: Settings, student: Model) -> list[Model]:
