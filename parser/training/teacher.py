@@ -30,7 +30,6 @@ from parser.training.examples import Batch
 from parser.training.soft_targets import SoftTargets
 from parser.transitions.system import Moves
 
-
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
 # same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
 _KEPT = 4 * 2**30
