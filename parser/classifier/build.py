@@ -9,7 +9,7 @@ from parser.classifier.classifier import Classifier
 from parser.classifier.embeddings import Embeddings
 from parser.classifier.representation import AttributeEmbeddings, TokenRepresentation
 from parser.classifier.shape import ClassifierShape
-from parser.data.set_vocabulary import Elements, SetVocabulary
+from parser.data.set_vocabulary import SetVocabulary
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.transitions.features import RELATION, Slot
@@ -29,7 +29,7 @@ def _representation(
     shape: ClassifierShape, vocabularies: Vocabularies, n_values: dict[str, int], n_relations: int
 ) -> TokenRepresentation:
     elements = {
-        name: Elements.of(vocabulary)
+        name: vocabulary.elements
         for name, vocabulary in vocabularies.by_attribute.items()
         if isinstance(vocabulary, SetVocabulary)
     }

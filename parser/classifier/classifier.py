@@ -19,7 +19,7 @@ from parser.classifier.dropout import dropout_mask
 from parser.classifier.representation import TokenRepresentation
 from parser.classifier.resting_matrices import Matrix, SinglePrecision
 from parser.classifier.scorer import Scorer
-from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout, SlotWeights
+from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.transitions.features import TOKEN, Slot
@@ -175,13 +175,12 @@ class Classifier(nn.Module):
         return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
 
     def _weights(self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None) -> ClassifierWeights:
-        embedded = [SlotWeights(name, columns, _array(weights)) for name, columns, weights in self.slot_weights()]
         return ClassifierWeights(
             self.activation_name,
             self.layout,
             _array(self.hidden_bias),
             _array(self.one_hot.weight),
-            embedded,
+            [] if self.embedded is None else self.layout.parts(_array(self.embedded.weight)),
             _arrays(vectors),
             _array(self.output.weight),
             _array(self.output.bias),

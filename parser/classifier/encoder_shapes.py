@@ -78,7 +78,7 @@ class EmbeddedValues:
 
     def __init__(self, n_values: int, size: int, values: Vocabulary | None = None) -> None:
         self._n_values, self.size = n_values, size
-        self._elements = Elements.of(values) if isinstance(values, SetVocabulary) else None
+        self._elements = values.elements if isinstance(values, SetVocabulary) else None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,7 +96,7 @@ class TagValues:
     def __init__(self, values: Vocabulary) -> None:
         self.n_values = len(values.symbols)
         self._n_known = len(values)
-        self._elements = Elements.of(values) if isinstance(values, SetVocabulary) else None
+        self._elements = values.elements if isinstance(values, SetVocabulary) else None
 
     def shapes(self, prefix: str, size: int) -> Shapes:
         """Those of the tensors."""

@@ -48,10 +48,20 @@ def panels_of_floats(weights: np.ndarray, bias: np.ndarray | None = None) -> Pan
 
 
 def panels_in_fours(weights: np.ndarray) -> Panels:
-    """As panels_of_floats(); the products of four inputs are added up before they are added to a sum."""
-    lacking = -weights.shape[1] % GROUP
-    weights, start, scale, bias = panels_of_floats(np.pad(weights, ((0, 0), (0, lacking))))
-    return Panels(weights.reshape(len(weights), -1, GROUP, WIDTH), start, scale, bias)
+    """As panels_of_floats(); the products of four inputs are added up before they are added to a sum.
+
+    Args:
+        weights: float32[outputs, inputs], or float32[parts, outputs, inputs]: then each part has panels of its own.
+    """
+    parts = weights[None] if weights.ndim == 2 else weights
+    n, outputs, inputs = parts.shape
+    lacking = -outputs % WIDTH, -inputs % GROUP
+    if any(lacking):
+        parts = np.pad(parts, ((0, 0), (0, lacking[0]), (0, lacking[1])))
+    outputs, inputs = parts.shape[1:]
+    by_panel = parts.reshape(n, outputs // WIDTH, WIDTH, inputs).swapaxes(2, 3)
+    panels = np.ascontiguousarray(by_panel, np.float32).reshape(-1, inputs // GROUP, GROUP, WIDTH)
+    return Panels(panels, NO_START, NO_SCALE, np.zeros(n * outputs, np.float32))
 
 
 def panels_of_integers(weights: np.ndarray, scale: np.ndarray, zero: int, bias: np.ndarray | None = None) -> Panels:

@@ -64,6 +64,7 @@ class ContributionMaker:
         # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
         self._always = weights.one_hot
         self.embedded: dict[str, EmbeddedSlots] = {}
+        self._places: dict[int, tuple[str, int]] = {}
         for part in weights.embedded:
             name, columns = part.attribute, part.columns
             slots = EmbeddedSlots(np.array(columns), part.weights)
@@ -75,6 +76,7 @@ class ContributionMaker:
                 self._always = np.concatenate([self._always, relations])
             else:
                 self.embedded[name] = slots
+                self._places |= {column: (name, number) for number, column in enumerate(columns)}
 
     def place_of(self, column: int) -> tuple[str | None, int]:
         """Where the weights of a slot that reads words are.
@@ -82,10 +84,7 @@ class ContributionMaker:
         Returns:
             An attribute in ``embedded``, and which of its slots; or None, and the row of ``one_hot`` of the value 0.
         """
-        for name, slots in self.embedded.items():
-            if column in slots.columns:
-                return name, int(np.flatnonzero(slots.columns == column)[0])
-        return None, int(self._starts[column])
+        return self._places.get(column) or (None, int(self._starts[column]))
 
     def of_sentences(self, sentences: Sentences) -> HiddenContributions:
         """The contributions of all that occurs in the sentences."""
@@ -119,7 +118,7 @@ class EmbeddedSlots:
 
     Args:
         columns: their numbers.
-        weights: float32[size, slots * hidden], see SlotWeights.
+        weights: float32[slots, hidden, size], see SlotWeights.
 
     Attributes:
         columns: as given.
@@ -128,10 +127,8 @@ class EmbeddedSlots:
 
     def __init__(self, columns: np.ndarray, weights: np.ndarray) -> None:
         self.columns = columns
-        by_slot = weights.T.reshape(len(columns), -1, len(weights))
-        self._hidden = by_slot.shape[1]
-        padded = np.pad(by_slot, ((0, 0), (0, -self._hidden % WIDTH), (0, 0)))
-        self.panels = panels_in_fours(padded.reshape(-1, len(weights)))
+        self._hidden = weights.shape[1]
+        self.panels = panels_in_fours(weights)
 
     def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
         """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""

@@ -16,7 +16,7 @@ from parser.classifier.encoder_shapes import EmbeddedValues, Shapes, TagValues, 
 from parser.classifier.encoder_weights import EncoderWeights, under
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.shape import BiLSTMShape, ClassifierShape
-from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout, SlotWeights
+from parser.classifier.weights import ClassifierWeights, SentenceEncoder, SlotLayout
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.transitions.features import RELATION, TOKEN, Slot
@@ -95,20 +95,12 @@ class Layout(ABC):
     def _weights(
         self, tensors: Mapping[str, np.ndarray], vectors: dict[str, np.ndarray], encoder: SentenceEncoder | None = None
     ) -> ClassifierWeights:
-        embedded, first = [], 0
-        for name, columns in self._slots.embedded_columns.items():
-            if columns:
-                size, n = self._slots.sizes[name], len(columns)
-                part = tensors["embedded.weight"][:, first : first + n * size]
-                by_number = part.reshape(len(part), n, size).transpose(2, 1, 0).reshape(size, -1)
-                embedded.append(SlotWeights(name, columns, np.ascontiguousarray(by_number)))
-                first += n * size
         return ClassifierWeights(
             self._activation,
             self._slots,
             tensors["hidden_bias"],
             tensors["one_hot.weight"],
-            embedded,
+            self._slots.parts(tensors["embedded.weight"]) if self._slots.width else [],
             vectors,
             tensors["output.weight"],
             tensors["output.bias"],

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from parser.classifier.embeddings import SetSums, draw_vectors
 from parser.classifier.shape import TaggerShape
-from parser.data.set_vocabulary import Elements, SetVocabulary
+from parser.data.set_vocabulary import SetVocabulary
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 
 
@@ -59,7 +59,7 @@ class _ValueVectors(nn.Module):
         draw_vectors(self.whole)
         self.sums: SetSums | None = None
         if isinstance(values, SetVocabulary):
-            elements = Elements.of(values)
+            elements = values.elements
             self.sums = SetSums(elements, len(values))
             self.elements = nn.Parameter(torch.empty(elements.n_elements, size))
             draw_vectors(self.elements)

@@ -66,6 +66,17 @@ class SlotLayout:
         """Numbers in the input."""
         return sum(self.sizes_of_slots)
 
+    def parts(self, weights: np.ndarray) -> list[SlotWeights]:
+        """Of float32[hidden, width], the weights of all that is read as a vector, without copying them."""
+        parts, first = [], 0
+        for name, columns in self.embedded_columns.items():
+            if columns:
+                size, n = self.sizes[name], len(columns)
+                by_slot = weights[:, first : first + n * size].reshape(len(weights), n, size).swapaxes(0, 1)
+                parts.append(SlotWeights(name, columns, by_slot))
+                first += n * size
+        return parts
+
 
 @dataclass(frozen=True)
 class SlotWeights:
@@ -74,8 +85,8 @@ class SlotWeights:
     Attributes:
         attribute: its name.
         columns: the slots.
-        weights: float32[size, slots * hidden]. A vector times these weights is what it contributes in the first slot, in the
-            second, and so on, side by side.
+        weights: float32[slots, hidden, size]: by slot, what a vector is multiplied by to give its contribution. They may be
+            parts of a larger array.
     """
 
     attribute: str
@@ -145,7 +156,9 @@ class ClassifierWeights:
     def rounded_by(self, encoder: SentenceEncoder) -> ClassifierWeights:
         """With the weights of the slots that read tokens as the encoder multiplies by them."""
         embedded = [
-            replace(part, weights=np.ascontiguousarray(encoder.rounded(part.weights.T).T)) if part.attribute == TOKEN else part
+            replace(part, weights=np.stack([encoder.rounded(of_slot) for of_slot in part.weights]))
+            if part.attribute == TOKEN
+            else part
             for part in self.embedded
         ]
         return replace(self, embedded=embedded)

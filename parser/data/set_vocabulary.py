@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -41,6 +42,11 @@ class SetVocabulary(Vocabulary):
         self._having = {element: np.array(numbers) for element, numbers in having.items()}  # the values with an element
         self._closest: dict[str, tuple[int, bool]] = {}  # and whether an element is unknown
         self._remembered_bytes = 0
+
+    @cached_property
+    def elements(self) -> Elements:
+        """Which elements the values have."""
+        return Elements.of(self)
 
     def encode(self, values: Iterable[str]) -> list[int]:
         """The numbers of the values; for unknown ones those of the most similar, the share of common elements deciding."""

@@ -117,9 +117,8 @@ class TokenContributions(AddressContributions):
         self._encoder = encoder
         self._matrix = None
         for part in of_tokens:
-            by_slot = part.weights.T.reshape(len(part.columns), len(self.bias), -1)
-            by_place = np.empty_like(by_slot)
-            by_place[self.places[table.columns[part.columns, 0]]] = by_slot
+            by_place = np.empty_like(part.weights, order="C")
+            by_place[self.places[table.columns[part.columns, 0]]] = part.weights
             self._matrix = encoder.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
             # The rows of relations take the places of those of some tokens that are not there.
             self._lead = -(-self.first // self.per_type)

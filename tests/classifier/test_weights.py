@@ -57,7 +57,6 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
     ]
     for ours, theirs in zip(found.embedded, expected.embedded, strict=True):
         np.testing.assert_array_equal(ours.weights, theirs.weights)
-        assert ours.weights.flags.c_contiguous
     assert list(found.vectors) == list(expected.vectors)
     for name, vectors in found.vectors.items():
         np.testing.assert_array_equal(vectors, expected.vectors[name])
