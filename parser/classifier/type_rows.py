@@ -5,7 +5,9 @@ A *word type* is a distinct combination of the values of all attributes; a runni
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Event, Lock
 
 import numpy as np
@@ -16,17 +18,36 @@ from parser.kernels import kernel
 # The rows of word types are forgotten, and computed again when needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
+# Types in a batch. With few, more of what they have in common is computed several times.
+_TYPES = 512
+
 _FREE = -1
 
 Make = Callable[[np.ndarray, np.ndarray], None]
 """From the values of some word types (int32[attributes, types]), fills in the first of some rows (float32[rows, width])."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Types whose rows are to be computed.
+
+    Attributes:
+        values: int32[attributes, types].
+        rows: float32[at least the rows of these types, width].
+        made: set when they are there.
+    """
+
+    values: np.ndarray
+    rows: np.ndarray
+    made: Event
+
+
 class TypeRows:
     """The word types are numbered, and their rows computed once for all threads, which may ask at the same time.
 
-    Types are numbered by one thread at a time. Their rows, which take far longer, are computed by the thread that met them
-    first; others that meet them wait for it at the end of their own.
+    Types are numbered by one thread at a time. Their rows, which take far longer, are computed in batches, each by any thread
+    that is asking meanwhile: a thread does not return before the rows of its types are there, and does not wait while there is
+    a batch that none has begun.
 
     Args:
         make: computes the rows of word types; those of a type must not depend on the others.
@@ -41,13 +62,15 @@ class TypeRows:
     # float32[rows, width]: room for all types until they are forgotten; memory that is not used costs nothing.
     _rows: np.ndarray
     _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
-    _under_way: list[Event]  # one for each thread that is computing rows
+    _waiting: deque[_Batch]  # that no thread has begun
+    _under_way: list[_Batch]  # those, and those that are begun, but not done
 
     def __init__(self, make: Make, n_attributes: int, first: np.ndarray, per_type: int = 1, max_bytes: int = MAX_BYTES) -> None:
         self._make = make
         self._first = first
         self._per_type = per_type
         self._lock = Lock()
+        self._waiting, self._under_way = deque(), []
         self._max_types = max_bytes // max(1, per_type * first.shape[1] * first.itemsize)
         self._forget(n_attributes, 0)
 
@@ -62,33 +85,42 @@ class TypeRows:
             of the types, as far as they are computed; those of the types here are.
         """
         n_attributes, tokens = values.shape
-        made = Event()
         with self._lock:
             if self._n_types + tokens > self._capacity:
                 self._forget(n_attributes, tokens)
             self._make_room(self._n_types + tokens)
             before = self._n_types
             types, self._n_types = _number(values, self._known, self._slots, before)
-            new = np.ascontiguousarray(self._known[before : self._n_types].T)
-            rows, under_way = self._rows, self._under_way
-            of_others = [*under_way]
-            under_way.append(made)
-        try:
-            if new.shape[1]:
-                self._make(new, rows[len(self._first) + before * self._per_type :])
-        finally:
-            made.set()
-            with self._lock:
-                under_way.remove(made)
-        for others in of_others:
-            others.wait()
+            rows = self._rows
+            for first in range(before, self._n_types, _TYPES):
+                new = np.ascontiguousarray(self._known[first : min(first + _TYPES, self._n_types)].T)
+                batch = _Batch(new, rows[len(self._first) + first * self._per_type :], Event())
+                self._waiting.append(batch)
+                self._under_way.append(batch)
+            needed = [*self._under_way]  # all types that have been met, and so those here, are in them
+        for batch in needed:
+            self._compute_until(batch.made)
         return types, rows
+
+    def _compute_until(self, made: Event) -> None:
+        """Computes batches, whoever has met their types, until one is made."""
+        while not made.is_set():
+            try:
+                batch = self._waiting.popleft()
+            except IndexError:  # the one that is needed is another thread's
+                made.wait()
+                return
+            try:
+                self._make(batch.values, batch.rows)
+            finally:
+                batch.made.set()
+                with self._lock:
+                    self._under_way.remove(batch)
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
         """Starts over, with room for the types of at least this many tokens."""
         # New arrays: other threads may still be reading and filling the old ones.
         self._n_types = 0
-        self._under_way = []
         self._capacity = max(self._max_types, tokens)
         self._known = np.empty((0, n_attributes), np.int32)
         self._slots = np.full(1, _FREE, np.int32)

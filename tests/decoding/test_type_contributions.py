@@ -127,3 +127,34 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
     made = of_types.first + np.arange((typed.types.max() + 1) * of_types.per_type)
     np.testing.assert_array_equal(copied[made], first.result().contributions[made])
     np.testing.assert_array_equal(copied[made], type_contributions(model)(one_sentence(values)).contributions[made])
+
+
+def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch):
+    monkeypatch.setattr(module, "_TYPES", 4)
+    values = draw_values(model, 4, 30)
+    of_types = type_contributions(model)
+    make = of_types._of_types._make
+    computed = []
+    first_begun, all_but_one_done = threading.Event(), threading.Event()
+
+    def make_slowly(new, rows):
+        if not first_begun.is_set():
+            first_begun.set()
+            assert all_but_one_done.wait(timeout=60), "nobody else computes"
+        make(new, rows)
+        computed.append(new.shape[1])
+        if sum(computed) == n_types - 4:
+            all_but_one_done.set()
+
+    n_types = len(np.unique(values, axis=1).T)
+    monkeypatch.setattr(of_types._of_types, "_make", make_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(of_types, one_sentence(values))
+        assert first_begun.wait(timeout=60)
+        second = pool.submit(of_types, one_sentence(values[:, :1]))
+        second.result()
+    assert sum(computed) == n_types > 12
+    made = of_types.first + np.arange(n_types * of_types.per_type)
+    np.testing.assert_array_equal(
+        first.result().contributions[made], type_contributions(model)(one_sentence(values)).contributions[made]
+    )
