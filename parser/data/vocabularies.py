@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parser.data.attributes import Columns, attribute_values
+from parser.data.attributes import ATTRIBUTES, LENGTHS, Columns, attribute_values
 from parser.data.characters import Characters
 from parser.data.sentences import Sentences
 from parser.data.set_vocabulary import SetVocabulary
@@ -43,6 +43,29 @@ class Vocabularies:
     def n_rows(self) -> int:
         """Rows of ``Sentences.values``: the attributes, and the places of characters."""
         return len(self.by_attribute) + (0 if self.characters is None else self.characters.longest)
+
+    def of_column(self, column: str) -> tuple[Vocabularies, np.ndarray]:
+        """Those of the attributes that are read off one column.
+
+        Args:
+            column: an attribute of Columns.
+
+        Returns:
+            The vocabularies, and int64[rows]: which rows of ``Sentences.values``, and then of ``Sentences.unseen``, theirs are
+            among those of all attributes.
+        """
+        # How far a word advances is 1 where there are no lattices, whatever the form.
+        columns = [{LENGTHS: "forms"}.get(found, found) for found in (ATTRIBUTES[name].column for name in self.by_attribute)]
+        chosen = [row for row, found in enumerate(columns) if found == column]
+        sets = [row for row, known in enumerate(self.by_attribute.values()) if isinstance(known, SetVocabulary)]
+        by_attribute = dict(item for item, found in zip(self.by_attribute.items(), columns, strict=True) if found == column)
+        characters = self.characters if column == "forms" else None
+        rows = [
+            *chosen,
+            *([] if characters is None else range(len(self.by_attribute), self.n_rows)),
+            *(self.n_rows + number for number, row in enumerate(sets) if row in chosen),
+        ]
+        return Vocabularies(by_attribute, characters), np.array(rows, np.int64)
 
     def encode(self, sentences: Sequence[Columns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""

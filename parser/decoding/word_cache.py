@@ -1,43 +1,40 @@
 """From the bytes of words to the numbers of their attributes, looking every distinct word up in the vocabularies only once.
 
 An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
-compiled hash table finds the entries of a chunk's words; what is new in it goes through ``Vocabularies`` as a sentence.
-So any attribute that depends only on the word costs nothing more per word. Vocabularies.encode, on the columns that
+compiled hash table (byte_table.py) finds the entries of a chunk's words, and for those that are new another one the values of
+each column. What a column has not had before goes through ``Vocabularies`` as the words of a sentence. So any attribute
+that depends only on the word costs nothing more per word, and Python sees a tag once. Vocabularies.encode, on the columns that
 conllu/stream.py reads, is the reference implementation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 from numba import njit
 
+from parser.conllu.checks import FEATS, FORM
 from parser.conllu.chunks import Words
-from parser.data.attributes import Columns
+from parser.data.attributes import COLUMN_NUMBERS, Columns
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
-from parser.kernels import kernel
+from parser.decoding.byte_table import ByteTable, longer
 
 # Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
 MAX_ENTRIES = 200_000
 MAX_BYTES = 16 * 2**20
 
-_FREE = -1
-_NEWLINE = ord("\n")
+_N_COLUMNS = FEATS - FORM + 1  # of an entry
+_TAB = ord("\t")
 
 
-@dataclass
-class _Entries:
-    """The columns that attributes are read off, of the words of a made-up sentence."""
+class _SameColumns:
+    """The columns of a made-up sentence, all with the same values: only those of one will be read."""
 
-    forms: list[str]
-    lemmas: list[str]
-    upos: list[str]
-    xpos: list[str]
-    feats: list[str]
+    def __init__(self, values: list[str]) -> None:
+        self.forms = self.lemmas = self.upos = self.xpos = self.feats = values
 
 
 class WordCache:
@@ -48,17 +45,13 @@ class WordCache:
         max_entries, max_bytes: entries are forgotten beyond these.
     """
 
-    _n_entries: int
-    _n_bytes: int  # of the keys
-    _keys: np.ndarray  # uint8, with room for more
-    _starts: np.ndarray  # int64[entries + 1], likewise: where the keys begin
-    _hashes: np.ndarray  # uint64[entries], likewise
-    _values: np.ndarray  # int32[rows, entries], likewise: those of Sentences.values, then of Sentences.unseen
-    _slots: np.ndarray  # int32, a power of two of them: the entries where their hashes put them
+    _entries: ByteTable
+    _columns: list[_Column]
+    _values: np.ndarray  # int32[rows, entries], with room for more: those of Sentences.values, then of Sentences.unseen
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._vocabularies = vocabularies
-        self._root = self._encode([_Entries([], [], [], [], [])])[:, 0]
+        self._root = _encode(vocabularies, [])[:, 0]
         self._max_entries = max_entries
         self._max_bytes = max_bytes
         self._lock = Lock()
@@ -67,18 +60,11 @@ class WordCache:
     def encode(self, words: Words) -> Sentences:
         """The words as numbers; as Vocabularies.encode() of the sentences with words."""
         with self._lock:
-            if self._n_entries > self._max_entries or self._n_bytes > self._max_bytes:
+            if len(self._entries) > self._max_entries or self._entries.n_bytes > self._max_bytes:
                 self._forget()
-            self._make_room(words)
-            before, first_byte = self._n_entries, self._n_bytes
-            entries, self._n_entries, self._n_bytes = _look_up(
-                words.text, words.forms, words.heads, self._keys, self._starts, self._hashes, self._slots, before, first_byte
-            )
-            if self._n_entries > before:
-                # Decoding all at once is decoding one by one: no sequence of UTF-8, whole or broken, goes over a line's end.
-                lines = self._keys[first_byte : self._n_bytes].tobytes().decode("utf-8", "surrogateescape").split("\n")[:-1]
-                columns = _Entries(*map(list, zip(*(line.split("\t") for line in lines), strict=True)))
-                self._values[:, before : self._n_entries] = self._encode([columns])[:, 1:]
+            before = len(self._entries)
+            entries = self._entries.look_up(words.text, words.forms, words.heads - 1)  # without the last tab
+            self._encode_entries(before)
             values = self._values
         offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
         rows = _lay_out(values, self._root, entries, words.offsets)
@@ -90,101 +76,81 @@ class WordCache:
         with self._lock:
             return self._vocabularies.encode(sentences)
 
-    def _encode(self, sentences: Sequence[Columns]) -> np.ndarray:
-        """int32[rows, total]."""
-        encoded = self._vocabularies.encode(sentences)
-        assert encoded.unseen is not None
-        return np.concatenate([encoded.values, encoded.unseen])
-
     def _forget(self) -> None:
         # New arrays: other threads may still be reading the old ones.
-        self._n_entries = self._n_bytes = 0
-        self._keys = np.empty(0, np.uint8)
-        self._starts = np.zeros(1, np.int64)
-        self._hashes = np.empty(0, np.uint64)
-        self._values = np.empty((self._vocabularies.n_rows + self._vocabularies.n_sets, 0), np.int32)
-        self._slots = np.full(1, _FREE, np.int32)
+        self._entries = ByteTable()
+        self._columns = [_Column(name, self._vocabularies) for name in COLUMN_NUMBERS]
+        self._values = np.empty((len(self._root), 0), np.int32)
 
-    def _make_room(self, words: Words) -> None:
-        """Room for as many new entries as there are words; at least half of the slots stay free."""
-        n_bytes = self._n_bytes + len(words.text)
-        if n_bytes > len(self._keys):
-            self._keys = _longer(self._keys[: self._n_bytes], 2 * n_bytes)
-        n_entries = self._n_entries + len(words.forms)
-        if n_entries > len(self._hashes):
-            self._starts = _longer(self._starts[: self._n_entries + 1], 2 * n_entries + 1)
-            self._hashes = _longer(self._hashes[: self._n_entries], 2 * n_entries)
-            self._values = _longer(self._values[:, : self._n_entries], 2 * n_entries)
-            self._slots = np.full(1 << (4 * n_entries).bit_length(), _FREE, np.int32)
-            _fill_slots(self._hashes, self._n_entries, self._slots)
+    def _encode_entries(self, first: int) -> None:
+        """The values of the entries from the first one on."""
+        n, keys = len(self._entries), self._entries.keys
+        if n > self._values.shape[1]:
+            self._values = longer(self._values[:, :first], 2 * n)
+        if n > first:
+            begins, ends = _find_columns(keys, self._entries.starts[first : n + 1])
+            for column in self._columns:
+                if len(column.rows):
+                    self._values[column.rows, first:n] = column.encode(keys, begins[column.place], ends[column.place])
 
 
-def _longer(array: np.ndarray, size: int) -> np.ndarray:
-    """A copy with room for ``size`` along the last axis."""
-    copy = np.empty((*array.shape[:-1], size), array.dtype)
-    copy[..., : array.shape[-1]] = array
-    return copy
+class _Column:
+    """The attributes that are read off one column.
+
+    Args:
+        name: of the column.
+        vocabularies: of all attributes.
+
+    Attributes:
+        place: of the column among those of an entry.
+        rows: int64[rows], the places of these attributes among the rows of all.
+    """
+
+    def __init__(self, name: str, vocabularies: Vocabularies) -> None:
+        self.place = COLUMN_NUMBERS[name] - FORM
+        self._vocabularies, self.rows = vocabularies.of_column(name)
+        self._table = ByteTable()
+        self._values = np.empty((len(self.rows), 0), np.int32)
+
+    def encode(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """int32[rows, n] of n values, whose bytes begin and end there."""
+        before = len(self._table)
+        numbers = self._table.look_up(text, begins, ends)
+        n = len(self._table)
+        if n > self._values.shape[1]:
+            self._values = longer(self._values[:, :before], 2 * n)
+        if n > before:
+            self._values[:, before:n] = _encode(self._vocabularies, self._table.strings(before))[:, 1:]
+        return self._values[:, numbers]
+
+
+def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
+    """int32[rows, 1 + values]: the root, and words of which these are the values."""
+    encoded = vocabularies.encode([_SameColumns(values)])
+    assert encoded.unseen is not None
+    return np.concatenate([encoded.values, encoded.unseen])
 
 
 @njit(cache=True, nogil=True)
-def _look_up(text, forms, heads, keys, starts, hashes, slots, n_entries, n_bytes):
-    """The entry of every word, and how many entries and bytes of keys there are now; new ones are added, each with a newline.
+def _find_columns(keys, starts):
+    """int64[columns, entries], twice: where the columns of entries begin, and where they end.
 
-    The key of a word are its bytes from FORM to FEATS; the key of entry e is ``keys[starts[e] : starts[e + 1] - 1]``.
+    Args:
+        keys: uint8, the columns of entries; tabs are between them, and a newline is after the last one.
+        starts: int64[entries + 1], where the entries begin.
     """
-    entries = np.empty(len(forms), np.int32)
-    mask = np.uint64(len(slots) - 1)
-    for word in range(len(forms)):
-        begin, end = forms[word], heads[word] - 1  # without the tab
-        hashed = np.uint64(0xCBF29CE484222325)  # FNV-1a
-        for i in range(begin, end):
-            hashed = (hashed ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
-        slot = _first_slot(hashed, mask)
-        while True:
-            entry = slots[slot]
-            if entry == _FREE:
-                break
-            if hashes[entry] == hashed and _same(text, begin, end, keys, starts[entry], starts[entry + 1] - 1):
-                break
-            slot = (slot + np.uint64(1)) & mask
-        if entry == _FREE:
-            entry = n_entries
-            slots[slot] = entry
-            hashes[entry] = hashed
-            starts[entry] = n_bytes
-            for i in range(begin, end):
-                keys[n_bytes + i - begin] = text[i]
-            n_bytes += end - begin + 1
-            keys[n_bytes - 1] = _NEWLINE
-            n_entries += 1
-            starts[n_entries] = n_bytes
-        entries[word] = entry
-    return entries, n_entries, n_bytes
-
-
-@kernel()
-def _first_slot(hashed, mask):
-    return (hashed ^ (hashed >> np.uint64(32))) & mask
-
-
-@kernel()
-def _same(text, begin, end, keys, key_begin, key_end):
-    if end - begin != key_end - key_begin:
-        return False
-    same = True
-    for i in range(end - begin):
-        same &= text[begin + i] == keys[key_begin + i]
-    return same
-
-
-@kernel()
-def _fill_slots(hashes, n_entries, slots):
-    mask = np.uint64(len(slots) - 1)
-    for entry in range(n_entries):
-        slot = _first_slot(hashes[entry], mask)
-        while slots[slot] != _FREE:
-            slot = (slot + np.uint64(1)) & mask
-        slots[slot] = entry
+    n = len(starts) - 1
+    begins, ends = np.empty((_N_COLUMNS, n), np.int64), np.empty((_N_COLUMNS, n), np.int64)
+    for entry in range(n):
+        column = 0
+        begins[0, entry] = starts[entry]
+        for place in range(starts[entry], starts[entry + 1] - 1):
+            if keys[place] == _TAB:
+                ends[column, entry] = place
+                column += 1
+                begins[column, entry] = place + 1
+        ends[column, entry] = starts[entry + 1] - 1
+    return begins, ends
 
 
 @njit(cache=True, nogil=True)

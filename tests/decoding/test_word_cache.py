@@ -15,6 +15,7 @@ from parser.data.attributes import ATTRIBUTES
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
 from parser.decoding.file_parsing import Columns
 from parser.decoding.word_cache import WordCache
 from tests.odd_files import files, line
@@ -54,18 +55,25 @@ def test_many_entries():
         assert_encoded(cache, b"".join(line(1, form, "", "a", "a", "_") + b"\n" for form in forms))
 
 
-def test_a_word_is_looked_up_once():
-    class Counting(Vocabularies):
-        seen = 0
+def test_a_value_of_a_column_is_looked_up_once():
+    class Counting(Vocabulary):
+        def __init__(self, symbols):
+            super().__init__(symbols)
+            self.seen = []
 
-        def encode(self, sentences):
-            Counting.seen += sum(len(sentence.forms) for sentence in sentences)
-            return super().encode(sentences)
+        def encode(self, values):
+            self.seen += values
+            return super().encode(values)
 
-    cache = WordCache(Counting(VOCABULARIES.by_attribute))
-    for _ in range(3):
-        cache.encode(words_of(b"".join(line(word, "ab"[word % 2]) for word in range(1, 100))))
-    assert Counting.seen == 2
+    by_attribute = {name: Counting([]) for name in ("form", "suffix2", "upos")}
+    cache = WordCache(Vocabularies(by_attribute))
+    for upos in ("X", "Y", "X"):
+        cache.encode(words_of(b"".join(line(word, "ab"[word % 2], "_", upos) for word in range(1, 100))))
+    assert {name: sorted(vocabulary.seen) for name, vocabulary in by_attribute.items()} == {
+        "form": ["a", "b"],
+        "suffix2": ["a", "b"],
+        "upos": ["X", "Y"],
+    }
 
 
 @pytest.mark.parametrize("column", range(1, 6))
