@@ -17,7 +17,7 @@ import oracles
 _PACKAGES = (Path(__file__).parent, Path(oracles.__file__).parent)
 
 # Seconds after which a thread that runs Python code lets another one go on; 0.005 unless told otherwise.
-_SWITCH_INTERVAL = 0.0005
+_SWITCH_INTERVAL = 0.0001
 
 _USED = ("_load_overload", "_guard_against_spurious_io_errors")  # of numba's own; another version may not have them
 

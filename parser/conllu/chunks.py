@@ -8,9 +8,12 @@ CRLF, a byte order mark, bytes that are not UTF-8, a missing last newline. Time 
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BufferedReader, BytesIO, FileIO
 from typing import BinaryIO
 
 import numpy as np
@@ -22,8 +25,12 @@ from parser.kernels import kernel
 # Of the input, read at a time; a chunk is what of it are whole sentences.
 CHUNK_BYTES = 2**18
 
-# Chunks that grow are as large as this part of what has been read before them.
-_GROWTH = 8
+# What the words of a chunk have in common is worked out once, so that small chunks cost more; but the last ones should be
+# small, for several threads to end together. So where it is known how much there is to be read, a chunk is a thread's share of
+# it; elsewhere chunks begin small, and become this part of what has been read.
+_PART_OF_READ = 8
+# For several threads, the smallest chunks are smaller than the largest by this factor.
+_SMALLEST = 4
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK_LINE = re.compile(rb"\n[ \r]+\n")
@@ -48,19 +55,19 @@ class Chunk:
     first: bool
 
 
-def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, smallest: int | None = None) -> Iterator[Chunk]:
+def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1) -> Iterator[Chunk]:
     """The bytes of a file cut after blank lines.
 
     Args:
         stream: the file.
         size: bytes of a chunk; it has more where a sentence is longer.
-        smallest: bytes of the first chunks, for several threads to share a short file evenly. They grow with what has been
-            read. None: all have ``size``.
+        threads: how many share the chunks. For several, some chunks are smaller, so that all have as much to do.
     """
     held = bytearray()
     first = True
     read = 0
-    while block := stream.read(size if smallest is None else min(size, max(smallest, read // _GROWTH))):
+    total = _bytes_left(stream) if threads > 1 else None
+    while block := stream.read(size if threads == 1 else _size_for(threads, size, read, total)):
         read += len(block)
         searched = len(held)
         held += block
@@ -71,6 +78,29 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, smallest: int | None 
             del held[:end]
     if held:
         yield Chunk(bytes(held), first)
+
+
+def _bytes_left(stream: BinaryIO) -> int | None:
+    """How many there are to be read of a file on disk or in memory; None if nobody knows, as of a pipe."""
+    if isinstance(stream, BytesIO):
+        return len(stream.getbuffer()) - stream.tell()
+    if isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO):  # nothing that decompresses
+        status = os.fstat(stream.fileno())
+        return status.st_size - stream.tell() if stat.S_ISREG(status.st_mode) else None
+    return None
+
+
+def _size_for(threads: int, size: int, read: int, total: int | None) -> int:
+    """Bytes of the next chunk for several threads.
+
+    Args:
+        threads: how many.
+        size: at most.
+        read: bytes that have been read.
+        total: bytes that there are in all, if that is known. A file may have grown since.
+    """
+    wanted = read // _PART_OF_READ if total is None or total <= read else (total - read) // threads
+    return min(size, max(1, size // _SMALLEST, wanted))
 
 
 def _last_sentence_end(held: bytearray, searched: int) -> int:

@@ -23,6 +23,7 @@ from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, rea
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.sentences import Sentences
+from parser.decoding.later import Later
 from parser.decoding.missing_columns import refuse_missing_columns
 from parser.decoding.parallel_map import parallel_map
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
@@ -33,11 +34,6 @@ from parser.models import AnyModel
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
 _SUSPICIOUS = 0.1
-
-
-# The first chunks that several threads share are smaller than others by this factor: what the words of a chunk have in common
-# is worked out once for a chunk, so that smaller ones cost more.
-_SMALLER = 4
 
 
 class OnError(StrEnum):
@@ -147,7 +143,7 @@ def parse_file(
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
     parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
-    chunks = read_chunks(source, chunk_bytes, max(1, chunk_bytes // _SMALLER) if threads > 1 else None)
+    chunks = read_chunks(source, chunk_bytes, threads)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
@@ -155,6 +151,7 @@ def parse_file(
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
         parsed.add(part)
+    parser.prepare()  # even an empty file is not parsed by a parser that there cannot be
     return parsed
 
 
@@ -189,21 +186,29 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
-        with model.sharing_weights():
-            self._parser = parser_with_beam(model, beam)
-            self._predict_tags = None if tags is TagUse.KEEP else TagPredictor(model)
+        self._parser = Later(lambda: parser_with_beam(model, beam))
+        self._predict_tags = None
+        if tags is not TagUse.KEEP:
+            with model.sharing_weights():
+                self._predict_tags = TagPredictor(model)
+                self.prepare()
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
         self._writer = TreeWriter(model.relations.symbols)
 
+    def prepare(self) -> None:
+        """Lays the weights out, which the first chunk does otherwise."""
+        self._parser.get()
+
     def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
         """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
+        self._parser.begin()
         words = None if self._k_best is not None else find_words(chunk)
         if words is None:
             return None
         if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
             return self.parse_slowly(chunk, "-", Parsed(int(not chunk.first), 0, 0, {}))
         encoded = self._word_cache.encode(words)
-        parses = self._parser.parse(encoded, single_root=self._single_root)
+        parses = self._parser.get().parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
         unknown = self._model.vocabularies.unknown_counts(encoded)
@@ -264,7 +269,7 @@ class ChunkParser:
 
     def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]]) -> Iterator[str]:
         """The text of each sentence with its tree."""
-        parses = self._parser.parse(encoded, single_root=self._single_root)
+        parses = self._parser.get().parse(encoded, single_root=self._single_root)
         heads = parses.heads.tolist()
         deprels = self._deprels(parses.relations)
         for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):

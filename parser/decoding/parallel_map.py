@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Barrier
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -28,6 +29,9 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
     reader = iter(items)
     failure: Exception | None = None
     with ThreadPoolExecutor(threads) as pool:
+        # All begin now: a thread that begins while another one runs Python code waits for it several times.
+        all_there = Barrier(threads)
+        wait([pool.submit(all_there.wait) for _ in range(threads)])
         try:
             reading = True
             while reading or waiting:

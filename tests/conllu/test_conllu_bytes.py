@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 import re
@@ -94,11 +95,11 @@ def found_or_error(read, *arguments):
 
 
 @settings(max_examples=300)
-@given(files() | damaged_files(), st.integers(1, 40), st.none() | st.integers(1, 10))
-@example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3, None)
-@example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3, None)
-def test_chunks_are_the_file_cut_between_sentences(content, size, smallest):
-    chunks = list(read_chunks(io.BytesIO(content), size, smallest))
+@given(files() | damaged_files(), st.integers(1, 40), st.integers(1, 3))
+@example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3, 1)
+@example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3, 1)
+def test_chunks_are_the_file_cut_between_sentences(content, size, threads):
+    chunks = list(read_chunks(io.BytesIO(content), size, threads))
     assert b"".join(chunk.content for chunk in chunks) == content
     assert [chunk.first for chunk in chunks] == [True, *[False] * len(chunks)][: len(chunks)]
     assert found_or_error(read_by_chunks, content, size) == found_or_error(read_whole, content)
@@ -112,12 +113,61 @@ def test_chunks_are_as_long_as_they_need_be(blank):
     assert len(chunks) > 50
 
 
-def test_chunks_grow_with_what_has_been_read():
+class Pipe(io.RawIOBase):
+    """Bytes of which nobody knows how many there are."""
+
+    def __init__(self, content):
+        self.content = io.BytesIO(content)
+
+    def read(self, size=-1):
+        return self.content.read(size)
+
+
+def lengths_of_chunks(stream, threads):
+    return [len(chunk.content) for chunk in read_chunks(stream, 4000, threads)]
+
+
+def test_chunks_of_a_pipe_grow_with_what_has_been_read():
     sentence = line(1, "a") + b"\n"
-    lengths = [len(chunk.content) for chunk in read_chunks(io.BytesIO(sentence * 5000), 4000, 200)]
+    lengths = lengths_of_chunks(Pipe(sentence * 5000), 2)
     assert sum(lengths) == 5000 * len(sentence)
-    assert max(lengths[:5]) < 200 + len(sentence)
+    assert max(lengths[:5]) < 1000 + len(sentence)
     assert lengths[-1] < lengths[-2] < 4000 + len(sentence)
-    assert any(400 < length < 3000 for length in lengths)
+    assert any(1500 < length < 3000 for length in lengths)
     before = np.cumsum([0, *lengths[:-1]])
-    assert all(length <= max(200, read // 8) + 2 * len(sentence) for length, read in zip(lengths, before, strict=True))
+    assert all(length <= max(1000, read // 8) + 2 * len(sentence) for length, read in zip(lengths, before, strict=True))
+
+
+def test_chunks_of_a_file_are_the_shares_of_the_threads_in_what_is_left(tmp_path):
+    content = (line(1, "a") + b"\n") * 1000
+    path = tmp_path / "a.conllu"
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        lengths = lengths_of_chunks(file, 2)
+    assert sum(lengths) == len(content)
+    left = len(content) - np.cumsum([0, *lengths[:-1]])
+    for length, of_those in zip(lengths[:-1], left, strict=False):
+        assert abs(length - min(4000, max(1000, of_those // 2))) <= 2 * len(line(1, "a") + b"\n")
+    assert lengths == lengths_of_chunks(io.BytesIO(content), 2)
+    assert min(lengths[:-1]) < 1100 < 3900 < max(lengths)
+
+
+def test_a_file_may_grow_while_it_is_read(tmp_path):
+    content = (line(1, "a") + b"\n") * 100
+    path = tmp_path / "a.conllu"
+    path.write_bytes(content)
+    with path.open("rb") as file:
+        chunks = read_chunks(file, 200, 2)
+        found = [next(chunks).content]
+        with path.open("ab") as more:
+            more.write(content)
+        found += [chunk.content for chunk in chunks]
+    assert b"".join(found) == content + content
+
+
+def test_nobody_knows_how_much_a_compressed_file_holds(tmp_path):
+    content = (line(1, "a") + b"\n") * 1000
+    path = tmp_path / "a.conllu.gz"
+    path.write_bytes(gzip.compress(content))
+    with gzip.open(path, "rb") as file:
+        assert lengths_of_chunks(file, 2) == lengths_of_chunks(Pipe(content), 2)
