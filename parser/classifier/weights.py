@@ -85,8 +85,8 @@ class SlotWeights:
     Attributes:
         attribute: its name.
         columns: the slots.
-        weights: float32[slots, hidden, size]: by slot, what a vector is multiplied by to give its contribution. They may be
-            parts of a larger array.
+        weights: float32[slots, hidden, size]: by slot, what a vector is multiplied by to give its contribution; may be a
+            view of a larger array.
     """
 
     attribute: str

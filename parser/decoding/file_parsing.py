@@ -151,7 +151,7 @@ def parse_file(
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
         parsed.add(part)
-    parser.prepare()  # even an empty file is not parsed by a parser that there cannot be
+    parser.prepare()  # where there was no chunk to do so: an empty file has the same errors
     return parsed
 
 
@@ -196,7 +196,11 @@ class ChunkParser:
         self._writer = TreeWriter(model.relations.symbols)
 
     def prepare(self) -> None:
-        """Lays the weights out, which the first chunk does otherwise."""
+        """Lays the weights out now; otherwise, the thread that parses the first chunk does so, and others begin meanwhile.
+
+        Raises:
+            BeamError: see parsers.parser_with_beam().
+        """
         self._parser.get()
 
     def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:

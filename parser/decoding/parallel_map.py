@@ -29,10 +29,10 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
     reader = iter(items)
     failure: Exception | None = None
     with ThreadPoolExecutor(threads) as pool:
-        # All begin now: a thread that begins while another one runs Python code waits for it several times.
         all_there = Barrier(threads)
-        wait([pool.submit(all_there.wait) for _ in range(threads)])
         try:
+            # All begin now: a thread that begins while another one runs Python code waits for it several times.
+            wait([pool.submit(all_there.wait) for _ in range(threads)])
             reading = True
             while reading or waiting:
                 if reading and len(waiting) < _AHEAD * threads:
@@ -48,6 +48,7 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
                     item, future = waiting.popleft()
                     yield item, future.result()
         finally:
+            all_there.abort()  # if there could not be so many
             for _, future in waiting:
                 future.cancel()
     if failure is not None:

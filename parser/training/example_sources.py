@@ -96,6 +96,10 @@ class GoldComputations:
         """See ExampleSource."""
         return self._examples
 
+    def forget(self) -> None:
+        """Lets go of the examples, which take gigabytes in a big treebank; they are made again if they are needed."""
+        self.__dict__.pop("_examples", None)
+
     def state(self) -> dict[str, Tensor]:
         """See ExampleSource; the settings determine all."""
         return {}
@@ -163,6 +167,8 @@ class ExploredComputations:
         """See ExampleSource; explores first, where ``second_pass.explore_every`` says so."""
         if self._current is None or (self._is_due(epoch) and epoch != self._explored):
             self._current = None  # in a big treebank, examples take gigabytes
+            if self._settings.second_pass.examples != ExampleUse.JOIN:
+                self._gold.forget()
             self._weights = trained_weights(self._model.classifier)
             examples, report = self._explore(epoch)
             self._observer.on_exploration(ExplorationEnd(self._pass_name, epoch, report, self._stopwatch.last))

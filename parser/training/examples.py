@@ -119,6 +119,37 @@ class Examples:
         return cls(features, *others)
 
 
+class GatheredExamples:
+    """Examples that come step by step. Those of many steps are put together early, so that memory is used again.
+
+    Args:
+        block_bytes: put together when their features have so many bytes.
+    """
+
+    def __init__(self, block_bytes: int = 64 * 2**20) -> None:
+        self._block_bytes = block_bytes
+        self._blocks: list[Examples] = []
+        self._steps: list[Examples] = []
+        self._bytes = 0  # of the features of the steps
+
+    def append(self, examples: Examples) -> None:
+        """Adds those of a step."""
+        self._steps.append(examples)
+        self._bytes += examples.features.nbytes
+        if self._bytes >= self._block_bytes:
+            self._put_together()
+
+    def all(self) -> Examples:
+        """All of them, in their order; there is one at least, and none is kept."""
+        self._put_together()
+        return Examples.concatenate(self._blocks)
+
+    def _put_together(self) -> None:
+        if self._steps:
+            self._blocks.append(Examples.concatenate(self._steps))
+            self._bytes = 0
+
+
 class Batch:
     """Some of the sentences, advancing together. Iterating yields the rows that are not final, until none is left.
 
@@ -187,19 +218,19 @@ def gold_examples(
         table: the features.
         on_step: called for each step.
     """
-    parts = []
+    gathered = GatheredExamples()
     for batch in batches(data, system):
         for rows in batch:
             moves = system.moves(batch.now, rows)
             outputs = right(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, moves)
-            parts.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
+            gathered.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
             children = moves.children[np.arange(len(rows)), columns]
             system.apply(batch.now, rows, moves, columns, batch.gold_relations[rows, children])
             if on_step is not None:
                 on_step(batch, rows, columns)
-    return Examples.concatenate(parts)
+    return gathered.all()
 
 
 def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:

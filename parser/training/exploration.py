@@ -21,6 +21,7 @@ from parser.decoding.lockstep_beam import LockstepItems, step
 from parser.training.examples import (
     Batch,
     Examples,
+    GatheredExamples,
     OnStep,
     Target,
     TrainingSentences,
@@ -135,7 +136,7 @@ def explore(
             if on_step is not None:
                 on_step(batch, rows, columns)
         asking.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
-    return Examples.concatenate(asking.examples), asking.report()
+    return asking.examples.all(), asking.report()
 
 
 def explore_with_beam(
@@ -173,7 +174,7 @@ def explore_with_beam(
         best_items = np.unique(items.numbers, return_index=True)[1]
         asking.lost_edges += int(lost[best_items].sum())
         asking.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1)[best_items].sum())
-    return Examples.concatenate(asking.examples), asking.report()
+    return asking.examples.all(), asking.report()
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class _Questioner:
         self._scorer = scorer
         self._target = target
         self._teach = teach
-        self.examples: list[Examples] = []
+        self.examples = GatheredExamples()
         self.lost_edges = self.reached_gold = 0
         self._steps = self._left_optimum = self._optimal_steps = 0
 

@@ -15,6 +15,7 @@ from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.decoding.lockstep import parse_in_lockstep
 from parser.training.examples import (
     Examples,
+    GatheredExamples,
     Target,
     TrainingSentences,
     batches,
@@ -312,3 +313,22 @@ def test_joining_examples_pads_the_narrower_targets():
     assert joined.features.tolist() == [[0, 0, 0], [0, 0, 0], [1, 1, 1]]
     assert joined.targets.tolist() == [[1, NO_NODE, NO_NODE], [2, NO_NODE, NO_NODE], [4, NO_NODE, 5]]
     assert joined.sentences.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 30, 10**6])
+def test_gathered_examples_are_those_of_all_steps_in_order(block_bytes):
+    rng = np.random.default_rng(0)
+    steps = [
+        Examples(
+            rng.integers(0, 9, (n, 3), dtype=np.int32),
+            rng.integers(0, 9, (n, 1 + n % 2), dtype=np.int32),
+            rng.integers(0, 9, n, dtype=np.int32),
+        )
+        for n in (2, 1, 5, 3, 1)
+    ]
+    gathered = GatheredExamples(block_bytes)
+    for step in steps:
+        gathered.append(step)
+    found, expected = gathered.all(), Examples.concatenate(steps)
+    for name in ("features", "targets", "sentences"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

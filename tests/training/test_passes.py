@@ -15,6 +15,7 @@ from parser.decoding.parsers import parse
 from parser.model import Model
 from parser.settings import SettingsError
 from parser.training.console import final_table
+from parser.training.example_sources import GoldComputations
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.passes import train
 from parser.training.tensorboard import COMPARED
@@ -227,3 +228,11 @@ def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_p
     metrics = train(run(treebank, f"treebank.test={other}"), tmp_path / "run")
     assert "obj:strange" in caplog.text
     assert metrics["test"]["las"] <= metrics["test"]["las_universal"]
+
+
+@pytest.mark.parametrize("use", ["replace", "join"])
+def test_examples_of_the_first_pass_are_let_go_when_others_replace_them(treebank, tmp_path, monkeypatch, use):
+    forgotten = []
+    monkeypatch.setattr(GoldComputations, "forget", lambda self: forgotten.append(self))
+    train(run(treebank, "column=5", f"second_pass.examples={use}"), tmp_path)
+    assert bool(forgotten) == (use == "replace")
