@@ -66,6 +66,6 @@ assert compiled() == before
 def test_threads_wait_less_long_for_each_other_meanwhile():
     before = sys.getswitchinterval()
     with suppress(KeyError), short_switch_interval():
-        assert sys.getswitchinterval() == pytest.approx(0.0005)
+        assert sys.getswitchinterval() == pytest.approx(0.0001)
         raise KeyError
     assert sys.getswitchinterval() == before

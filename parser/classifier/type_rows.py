@@ -27,27 +27,30 @@ Make = Callable[[np.ndarray, np.ndarray], None]
 """From the values of some word types (int32[attributes, types]), fills in the first of some rows (float32[rows, width])."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Batch:
     """Types whose rows are to be computed.
 
     Attributes:
         values: int32[attributes, types].
         rows: float32[at least the rows of these types, width].
-        made: set when they are there.
+        made: set when they are there, or could not be computed.
+        error: why not.
     """
 
     values: np.ndarray
     rows: np.ndarray
     made: Event
+    error: BaseException | None = None
 
 
 class TypeRows:
     """The word types are numbered, and their rows computed once for all threads, which may ask at the same time.
 
     Types are numbered by one thread at a time. Their rows, which take far longer, are computed in batches, each by any thread
-    that is asking meanwhile: a thread does not return before the rows of its types are there, and does not wait while there is
-    a batch that none has begun.
+    that is asking meanwhile: a thread does not return before the rows of its types are there, and does not begin to wait while
+    there is a batch that none has begun. Where one cannot be computed, all that need it have the error, and all types are
+    forgotten.
 
     Args:
         make: computes the rows of word types; those of a type must not depend on the others.
@@ -100,6 +103,8 @@ class TypeRows:
             needed = [*self._under_way]  # all types that have been met, and so those here, are in them
         for batch in needed:
             self._compute_until(batch.made)
+            if batch.error is not None:
+                raise batch.error
         return types, rows
 
     def _compute_until(self, made: Event) -> None:
@@ -112,10 +117,15 @@ class TypeRows:
                 return
             try:
                 self._make(batch.values, batch.rows)
+            except BaseException as error:
+                batch.error = error
+                raise
             finally:
-                batch.made.set()
                 with self._lock:
                     self._under_way.remove(batch)
+                    if batch.error is not None:  # the types have numbers, but no rows
+                        self._forget(self._known.shape[1], 0)
+                batch.made.set()
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
         """Starts over, with room for the types of at least this many tokens."""

@@ -26,8 +26,8 @@ from parser.kernels import kernel
 CHUNK_BYTES = 2**18
 
 # What the words of a chunk have in common is worked out once, so that small chunks cost more; but the last ones should be
-# small, for several threads to end together. So where it is known how much there is to be read, a chunk is a thread's share of
-# it; elsewhere chunks begin small, and become this part of what has been read.
+# small, for several threads to end together. So where it is known how much is left to be read, a chunk is a thread's share of
+# that; elsewhere chunks begin small, and become this part of what has been read.
 _PART_OF_READ = 8
 # For several threads, the smallest chunks are smaller than the largest by this factor.
 _SMALLEST = 4
@@ -61,7 +61,7 @@ def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1) -> 
     Args:
         stream: the file.
         size: bytes of a chunk; it has more where a sentence is longer.
-        threads: how many share the chunks. For several, some chunks are smaller, so that all have as much to do.
+        threads: how many share the chunks. For several, some chunks are smaller than ``size``, so that all have as much to do.
     """
     held = bytearray()
     first = True

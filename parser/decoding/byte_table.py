@@ -35,7 +35,7 @@ class ByteTable:
         return self._n
 
     def look_up(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """The numbers of the strings ``text[begins[i] : ends[i]]``; those that are new get the next ones.
+        """The numbers of the strings ``text[begins[i] : ends[i]]``, without newlines; those that are new get the next ones.
 
         Args:
             text: uint8.

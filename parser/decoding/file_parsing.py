@@ -30,6 +30,7 @@ from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
 from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.decoding.word_cache import WordCache
+from parser.model import Model
 from parser.models import AnyModel
 
 # Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
@@ -137,7 +138,8 @@ def parse_file(
     Raises:
         NoTagsError: tags are asked for of a model that predicts none.
         ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
-        BeamError: the beam cannot find that many trees.
+        BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
+        Int8Error: 8-bit products are requested of the model, and not available.
         MissingColumnsError: a column that the model reads is empty; nothing has been written.
     """
     if k_best is not None:
@@ -192,6 +194,8 @@ class ChunkParser:
             with model.sharing_weights():
                 self._predict_tags = TagPredictor(model)
                 self.prepare()
+        elif beam is not None or (isinstance(model, Model) and model.int8):
+            self.prepare()  # where there may be no such parser, it is refused before anything is read
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
         self._writer = TreeWriter(model.relations.symbols)
 
@@ -200,6 +204,7 @@ class ChunkParser:
 
         Raises:
             BeamError: see parsers.parser_with_beam().
+            Int8Error: 8-bit products are requested, and not available.
         """
         self._parser.get()
 

@@ -19,16 +19,20 @@ class Later(Generic[Made]):
 
     def __init__(self, make: Callable[[], Made]) -> None:
         self._make = make
-        self._begun = Lock()  # for good
+        self._begun = Lock()  # never released
         self._made: Future[Made] = Future()
 
     def begin(self) -> None:
-        """Makes it, unless another thread does or has done so: does not wait for that one."""
+        """Makes it, unless another thread does or has done so: does not wait for that one. Errors are kept for get()."""
         if self._begun.acquire(blocking=False):
             try:
-                self._made.set_result(self._make())
+                made = self._make()
             except BaseException as error:
                 self._made.set_exception(error)
+                if not isinstance(error, Exception):  # an interrupt
+                    raise
+            else:
+                self._made.set_result(made)
 
     def get(self) -> Made:
         """Waits until it is made."""

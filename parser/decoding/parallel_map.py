@@ -48,7 +48,7 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item], thre
                     item, future = waiting.popleft()
                     yield item, future.result()
         finally:
-            all_there.abort()  # if there could not be so many
+            all_there.abort()  # those that wait, if not all could begin
             for _, future in waiting:
                 future.cancel()
     if failure is not None:

@@ -63,3 +63,14 @@ def test_an_error_comes_to_all_that_need_it():
     for thread in threads:
         thread.join()
     assert found == [True, True]
+
+
+def test_an_interrupt_is_not_kept():
+    def make():
+        raise KeyboardInterrupt
+
+    later = Later(make)
+    with pytest.raises(KeyboardInterrupt):
+        later.begin()
+    with pytest.raises(KeyboardInterrupt):
+        later.get()

@@ -158,3 +158,51 @@ def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch
     np.testing.assert_array_equal(
         first.result().contributions[made], type_contributions(model)(one_sentence(values)).contributions[made]
     )
+
+
+def test_types_whose_rows_could_not_be_computed_are_computed_again(model, monkeypatch):
+    monkeypatch.setattr(module, "_TYPES", 4)
+    values = draw_values(model, 4, 30)
+    of_types = type_contributions(model)
+    make = of_types._of_types._make
+    calls = []
+
+    def fail_once(new, rows):
+        calls.append(new)
+        if len(calls) == 2:
+            raise MemoryError("full")
+        make(new, rows)
+
+    monkeypatch.setattr(of_types._of_types, "_make", fail_once)
+    with pytest.raises(MemoryError, match="full"):
+        of_types(one_sentence(values))
+    found, expected = of_types(one_sentence(values)), type_contributions(model)(one_sentence(values))
+    made = np.arange(of_types.first + (expected.types.max() + 1) * of_types.per_type)
+    np.testing.assert_array_equal(found.types, expected.types)
+    np.testing.assert_array_equal(found.contributions[made], expected.contributions[made])
+
+
+def test_an_error_of_another_thread_comes_to_who_needs_the_rows(model, monkeypatch):
+    monkeypatch.setattr(module, "_TYPES", 4)
+    values = draw_values(model, 4, 30)
+    of_types = type_contributions(model)
+    make = of_types._of_types._make
+    first_begun, other_failed = threading.Event(), threading.Event()
+
+    def fail_in_the_other_thread(new, rows):
+        if first_begun.is_set() and not other_failed.is_set():
+            raise MemoryError("full")
+        first_begun.set()
+        assert other_failed.wait(timeout=60)
+        make(new, rows)
+
+    monkeypatch.setattr(of_types._of_types, "_make", fail_in_the_other_thread)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(of_types, one_sentence(values))
+        assert first_begun.wait(timeout=60)
+        second = pool.submit(of_types, one_sentence(values))
+        with pytest.raises(MemoryError, match="full"):
+            second.result()
+        other_failed.set()
+        with pytest.raises(MemoryError, match="full"):
+            first.result()

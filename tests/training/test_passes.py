@@ -16,6 +16,7 @@ from parser.model import Model
 from parser.settings import SettingsError
 from parser.training.console import final_table
 from parser.training.example_sources import GoldComputations
+from parser.training.examples import Examples
 from parser.training.observer import ExplorationEnd, Observer
 from parser.training.passes import train
 from parser.training.tensorboard import COMPARED
@@ -232,7 +233,13 @@ def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_p
 
 @pytest.mark.parametrize("use", ["replace", "join"])
 def test_examples_of_the_first_pass_are_let_go_when_others_replace_them(treebank, tmp_path, monkeypatch, use):
-    forgotten = []
-    monkeypatch.setattr(GoldComputations, "forget", lambda self: forgotten.append(self))
+    made = []
+    begin = GoldComputations.__init__
+
+    def note(self, *arguments):
+        made.append(self)
+        begin(self, *arguments)
+
+    monkeypatch.setattr(GoldComputations, "__init__", note)
     train(run(treebank, "column=5", f"second_pass.examples={use}"), tmp_path)
-    assert bool(forgotten) == (use == "replace")
+    assert [any(isinstance(value, Examples) for value in vars(gold).values()) for gold in made] == [use == "join"]
