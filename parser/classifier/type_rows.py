@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Event, Lock
+from threading import Lock
 
 import numpy as np
 from numba import njit
@@ -27,21 +28,19 @@ Make = Callable[[np.ndarray, np.ndarray], None]
 """From the values of some word types (int32[attributes, types]), fills in the first of some rows (float32[rows, width])."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Batch:
     """Types whose rows are to be computed.
 
     Attributes:
         values: int32[attributes, types].
         rows: float32[at least the rows of these types, width].
-        made: set when they are there, or could not be computed.
-        error: why not.
+        made: done when they are there, or could not be computed; then it has the error.
     """
 
     values: np.ndarray
     rows: np.ndarray
-    made: Event
-    error: BaseException | None = None
+    made: Future[None]
 
 
 class TypeRows:
@@ -97,35 +96,33 @@ class TypeRows:
             rows = self._rows
             for first in range(before, self._n_types, _TYPES):
                 new = np.ascontiguousarray(self._known[first : min(first + _TYPES, self._n_types)].T)
-                batch = _Batch(new, rows[len(self._first) + first * self._per_type :], Event())
+                batch = _Batch(new, rows[len(self._first) + first * self._per_type :], Future())
                 self._waiting.append(batch)
                 self._under_way.append(batch)
             needed = [*self._under_way]  # all types that have been met, and so those here, are in them
         for batch in needed:
             self._compute_until(batch.made)
-            if batch.error is not None:
-                raise batch.error
         return types, rows
 
-    def _compute_until(self, made: Event) -> None:
-        """Computes batches, whoever has met their types, until one is made."""
-        while not made.is_set():
+    def _compute_until(self, made: Future[None]) -> None:
+        """Computes batches, whoever has met their types, until one is made; raises what has kept it from being made."""
+        while not made.done():
             try:
                 batch = self._waiting.popleft()
             except IndexError:  # the one that is needed is another thread's
-                made.wait()
-                return
+                break
             try:
                 self._make(batch.values, batch.rows)
             except BaseException as error:
-                batch.error = error
-                raise
-            finally:
                 with self._lock:
                     self._under_way.remove(batch)
-                    if batch.error is not None:  # the types have numbers, but no rows
-                        self._forget(self._known.shape[1], 0)
-                batch.made.set()
+                    self._forget(self._known.shape[1], 0)  # the types have numbers, but no rows
+                batch.made.set_exception(error)
+                raise
+            with self._lock:
+                self._under_way.remove(batch)
+            batch.made.set_result(None)
+        made.result()
 
     def _forget(self, n_attributes: int, tokens: int) -> None:
         """Starts over, with room for the types of at least this many tokens."""

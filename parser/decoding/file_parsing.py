@@ -210,8 +210,10 @@ class ChunkParser:
 
     def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
         """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
+        if self._k_best is not None:
+            return None
         self._parser.begin()
-        words = None if self._k_best is not None else find_words(chunk)
+        words = find_words(chunk)
         if words is None:
             return None
         if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines

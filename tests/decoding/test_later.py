@@ -65,7 +65,7 @@ def test_an_error_comes_to_all_that_need_it():
     assert found == [True, True]
 
 
-def test_an_interrupt_is_not_kept():
+def test_an_interrupt_comes_at_once():
     def make():
         raise KeyboardInterrupt
 

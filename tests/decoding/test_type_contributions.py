@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -102,12 +102,12 @@ def test_equal_tokens_have_equal_types(model):
 def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monkeypatch):
     asked_to_wait = threading.Event()
 
-    class Watched(threading.Event):
-        def wait(self, timeout=None):
+    class Watched(Future):
+        def result(self, timeout=None):
             asked_to_wait.set()
-            return super().wait(timeout)
+            return super().result(timeout)
 
-    monkeypatch.setattr(module, "Event", Watched)
+    monkeypatch.setattr(module, "Future", Watched)
     values = draw_values(model, 4, 30)
     of_types = type_contributions(model)
     make = of_types._of_types._make
@@ -129,11 +129,15 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
     np.testing.assert_array_equal(copied[made], type_contributions(model)(one_sentence(values)).contributions[made])
 
 
-def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch):
+def small_batches(model, monkeypatch):
+    """The values of some tokens, and what makes their rows, four types at a time; and how."""
     monkeypatch.setattr(module, "_TYPES", 4)
-    values = draw_values(model, 4, 30)
     of_types = type_contributions(model)
-    make = of_types._of_types._make
+    return draw_values(model, 4, 30), of_types, of_types._of_types._make
+
+
+def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch):
+    values, of_types, make = small_batches(model, monkeypatch)
     computed = []
     first_begun, all_but_one_done = threading.Event(), threading.Event()
 
@@ -161,10 +165,7 @@ def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch
 
 
 def test_types_whose_rows_could_not_be_computed_are_computed_again(model, monkeypatch):
-    monkeypatch.setattr(module, "_TYPES", 4)
-    values = draw_values(model, 4, 30)
-    of_types = type_contributions(model)
-    make = of_types._of_types._make
+    values, of_types, make = small_batches(model, monkeypatch)
     calls = []
 
     def fail_once(new, rows):
@@ -183,10 +184,7 @@ def test_types_whose_rows_could_not_be_computed_are_computed_again(model, monkey
 
 
 def test_an_error_of_another_thread_comes_to_who_needs_the_rows(model, monkeypatch):
-    monkeypatch.setattr(module, "_TYPES", 4)
-    values = draw_values(model, 4, 30)
-    of_types = type_contributions(model)
-    make = of_types._of_types._make
+    values, of_types, make = small_batches(model, monkeypatch)
     first_begun, other_failed = threading.Event(), threading.Event()
 
     def fail_in_the_other_thread(new, rows):
