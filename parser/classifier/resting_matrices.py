@@ -13,8 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from parser.classifier.exact_products import Panels, panels_of_floats, panels_of_integers, product
-from parser.classifier.tiles import HAS_INT8
-from parser.classifier.weights import Int8Error
 
 # What 1 and 0 are among the integers.
 INT8_SCALE = 127
@@ -82,18 +80,10 @@ class SinglePrecision(Arithmetic):
 
 
 class Int8(Arithmetic):
-    """Integers of 8 bits.
-
-    Raises:
-        Int8Error: the processor has no instructions for their products.
-    """
+    """Integers of 8 bits."""
 
     stored = np.uint8
     storing = np.float32(INT8_SCALE), np.float32(INT8_ZERO + 0.5)
-
-    def __init__(self) -> None:
-        if not HAS_INT8:
-            raise Int8Error("this processor has no instructions for 8-bit products (AVX-512 VNNI); parse without --int8")
 
     def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
         """See Arithmetic."""

@@ -31,8 +31,11 @@ _CONFIG: Any = numba.config
 # Inputs of a group, whose products are added up before they are added to a sum; of integers of 8 bits one instruction does so.
 GROUP = 4
 
-# Whether the processor has the instructions for tiles of integers (VNNI).
-HAS_INT8 = {"avx512vnni", "avx512bw"} <= instructions()
+# How many sums of integers an instruction of the processor (VNNI) adds the products of a group to; 0 without such an instruction.
+_VNNI = 16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
+
+# Whether products of integers take less time than those of floats.
+INT8_IS_FASTER = _VNNI > 0
 
 _OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.float32, types.float32)
 _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
@@ -108,14 +111,13 @@ def _tile(rows: int) -> Callable[..., None]:
 
     def _code_of_integers(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         code = _Code(context, builder, signature, given)
-        add_products = code.function("llvm.x86.avx512.vpdpbusd.512", INTS)
+        products = _ProductsOfBytes(builder)
         groups = builder.udiv(code.size, SIZE(GROUP))
         with code.loop(groups, [code.of_outputs(code.start, INTS)] * rows) as (k, sums, following):
-            weights = code.of_panel(groups, k, INTS)
+            weights = products.of_weights(code.of_panel(groups, k, INTS))
             for r, of_row in enumerate(sums):
-                element = code.element_of(r, builder.mul(k, SIZE(GROUP)))
-                vector = code.broadcast(code.load(code.vectors, element, INT), INTS)
-                following.append(builder.call(add_products, [of_row, vector, weights]))
+                vector = code.load(code.vectors, code.element_of(r, builder.mul(k, SIZE(GROUP))), INT)
+                following.append(products.added(of_row, vector, weights))
         scale, bias = code.of_outputs(code.scale, FLOATS), code.of_outputs(code.bias, FLOATS)
         multiply_add = code.multiply_add()
         code.store([builder.call(multiply_add, [builder.sitofp(of_row, FLOATS), scale, bias]) for of_row in sums])
@@ -182,6 +184,59 @@ class _Code:
 
     def _place(self, row: Any, width: Any, column: Any) -> Any:
         return vector_code.element(self._builder, row, width, column)
+
+
+class _ProductsOfBytes:
+    """Instructions that multiply four unsigned bytes of a vector by four signed ones of each weight, and add up the products.
+
+    With VNNI that is one instruction. Without, bytes are widened to 16 bits, those at even places and those at odd ones for
+    themselves, and LLVM makes of the rest what the processor has: of products of pairs that are added up, one instruction on any
+    processor with SSE2. Sums of integers are exact, so all ways have the same result.
+    """
+
+    def __init__(self, builder: Any) -> None:
+        self._builder = builder
+
+    def of_weights(self, weights: Any) -> list[Any]:
+        """What added() takes, of four signed bytes in each of WIDTH integers; it serves all rows of a tile."""
+        return [weights] if _VNNI else self._widened(weights, self._builder.ashr)
+
+    def added(self, sums: Any, vector: Any, weights: list[Any]) -> Any:
+        """The sums, and the products of a vector's four unsigned bytes by those of each weight."""
+        builder = self._builder
+        vector = vector_code.broadcast(builder, vector, INTS)
+        if _VNNI:
+            return self._by_instruction(sums, vector, weights[0])
+        for of_vector, of_weights in zip(self._widened(vector, builder.lshr), weights, strict=True):
+            wide = [builder.sext(bytes_, ir.VectorType(INT, 2 * WIDTH)) for bytes_ in (of_vector, of_weights)]
+            products = builder.mul(*wide)
+            sums = builder.add(sums, builder.add(*(self._every_second(products, first) for first in (0, 1))))
+        return sums
+
+    def _by_instruction(self, sums: Any, vector: Any, weights: Any) -> Any:
+        builder = self._builder
+        parts = []
+        for first in range(0, WIDTH, _VNNI):
+            operands = [self._chosen(given, range(first, first + _VNNI)) for given in (sums, vector, weights)]
+            name = f"llvm.x86.avx512.vpdpbusd.{32 * _VNNI}"
+            parts.append(builder.call(vector_code.function(builder, name, operands[0].type), operands))
+        return parts[0] if len(parts) == 1 else builder.shuffle_vector(*parts, _places(range(WIDTH)))
+
+    def _widened(self, integers: Any, shift_right: Callable[[Any, Any], Any]) -> list[Any]:
+        """The bytes at even places and those at odd ones, as integers of 16 bits; the shift tells whether they are signed."""
+        kind = ir.VectorType(ir.IntType(16), 2 * WIDTH)
+        pairs, eight = self._builder.bitcast(integers, kind), ir.Constant(kind, [8] * 2 * WIDTH)
+        return [shift_right(self._builder.shl(pairs, eight), eight), shift_right(pairs, eight)]
+
+    def _every_second(self, numbers: Any, first: int) -> Any:
+        return self._chosen(numbers, range(first, 2 * WIDTH, 2))
+
+    def _chosen(self, numbers: Any, places: range) -> Any:
+        return self._builder.shuffle_vector(numbers, ir.Constant(numbers.type, ir.Undefined), _places(places))
+
+
+def _places(places: range) -> ir.Constant:
+    return ir.Constant(ir.VectorType(INT, len(places)), list(places))
 
 
 tile_of_rows, tile_of_one_row = _tile(ROWS), _tile(1)

@@ -31,7 +31,7 @@ from typing import NoReturn
 
 from parser.beam_settings import Search, searching
 from parser.commands.command_line import number_of_threads, positive, run
-from parser.commands.parsing_options import add_file_options, add_search_options
+from parser.commands.parsing_options import add_file_options, add_search_options, note_slow_int8
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.file_parsing import Parsed, parse_file, warm_up
@@ -64,6 +64,8 @@ def main() -> int:
     given = arguments.parse_args()
     _check(given)
     load_kernels_directly()
+    if given.int8:
+        note_slow_int8()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
     if given.warm_up:
         warm_up(model, beam)

@@ -18,7 +18,7 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from parser.commands.command_line import number_of_threads, run
-from parser.commands.parsing_options import add_file_options, add_search_options
+from parser.commands.parsing_options import add_file_options, add_search_options, note_slow_int8
 from parser.decoding.tag_writing import TagUse
 from parser.text.shards import BulkError, Options, Refusals, claim, has_changed, shards_of, undone
 
@@ -64,6 +64,8 @@ def main() -> int:
         int8=given.int8,
         rerank=given.rerank,
     )
+    if given.int8:
+        note_slow_int8()
     checked = ShardParser(folder, options)  # says what is wrong before processes begin
     shards = shards_of(given.input, given.output, given.text)
     claim(given.output, folder, options, checked.tokenizer_path)

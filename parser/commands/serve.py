@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from parser.commands.command_line import positive, run
-from parser.commands.parsing_options import add_search_options
+from parser.commands.parsing_options import add_search_options, note_slow_int8
 from parser.model_folder import TOKENIZER
 from parser.models import load_for_parsing
 from parser.start_up import load_kernels_directly
@@ -57,6 +57,8 @@ def main(arguments: list[str] | None = None) -> None:
     from parser.serving.service import Service
 
     load_kernels_directly()
+    if given.int8:
+        note_slow_int8()
     model, beam = load_for_parsing(given.model, given.beam, given.merge, int8=given.int8, rerank=given.rerank)
     service = Service(model, given.name or name_of(given.model), _tokenizer(given), beam, given.allow_missing_columns)
     warm_up(service)

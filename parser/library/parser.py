@@ -89,7 +89,7 @@ class Parser:
             ModelError: the folder holds no model that this version can load.
             TokenizerError: the tokenizer that is named cannot be loaded.
             BeamError: the model cannot be searched with this beam.
-            Int8Error: the model, or this processor, has no products of 8 bits.
+            Int8Error: the model has no products of 8 bits.
         """
         of_beam = cast(Merge | None, merge)  # which the beam makes of a str, or refuses
         model, search = load_for_parsing(Path(folder), beam, of_beam, device, int8, rerank)

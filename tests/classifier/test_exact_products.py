@@ -26,9 +26,7 @@ from parser.classifier.exact_products import (
     product,
     width_of,
 )
-from parser.classifier.tiles import HAS_INT8, ROWS
-
-needs_int8 = pytest.mark.skipif(not HAS_INT8, reason="the processor has no products of 8 bits")
+from parser.classifier.tiles import ROWS
 
 SIZES = st.integers(0, 3 * ROWS + 1), st.integers(0, 70), st.integers(0, 40), st.booleans(), st.integers(0, 99)
 
@@ -64,7 +62,6 @@ def test_the_products_of_a_group_are_added_up_first(n, size, outputs, seed):
     assert product(ones, panels_of_floats(np.ones((1, 8), np.float32)), 1) == 2**25
 
 
-@needs_int8
 @given(*SIZES)
 def test_products_of_integers(n, size, outputs, biased, seed):
     rng = np.random.default_rng(seed)
@@ -118,10 +115,9 @@ def compare() -> None:
             "NumPy": partial(np.matmul, vectors, transposed),
             "torch.mm": partial(torch.mm, torch.from_numpy(vectors), torch.from_numpy(transposed)),
         }
-        if HAS_INT8:
-            integers = rng.integers(0, 256, (n, -(-size // 4) * 4)).astype(np.uint8)
-            by = panels_of_integers(rng.integers(-127, 128, (outputs, size)).astype(np.int8), np.ones(outputs, np.float32), 128)
-            ways["ours, 8 bits"] = partial(product, integers, by, outputs)
+        integers = rng.integers(0, 256, (n, -(-size // 4) * 4)).astype(np.uint8)
+        by = panels_of_integers(rng.integers(-127, 128, (outputs, size)).astype(np.int8), np.ones(outputs, np.float32), 128)
+        ways["ours, 8 bits"] = partial(product, integers, by, outputs)
         operations = 2 * n * size * outputs
         rates = {name: operations / _seconds(way, 1 + 200_000_000 // operations) / 1e9 for name, way in ways.items()}
         print(f"{n:4} x {size} by {outputs:4}: " + ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items()))

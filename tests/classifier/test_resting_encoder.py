@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser.classifier import resting_encoder, resting_matrices
+from parser.classifier import resting_encoder
 from parser.classifier.resting_encoder import RestingEncoder
 from parser.classifier.resting_lstm import RestingLSTM, _tanh
 from parser.classifier.resting_matrices import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
-from parser.classifier.tiles import HAS_INT8, ROWS
+from parser.classifier.tiles import ROWS
 from parser.classifier.weights import Int8Error
 from parser.data.sentences import Sentences
 from parser.decoding import compiled
@@ -27,8 +27,6 @@ from parser.models import load_for_parsing
 from tests.classifier.test_bilstm import random_model
 from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_model
-
-needs_int8 = pytest.mark.skipif(not HAS_INT8, reason="the processor has no products of 8 bits")
 
 
 def models(sentences) -> list[Model]:
@@ -73,7 +71,7 @@ def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch)
     np.testing.assert_array_equal(resting.encode(encoded), first)
 
 
-@pytest.mark.parametrize("int8", [False, pytest.param(True, marks=needs_int8)])
+@pytest.mark.parametrize("int8", [False, True])
 def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
     for model in models(sentences):
         encoded = model.vocabularies.encode(sentences)
@@ -131,7 +129,6 @@ def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.nd
     return outputs
 
 
-@needs_int8
 def test_a_layer_of_8_bits_is_that_of_plain_arithmetic():
     torch.manual_seed(0)
     sides = nn.LSTM(6, 21), nn.LSTM(6, 21)
@@ -146,7 +143,6 @@ def test_a_layer_of_8_bits_is_that_of_plain_arithmetic():
     assert (np.abs(found - expected) > 1e-6).mean() < 0.01
 
 
-@needs_int8
 @given(st.integers(1, 9), st.integers(1, 70), st.integers(1, 40), st.booleans(), st.sampled_from("CF"), st.integers(0, 99))
 def test_products_of_8_bits_are_exact(n, width, outputs, biased, order, seed):
     rng = np.random.default_rng(seed)
@@ -167,7 +163,6 @@ def test_products_of_8_bits_are_exact(n, width, outputs, biased, order, seed):
     )
 
 
-@needs_int8
 def test_weights_of_any_size_have_integers():
     weights = np.array([[np.inf, -np.nan, 1e38], [0, 0, 0], [1e-44, -1e-44, 0]], np.float32)
     integers, scales = quantized(weights)
@@ -176,7 +171,7 @@ def test_weights_of_any_size_have_integers():
     Int8().matrix(weights)(np.full((2, 3), 255, np.uint8))
 
 
-@pytest.mark.parametrize("int8", [False, pytest.param(True, marks=needs_int8)])
+@pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
     for model in models(sentences):
@@ -190,15 +185,12 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
             np.testing.assert_array_equal(found.relations, expected.relations)
 
 
-def test_8_bits_are_refused_where_they_cannot_be_had(sentences, tmp_path, monkeypatch):
+def test_8_bits_are_refused_without_an_encoder(tmp_path):
     small_model("static").save(tmp_path / "static")
     with pytest.raises(Int8Error, match=r"models with an encoder \(model=bilstm\); leave --int8 out"):
         load_for_parsing(tmp_path / "static", int8=True)
     with pytest.raises(Int8Error, match="; parse without --int8"):
         small_model("static").classifier.weights(int8=True)
-    monkeypatch.setattr(resting_matrices, "HAS_INT8", False)
-    with pytest.raises(Int8Error, match=r"this processor has no instructions for 8-bit products \(AVX-512 VNNI\)"):
-        random_model(sentences).classifier.weights(int8=True)
 
 
 def test_sentences_of_one_token_and_none(sentences):
