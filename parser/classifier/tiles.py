@@ -31,7 +31,8 @@ _CONFIG: Any = numba.config
 # Inputs of a group, whose products are added up before they are added to a sum; of integers of 8 bits one instruction does so.
 GROUP = 4
 
-# How many sums of integers an instruction of the processor (VNNI) adds the products of a group to; 0 without such an instruction.
+# The sums of integers to which an instruction of the processor (VNNI) adds the products of a group; 0 without such an
+# instruction.
 _VNNI = 16 if {"avx512vnni", "avx512bw"} <= instructions() else 8 if "avxvnni" in instructions() else 0
 
 # Whether products of integers take less time than those of floats.
@@ -189,9 +190,9 @@ class _Code:
 class _ProductsOfBytes:
     """Instructions that multiply four unsigned bytes of a vector by four signed ones of each weight, and add up the products.
 
-    With VNNI that is one instruction. Without, bytes are widened to 16 bits, those at even places and those at odd ones for
-    themselves, and LLVM makes of the rest what the processor has: of products of pairs that are added up, one instruction on any
-    processor with SSE2. Sums of integers are exact, so all ways have the same result.
+    With VNNI that is one instruction. Without it, bytes at even places and those at odd ones are widened to 16 bits, and LLVM
+    chooses the instructions: with SSE2 or more, one multiplies pairs and adds the products. Sums of integers are exact, so all
+    ways have the same result.
     """
 
     def __init__(self, builder: Any) -> None:

@@ -31,7 +31,7 @@ def add_search_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--int8",
         action="store_true",
-        help="with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI instructions",
+        help="with an encoder: multiply in 8 bits, which is nearly as accurate, and faster on processors with VNNI",
     )
 
 
