@@ -29,13 +29,13 @@ from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
-from parser import models
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Search
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.k_best import Tree
 from parser.decoding.parsers import beam_parser_of
 from parser.evaluation.gold_part import GoldPart
+from parser.model import loading as models
 
 _COLOURS = (BLUE, ORANGE, GREEN, RED)
 _STYLES = {Merge.NONE: "--", Merge.CONFIGURATION: "-", Merge.SIGNATURE: ":"}

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from parser.atomic import replacing
+from parser.storage.atomic import replacing
 
 COLUMNS = ("treebank", "column", "seed", "config", "measure", "counts")
 MEASURES = ("las", "uas")

@@ -3,10 +3,10 @@ r"""What the items of a beam stand for if they merge by signature: derivations p
     python experiments/derivations.py "+models={paper: RUN_FOLDER/model, accurate: OTHER/model}" \
         paths.treebanks=../shared/ud-v2.2
 
-Items that no feature of the model can tell apart are one (parser/decoding/merging_search.py), which stands for all of their
-derivations: computations that the parser compares without having them in its beam (Huang and Sagae 2010, Figure 5). Counted for
-the items of the last step, which stand for whole trees; of a sentence, the mean over its items. A tree may have several
-derivations. Without merging an item stands for one. Writes results.csv, derivations.svg and table.md.
+Items that no feature of the model can tell apart are one (parser/decoding/beam/merging_search.py), which stands for all of
+their derivations: computations that the parser compares without having them in its beam (Huang and Sagae 2010, Figure 5).
+Counted for the items of the last step, which stand for whole trees; of a sentence, the mean over its items. A tree may have
+several derivations. Without merging an item stands for one. Writes results.csv, derivations.svg and table.md.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from experiments.parsed_part import ParsedPart
 from experiments.tables import markdown
 from parser.beam_settings import Beam, Merge
 from parser.data.treebank import Treebank
-from parser.decoding.derivations import count_derivations
-from parser.decoding.signature import arc_standard_alone
-from parser.decoding.signature_beam import SignatureBeamParser
-from parser.model import Model
+from parser.decoding.beam.derivations import count_derivations
+from parser.decoding.beam.signature import arc_standard_alone
+from parser.decoding.beam.signature_beam import SignatureBeamParser
+from parser.model.model import Model
 
 COMMAND = "python experiments/derivations.py"
 COLUMNS = ("model", "size", "length", "items", "log10_derivations")

@@ -1,4 +1,4 @@
-"""What a parser without an encoder gains from the distributions of one that has one (parser/training/teacher.py).
+"""What a parser without an encoder gains from the distributions of one that has one (parser/training/examples/teacher.py).
 
     python experiments/distillation.py paths.treebanks=../shared/ud-v2.2
     python experiments/distillation.py "languages=[got]" seeds=1 "variants=[mlp,bilstm,'all steps, weight 2']" ...

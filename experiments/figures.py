@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parser.commands.benchmarks.machine import machine
-from parser.versions import versions
+from parser.storage.versions import versions
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLACK, GREY = "#000000", "#777777"

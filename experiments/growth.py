@@ -32,8 +32,8 @@ from experiments.figures import BLUE, RED, describe, panels, provenance, save, w
 from experiments.tables import markdown
 from parser.commands.benchmarks.machine import machine
 from parser.conllu.stream import read_raw_sentences
-from parser.decoding.file_parsing import parse_file
-from parser.model import Model
+from parser.decoding.files.file_parsing import parse_file
+from parser.model.model import Model
 
 COMMAND = "python experiments/growth.py"
 PARSE = ROOT / "scripts" / "parse.py"

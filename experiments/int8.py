@@ -29,7 +29,7 @@ from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
-from parser.models import load_for_parsing
+from parser.model.loading import load_for_parsing
 
 PARTS = ("dev", "test")
 

@@ -32,20 +32,20 @@ from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.text import raw_text, tokenizer_of
 from experiments.trainings import Training, run_training
-from parser.atomic import replacing
 from parser.beam_settings import Beam
 from parser.commands.benchmarks import udpipe
 from parser.conllu.files import open_input, open_output
-from parser.decoding.file_parsing import parse_file
-from parser.decoding.lattice_file import parsed_texts
-from parser.decoding.lattice_parser import LatticeParser
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.lattice.lattice_file import parsed_texts
+from parser.decoding.lattice.lattice_parser import LatticeParser
 from parser.evaluation import evaluate_files
 from parser.lattices.conllul import read_lattices, text_of
 from parser.lattices.gold_paths import gold_path, joined, read_trees
 from parser.lattices.lattice import Lattice
 from parser.lattices.lexicon import Guess, Lexicon, jackknife
-from parser.model import Model
+from parser.model.model import Model
 from parser.settings import training_files
+from parser.storage.atomic import replacing
 from parser.text.tokenizer import Tokenizer
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"

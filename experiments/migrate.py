@@ -30,9 +30,9 @@ from experiments.lattices import LatticeExperiment
 from experiments.table7_page import COLUMNS
 from experiments.text import Text
 from experiments.trainings import Training
-from parser.atomic import replacing
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS
+from parser.storage.atomic import replacing
 
 csv.field_size_limit(sys.maxsize)  # counts by sentence
 

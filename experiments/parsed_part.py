@@ -11,7 +11,7 @@ from omegaconf import MISSING
 from experiments import treebanks
 from experiments.command import Pictures
 from parser.data.treebank import Treebank, read_treebank
-from parser.model import Model
+from parser.model.model import Model
 
 
 @dataclass

@@ -4,9 +4,9 @@
 
 The new sentences are those of scripts/recombine.py. On the treebank alone an MLP is trained, and parsers with an encoder. The
 one of the same seed parses the new sentences; one more MLP learns from the treebank and from them: ``recombined``; another one
-learns the distributions of several encoders besides (parser/training/teacher.py): ``taught``. To both, forms are as rare as the
-treebank has them. The encoders' run folders are those of experiments/accurate.py: what is there is not trained again.
-The rows of experiments/recombination are published, and are reused (see results.py); yours go to
+learns the distributions of several encoders besides (parser/training/examples/teacher.py): ``taught``. To both, forms are as
+rare as the treebank has them. The encoders' run folders are those of experiments/accurate.py: what is there is not trained
+again. The rows of experiments/recombination are published, and are reused (see results.py); yours go to
 runs/recombination/results.csv as trainings end. The table is beside them.
 """
 

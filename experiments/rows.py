@@ -8,7 +8,7 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from parser.atomic import replacing
+from parser.storage.atomic import replacing
 
 
 class Keyed(Protocol):

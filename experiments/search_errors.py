@@ -26,11 +26,11 @@ from experiments.tables import markdown
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.treebank import Treebank
-from parser.decoding.lockstep import Choice, LockstepParser
+from parser.decoding.greedy.batched import Choice, LockstepParser
 from parser.decoding.parsers import beam_parser_of
 from parser.decoding.probabilities import steps_towards
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import log_probabilities
 from parser.transitions.system import Moves

@@ -15,9 +15,9 @@ from experiments.jobs import Job
 from experiments.results import Key, Results
 from experiments.tables import markdown, mean_and_deviation
 from experiments.trainings import Training
-from parser import models
-from parser.atomic import replacing
-from parser.decoding.file_parsing import parse_file
+from parser.decoding.files.file_parsing import parse_file
+from parser.model import loading as models
+from parser.storage.atomic import replacing
 
 
 class TaughtRow(Protocol):

@@ -28,16 +28,16 @@ from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
-from parser.atomic import replacing
 from parser.commands.benchmarks import udpipe
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
-from parser.decoding.file_parsing import parse_file
-from parser.decoding.tag_writing import TagUse
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.tag_writing import TagUse
 from parser.evaluation import evaluate_files
+from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
-from parser.models import load_for_parsing
 from parser.settings import training_files
+from parser.storage.atomic import replacing
 from parser.text.model_tokenizer import segmenter_beside
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer import Tokenizer

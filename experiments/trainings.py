@@ -16,14 +16,14 @@ from experiments.counts import Counts, counts_file, read_counts, write_counts
 from experiments.fingerprints import fingerprint
 from experiments.jobs import Job, run_jobs
 from experiments.results import Results
-from parser import models
 from parser.commands.configs import training_settings
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart
+from parser.model import loading as models
 from parser.settings import Settings
 from parser.training.checkpoint import CheckpointError
-from parser.training.passes import train
+from parser.training.passes.passes import train
 
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the numbers depend on
 

@@ -25,7 +25,7 @@ from experiments.command import check_at_least, run
 from experiments.results import Key, Results, check
 from experiments.taught import Taught, TaughtTrainings, keys_of, parse, scores_of, table, train_all
 from experiments.trainings import Training, run_training
-from parser.atomic import replacing
+from parser.storage.atomic import replacing
 
 MLP, ENCODER, SELF_TRAINED, UPTRAINED = "mlp", "encoder", "self-trained", "uptrained"
 PARSERS = Taught(MLP, ENCODER, (SELF_TRAINED, UPTRAINED))

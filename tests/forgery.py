@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from parser.classifier.shape import BiLSTMShape, CharacterShape, ClassifierShape, Embedding, HeadScorerShape, TaggerShape
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
+from parser.inference.shape import BiLSTMShape, CharacterShape, ClassifierShape, Embedding, HeadScorerShape, TaggerShape
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 
 KINDS = ("static", "contextual", "attardi", "text")

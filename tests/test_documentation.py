@@ -24,11 +24,11 @@ import pytest
 from experiments import command as experiment
 from parser.commands import benchmark, fetch_treebanks
 from parser.conllu.stream import read_raw_sentences
-from parser.training import passes
-from parser.training.console import final_table
+from parser.training.observers.console import final_table
+from parser.training.passes import passes
 from scripts import documentation
 from tests import forked
-from tests.classifier.test_text_model import random_text_model
+from tests.networks.test_text_model import random_text_model
 from tests.toy import ROOT, forget_what_is_stored
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from parser import transitions
 from parser.decoding.parsers import parse
-from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
+from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from tests.forgery import KINDS, change, set_at, small_model
 from tests.toy import sentence
 
@@ -269,7 +269,7 @@ def test_a_folder_that_cannot_be(tmp_path):
 
 def test_tensors_are_compared_before_there_is_memory_for_them(forged, monkeypatch):
     change(forged / SETTINGS, set_at("classifier", "embeddings", "form", "size", 60))
-    monkeypatch.setattr("parser.classifier.build.new_classifier", None)  # it would have memory for them
+    monkeypatch.setattr("parser.networks.build.new_classifier", None)  # it would have memory for them
     assert "the settings expect" in refused(forged, TENSORS)
 
 

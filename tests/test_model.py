@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
-from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
-from parser.models import load
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.loading import load
+from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
 from parser.transitions.features import slots_of
 from tests.toy import ROOT, sentence, write_conllu
 

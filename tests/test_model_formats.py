@@ -13,10 +13,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from parser.decoding.parsers import parse
-from parser.model import SETTINGS, TENSORS, VOCABULARIES, Model
+from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model
 from parser.model_formats import FORMAT
-from tests.classifier import test_bilstm
 from tests.decoding import test_greedy
+from tests.networks import test_bilstm
 from tests.toy import sentence
 
 

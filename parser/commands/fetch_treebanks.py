@@ -18,11 +18,11 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from parser.atomic import replacing
 from parser.commands.command_line import run
 from parser.commands.configs import CONFIGS
 from parser.data.download import DownloadError, download
-from parser.digest import sha256_of
+from parser.storage.atomic import replacing
+from parser.storage.digest import sha256_of
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
 _PARTS = ("train", "dev", "test")

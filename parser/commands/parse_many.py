@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from parser.commands.command_line import number_of_threads, run
 from parser.commands.parsing_options import add_file_options, add_search_options, note_slow_int8
-from parser.decoding.tag_writing import TagUse
+from parser.decoding.files.tag_writing import TagUse
 from parser.text.shards import BulkError, Options, Refusals, claim, has_changed, shards_of, undone
 
 

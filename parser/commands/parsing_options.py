@@ -8,8 +8,8 @@ from pathlib import Path
 
 from parser.beam_settings import Merge
 from parser.commands.command_line import member_of, size_of_beam
-from parser.decoding.file_parsing import OnError
-from parser.decoding.tag_writing import TagUse
+from parser.decoding.files.file_parsing import OnError
+from parser.decoding.files.tag_writing import TagUse
 
 
 def add_search_options(parser: ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def add_search_options(parser: ArgumentParser) -> None:
 
 def note_slow_int8() -> None:
     """Says on standard error that 8 bits save no time, where the processor has no instructions for them."""
-    from parser.classifier.tiles import INT8_IS_FASTER  # loads the compiler
+    from parser.kernels.tiles import INT8_IS_FASTER  # loads the compiler
 
     if not INT8_IS_FASTER:
         print("note: without VNNI instructions, this processor is no faster with --int8 than without", file=sys.stderr)

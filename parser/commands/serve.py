@@ -16,8 +16,8 @@ from typing import NoReturn
 
 from parser.commands.command_line import positive, run
 from parser.commands.parsing_options import add_search_options, note_slow_int8
+from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
-from parser.models import load_for_parsing
 from parser.start_up import load_kernels_directly
 from parser.text.model_tokenizer import model_tokenizer
 from parser.text.tokenizer import Tokenizer

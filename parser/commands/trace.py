@@ -46,8 +46,8 @@ def main(arguments: list[str] | None = None) -> None:
     if given.model is not None and (given.system or given.degree):
         parser.error("--system and --degree are those of the model; leave them out with --model")
 
-    from parser.decoding.file_parsing import Columns  # compiled loops that --help does not need
-    from parser.model import Model
+    from parser.decoding.files.file_parsing import Columns  # compiled loops that --help does not need
+    from parser.model.model import Model
     from parser.reports.trace import GoldTree, gold_trace, model_trace
 
     sentence = _sentence(given.file, given.sentence)

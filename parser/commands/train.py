@@ -29,9 +29,9 @@ from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, register, teachers, training_files
-from parser.training.observer import Observer, RunStart, Update
+from parser.training.checks.unread_settings import absent_setting_message, check_overrides
+from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
-from parser.training.unread_settings import absent_setting_message, check_overrides
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
@@ -84,9 +84,9 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     try:
         with background_vectors(settings) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
-            from parser.training.console import final_table
             from parser.training.model_card import ModelCard
-            from parser.training.passes import train
+            from parser.training.observers.console import final_table
+            from parser.training.passes.passes import train
 
             card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
             metrics = train(settings, folder, [_HydraFiles(job), card, *observers, _Interruptible()], vectors)

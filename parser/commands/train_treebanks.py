@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
-from parser.atomic import replacing
 from parser.commands.command_line import run
+from parser.storage.atomic import replacing
 
 _PARTS = ("train", "dev", "test")
 

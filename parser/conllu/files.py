@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from parser.atomic import replacing
 from parser.conllu.checks import ConlluError
+from parser.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

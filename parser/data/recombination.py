@@ -3,7 +3,8 @@
 A subtree may stand where another one stood if its top has the same relation (subtypes left out), UPOS and FEATS, and if both
 are stretches of words without gaps. So the new sentences are as grammatical as agreement and word order allow, if not always
 sensible. They are text for a parser with an encoder to parse, and its trees are what another parser learns from it
-(parser/training/teacher.py): of the treebank's own sentences, which it has learned by heart, the encoder has little to tell.
+(parser/training/examples/teacher.py): of the treebank's own sentences, which it has learned by heart, the encoder has little to
+tell.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Greedy parsing: the slow way for any classifier (lockstep.py), and the compiled ways for those that we have."""
+"""Decoding: trees from models; one folder for each algorithm, and files/ for what is read and written."""

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from functools import singledispatch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
-from parser.classifier.weights import ClassifierWeights
 from parser.data.attributes import Columns
 from parser.data.parses import Parses
-from parser.decoding.greedy import GreedyParser
+from parser.decoding.greedy.greedy import GreedyParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
+from parser.inference.weights import ClassifierWeights
 from parser.linear.model import LinearModel
-from parser.model import Model
-from parser.models import AnyModel
+from parser.model.loading import AnyModel
+from parser.model.model import Model
 from parser.transitions.attardi import Attardi
 from parser.transitions.system import behaves_as
 
@@ -34,19 +34,19 @@ def parser_of(model: AnyModel, threads: int = 1) -> SentenceParser:
 def _(model: Model, threads: int = 1) -> SentenceParser:
     if behaves_as(model.system, Attardi):
         return GreedyParser(model.weights(), model.system, model.table, threads)
-    from parser.decoding.spine import SpineParser
+    from parser.decoding.greedy.spine import SpineParser
     from parser.transitions.lr_spine import LRSpine
 
     if behaves_as(model.system, LRSpine):
         return SpineParser(model.weights(), model.system, model.table, threads)
-    from parser.decoding.lockstep import LockstepParser
+    from parser.decoding.greedy.batched import LockstepParser
 
     return LockstepParser(model.weights(), model.system, model.table)
 
 
 @parser_of.register
 def _(model: LinearModel, threads: int = 1) -> SentenceParser:
-    from parser.decoding.linear import LinearParser
+    from parser.decoding.greedy.linear import LinearParser
 
     return LinearParser(model, threads)
 
@@ -73,11 +73,11 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
     if isinstance(beam, Exact):
         check_exact(model.system.name, model.contextual, map(str, model.slots) if isinstance(model, Model) else ())
         assert isinstance(model, Model), "no other has an encoder"
-        from parser.decoding.exact import ExactParser
+        from parser.decoding.exact.exact import ExactParser
 
         return ExactParser(model.weights(), model.system, model.table, beam)
     if isinstance(model, LinearModel):
-        from parser.decoding.lockstep_beam import LockstepBeamParser
+        from parser.decoding.beam.batched_beam import LockstepBeamParser
 
         if beam.rerank:
             raise BeamError(_NO_HEADS)
@@ -89,7 +89,7 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if not beam.rerank:
         return _search(model, beam, threads, model.weights())
-    from parser.decoding.reranking import RerankingParser
+    from parser.decoding.beam.reranking import RerankingParser
 
     if (heads := model.heads()) is None:
         raise BeamError(_NO_HEADS)
@@ -101,15 +101,15 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) -> KBestParser:
     """A parser that searches with a beam, and with weights of the model's classifier."""
     if beam.merge is Merge.SIGNATURE:
-        from parser.decoding.signature import arc_standard_alone
-        from parser.decoding.signature_beam import SignatureBeamParser
+        from parser.decoding.beam.signature import arc_standard_alone
+        from parser.decoding.beam.signature_beam import SignatureBeamParser
 
         return SignatureBeamParser(weights, arc_standard_alone(model.system), model.table, beam, threads)
     if behaves_as(model.system, Attardi):
-        from parser.decoding.beam import BeamParser
+        from parser.decoding.beam.beam import BeamParser
 
         return BeamParser(weights, model.system, model.table, beam, threads)
-    from parser.decoding.lockstep_beam import LockstepBeamParser
+    from parser.decoding.beam.batched_beam import LockstepBeamParser
 
     return LockstepBeamParser.of_weights(weights, model.system, model.table, beam)
 

@@ -16,10 +16,10 @@ from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.decoding.lockstep import Choice, LockstepParser, StepProbabilities
+from parser.decoding.greedy.batched import Choice, LockstepParser, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
-from parser.model import Model
-from parser.models import AnyModel
+from parser.model.loading import AnyModel
+from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
 from parser.transitions.optimal import best_right_columns, optimal_moves

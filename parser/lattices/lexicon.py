@@ -18,13 +18,13 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 
-from parser.atomic import write_json
 from parser.conllu.checks import EMPTY, FEATS, FORM, LEMMA, MISC, NO_SPACE, UPOS, XPOS
 from parser.conllu.stream import RawSentence, sent_id
 from parser.lattices.conllul import LatticeError
 from parser.lattices.gold_paths import surface_tokens
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.lattices.suffix_guesser import SuffixGuesser, Tags
+from parser.storage.atomic import write_json
 
 # The classes that most new words come from. Of those that UD calls open, ADV and INTJ are left out.
 OPEN_CLASSES = ("ADJ", "NOUN", "PROPN", "VERB")

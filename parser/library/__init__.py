@@ -1,8 +1,8 @@
 """The parser as a library, ``from parser import Parser``, and as a component of spaCy's pipelines (spacy_component.py)."""
 
 from parser.beam_settings import BeamError as BeamError
-from parser.classifier.weights import Int8Error as Int8Error
-from parser.decoding.missing_columns import MissingColumnsError as MissingColumnsError
+from parser.decoding.files.missing_columns import MissingColumnsError as MissingColumnsError
+from parser.inference.weights import Int8Error as Int8Error
 from parser.library.parsed_sentence import ParsedSentence as ParsedSentence
 from parser.library.parser import Parser as Parser
 from parser.library.words import InputError as InputError

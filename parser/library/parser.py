@@ -24,14 +24,14 @@ from parser.beam_settings import Merge, Search
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.sentences import Sentences
-from parser.decoding.compiled import SHARE
-from parser.decoding.missing_columns import check_columns
+from parser.decoding.files.missing_columns import check_columns
+from parser.decoding.files.tag_writing import TagPredictor
+from parser.decoding.greedy.compiled import SHARE
 from parser.decoding.probabilities import ProbabilityParser
-from parser.decoding.tag_writing import TagPredictor
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.words import TAG_COLUMNS, InputError, Word, WordColumns, named, read_words
-from parser.model import Model
-from parser.models import AnyModel, load_for_parsing
+from parser.model.loading import AnyModel, load_for_parsing
+from parser.model.model import Model
 from parser.text.model_tokenizer import model_tokenizer
 from parser.text.token_spans import spans
 from parser.text.tokenizer import Tokenizer

@@ -32,14 +32,14 @@ from spacy.pipeline.dep_parser import parser_score
 from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
-from parser.atomic import replacing_folder
 from parser.conllu.checks import shortened
 from parser.data.vocabulary import UD_ROOT
-from parser.decoding.tag_writing import NoTagsError, TagUse
+from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
 from parser.library.spacy_tokens import ATTRIBUTES, ROOT, SETTERS, columns, heads_of_spaces
 from parser.model_folder import ModelError, find_model
+from parser.storage.atomic import replacing_folder
 
 # The files of a model, whatever its kind; a tokenizer, which is none of them, is not needed here.
 _PART = re.compile(r"\w+\.(json|safetensors)")

@@ -16,7 +16,6 @@ import numpy as np
 from safetensors.numpy import save
 
 from parser import beam_settings, transitions
-from parser.atomic import replacing_folder, write_json
 from parser.beam_settings import Search
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UD_ROOT, Vocabulary
@@ -34,8 +33,9 @@ from parser.model_folder import (
     read_tensors,
     read_vocabularies,
 )
+from parser.storage.atomic import replacing_folder, write_json
+from parser.storage.versions import versions
 from parser.transitions.system import TransitionSystem
-from parser.versions import versions
 
 WEIGHTS = "weights.safetensors"
 FORMAT = 1

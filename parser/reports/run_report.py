@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from parser.conllu.files import open_input
-from parser.decoding.file_parsing import parse_file
+from parser.decoding.files.file_parsing import parse_file
 from parser.drawing.conllu import read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
 from parser.drawing.matrix import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
-from parser.models import load_for_parsing
+from parser.model.loading import load_for_parsing
 
 _SETTINGS = ("treebank", "system", "degree", "column", "oracle", "strategy", "ties", "recipe", "model", "seed")
 _FEWEST = 20  # words of a relation that has a row of its own

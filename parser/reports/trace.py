@@ -15,7 +15,7 @@ import numpy as np
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
 from parser.data.attributes import Columns
 from parser.data.parses import NO_NODE
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from parser.transitions.system import Moves, TransitionSystem

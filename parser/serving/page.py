@@ -9,10 +9,10 @@ import oracles
 from parser import transitions
 from parser.conllu.checks import DEPREL, FORM, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.decoding.file_parsing import Columns
+from parser.decoding.files.file_parsing import Columns
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import drawing, page, table, text
-from parser.model import Model
+from parser.model.model import Model
 from parser.reports.candidates import Candidate, candidates
 from parser.reports.trace import Trace, model_trace
 from parser.reports.trace_pages import steps_as_html

@@ -13,11 +13,11 @@ from parser.conllu.checks import DEPREL, DEPS, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
-from parser.decoding.file_parsing import ChunkParser, Columns
-from parser.decoding.missing_columns import refuse_missing_columns
-from parser.decoding.tag_writing import TagPredictor, TagUse, tags_to_write
-from parser.model import Model
-from parser.models import AnyModel
+from parser.decoding.files.file_parsing import ChunkParser, Columns
+from parser.decoding.files.missing_columns import refuse_missing_columns
+from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
+from parser.model.loading import AnyModel
+from parser.model.model import Model
 from parser.serving.formats import conllu_of_words, read_words, write_words
 from parser.serving.requests import Request, RequestError
 from parser.text.tokenizer import Tokenizer

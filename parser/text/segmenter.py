@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from parser.atomic import replacing, write_json
-from parser.classifier.encoder_shapes import EmbeddedValues, encoder_shapes
-from parser.classifier.encoder_weights import EncoderWeights, under
-from parser.classifier.resting_encoder import RestingEncoder
-from parser.classifier.shape import BiLSTMShape
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder_shapes import EmbeddedValues, encoder_shapes
+from parser.inference.encoder_weights import EncoderWeights, under
+from parser.inference.shape import BiLSTMShape
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, read_header, read_json, read_tensors
+from parser.storage.atomic import replacing, write_json
 from parser.text.tokens import Token
 
 SETTINGS, TENSORS = SEGMENTER, "segmenter.safetensors"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor, nn
 
-from parser.classifier.bilstm import BiLSTM
-from parser.classifier.embeddings import Embeddings
-from parser.classifier.shape import Embedding
+from parser.inference.shape import Embedding
+from parser.networks.bilstm import BiLSTM
+from parser.networks.embeddings import Embeddings
 from parser.text.segmenter import SegmenterShape
 
 

@@ -25,9 +25,9 @@ class ShardParser:
 
     def __init__(self, model_folder: Path, options: Options) -> None:
         from parser.beam_settings import Merge
+        from parser.decoding.files.tag_writing import TagPredictor, TagUse
         from parser.decoding.parsers import parser_with_beam
-        from parser.decoding.tag_writing import TagPredictor, TagUse
-        from parser.models import load_for_parsing
+        from parser.model.loading import load_for_parsing
         from parser.text.model_tokenizer import model_tokenizer
 
         merge = None if options.merge is None else Merge(options.merge)
@@ -48,7 +48,7 @@ class ShardParser:
 
     def __call__(self, shard: Shard) -> Outcome:
         """Parses a file. Bad input and lack of memory are outcomes, not exceptions."""
-        from parser.decoding.file_parsing import OnError, parse_file
+        from parser.decoding.files.file_parsing import OnError, parse_file
         from parser.text.tokenizer import as_stream
 
         options, found = self._options, []

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from parser.atomic import remove_temporaries, write_json
-from parser.digest import sha256_of
+from parser.storage.atomic import remove_temporaries, write_json
+from parser.storage.digest import sha256_of
 
 NOTE = "parse_many.json"
 REFUSALS = "parse_many.refused.jsonl"

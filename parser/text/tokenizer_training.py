@@ -14,10 +14,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from parser.atomic import replacing
 from parser.child_process import end_with_parent
 from parser.conllu.checks import BYTE_ORDER_MARK
 from parser.conllu.files import open_input
+from parser.storage.atomic import replacing
 from parser.text import udpipe
 from parser.text.udpipe import UdpipeError
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.classifier.shape import ClassifierShape, Embedding
-from parser.model import Model
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
 from parser.settings import Settings, system_options
-from parser.training.corpus import Corpus
-from parser.training.example_fitter import ExampleFitter
-from parser.training.examples import TrainingSentences
-from parser.training.fitter import Fitter, Span
+from parser.training.examples.corpus import Corpus
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.example_fitter import ExampleFitter
+from parser.training.fitting.fitter import Fitter, Span
+from parser.training.fitting.sentence_encoding import TaskWeights
+from parser.training.fitting.sentence_fitter import SentenceFitter
+from parser.training.fitting.word_dropout import WordDropout, unknown_rates
 from parser.training.representation_settings import MODELS
-from parser.training.sentence_encoding import TaskWeights
-from parser.training.sentence_fitter import SentenceFitter
-from parser.training.word_dropout import WordDropout, unknown_rates
 from parser.transitions.features import RELATION
 
 

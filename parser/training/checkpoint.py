@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
-from parser.atomic import replacing
+from parser.storage.atomic import replacing
 
 FORMAT = 2
 

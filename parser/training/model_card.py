@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from parser.atomic import replacing
 from parser.conllu.checks import COLUMN_NAMES, FORM
-from parser.decoding.missing_columns import read_columns
+from parser.decoding.files.missing_columns import read_columns
 from parser.model_folder import TENSORS, VOCABULARIES, read_json
 from parser.settings import numbered
-from parser.training.observer import Observer, RunStart
+from parser.storage.atomic import replacing
+from parser.training.observers.observer import Observer, RunStart
 from parser.training.run_folder import MODEL, Origin
 
 CARD = "README.md"

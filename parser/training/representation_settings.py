@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import oracles
 from parser.beam_settings import EXACT
-from parser.classifier.shape import BiLSTMShape, CharacterShape, HeadScorerShape, TaggerShape
 from parser.data.attributes import TAGS
+from parser.inference.shape import BiLSTMShape, CharacterShape, HeadScorerShape, TaggerShape
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.settings import (
     EncoderSettings,

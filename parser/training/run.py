@@ -16,15 +16,15 @@ from parser.beam_settings import EXACT, Beam, Exact, Merge, Scores, Search
 from parser.data.background_vectors import BackgroundVectors
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
-from parser.models import AnyModel
+from parser.model.loading import AnyModel
 from parser.settings import Settings
+from parser.storage.versions import versions
 from parser.training import checkpoint, run_folder
 from parser.training.checkpoint import CheckpointError, Progress
-from parser.training.corpus import prepare
-from parser.training.observer import EpochEnd, Metrics, Observers, PassEnd, PassStart, RunStart
+from parser.training.examples.corpus import prepare
+from parser.training.observers.observer import EpochEnd, Metrics, Observers, PassEnd, PassStart, RunStart
+from parser.training.observers.stopwatch import Stopwatch
 from parser.training.run_folder import Origin
-from parser.training.stopwatch import Stopwatch
-from parser.versions import versions
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from parser.atomic import write_json
+from parser.storage.atomic import write_json
 
 _JOB = "job.json"
 

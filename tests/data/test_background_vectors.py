@@ -16,7 +16,7 @@ import pytest
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import background_vectors
 from parser.data.word_vectors import train_vectors
-from parser.training.corpus import prepare
+from parser.training.examples.corpus import prepare
 from tests.toy import ROOT, sentence, settings, write_conllu
 
 SENTENCES = [sentence([2, 0, 2, 3], random.Random(seed)) for seed in range(20)]

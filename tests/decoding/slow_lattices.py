@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
+from parser.inference.shape import ClassifierShape, Embedding
 from parser.lattices.lattice import Lattice
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 from tests.decoding.computations import find
 from tests.transitions.reference_systems import State, applicable, take

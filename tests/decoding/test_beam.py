@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.classifier.activations import ACTIVATIONS
-from parser.decoding import beam as beam_module
-from parser.decoding.lockstep_beam import LockstepBeamParser
+from parser.decoding.beam.batched_beam import LockstepBeamParser
+from parser.decoding.beam import beam as beam_module
+from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.decoding.tree_stacks import TreeStacks
-from parser.model import Model
+from parser.model.model import Model
+from parser.networks.activations import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import Slot
 from tests.decoding.drawn_scores import check_trees

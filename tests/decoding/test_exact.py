@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from parser import Parser
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, of_fields, searching
-from parser.classifier.shape import BiLSTMShape, ClassifierShape, Embedding
 from parser.commands.command_line import size_of_beam
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding import exact
-from parser.decoding.exact_chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
-from parser.decoding.file_parsing import parse_file
-from parser.decoding.lattice_file import parse_lattice_file
+from parser.decoding.exact import exact
+from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.lattice.lattice_file import parse_lattice_file
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
-from parser.model import Model
+from parser.inference.shape import BiLSTMShape, ClassifierShape, Embedding
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 from tests.decoding.arc_hybrid_sums import over_computations
 from tests.decoding.test_beam import check_trees

@@ -14,15 +14,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parser.beam_settings import Beam, BeamError
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding import file_parsing
-from parser.decoding.file_parsing import ChunkParser, OnError, Parsed, parse_file
-from parser.decoding.word_cache import WordCache
-from parser.model import Model
+from parser.decoding.files import file_parsing
+from parser.decoding.files.file_parsing import ChunkParser, OnError, Parsed, parse_file
+from parser.decoding.files.word_cache import WordCache
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.activations import ACTIVATIONS
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
-from parser.model import Model
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
+from parser.networks.activations import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import slots_of
 from tests.toy import sentence

@@ -6,7 +6,7 @@ from threading import Barrier, Event, Thread
 
 import pytest
 
-from parser.decoding.later import Later
+from parser.decoding.files.later import Later
 
 
 def test_it_is_made_once_by_the_first_that_begins():

@@ -10,15 +10,15 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.derivations import best_trees, count_derivations
+from parser.decoding.beam.batched_beam import search_in_lockstep
+from parser.decoding.beam.derivations import best_trees, count_derivations
+from parser.decoding.beam.merging_items import Item
+from parser.decoding.beam.merging_search import MergingSearch
+from parser.decoding.beam.persistent_trees import arcs_of
+from parser.decoding.beam.signature import visible_parts
 from parser.decoding.k_best import distinct
-from parser.decoding.lockstep_beam import search_in_lockstep
-from parser.decoding.merging_items import Item
-from parser.decoding.merging_search import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.decoding.persistent_trees import arcs_of
-from parser.decoding.signature import visible_parts
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree
 from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens

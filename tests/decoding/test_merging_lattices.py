@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.lattice_parser import LatticeParser
+from parser.decoding.lattice.lattice_parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
-from parser.model import Model
+from parser.model.model import Model
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.decoding.test_greedy import random_model
 from tests.lattices.made import drawn_lattice

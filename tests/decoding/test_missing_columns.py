@@ -8,7 +8,7 @@ import pytest
 
 from parser.conllu.chunks import read_chunks
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.missing_columns import MissingColumnsError, refuse_missing_columns
+from parser.decoding.files.missing_columns import MissingColumnsError, refuse_missing_columns
 from tests.odd_files import line
 
 MODEL = {"form": Vocabulary(["a"]), "upos": Vocabulary(["X"]), "feats": Vocabulary(["_", "F=a"])}

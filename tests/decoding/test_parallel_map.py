@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from parser.decoding.parallel_map import parallel_map
+from parser.decoding.files.parallel_map import parallel_map
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

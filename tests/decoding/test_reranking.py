@@ -10,18 +10,18 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
-from parser.classifier import resting_heads
-from parser.classifier.bilstm import BiLSTM
-from parser.classifier.head_scorer import HeadScorer
-from parser.classifier.resting_encoder import RestingEncoder
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding import reranking
+from parser.decoding.beam import reranking
 from parser.decoding.parsers import beam_parser_of
-from parser.model import Model
+from parser.inference import biaffine as resting_heads
+from parser.inference.encoder import RestingEncoder
+from parser.model.model import Model
+from parser.networks.biaffine import HeadScorer
+from parser.networks.bilstm import BiLSTM
 from parser.transitions.features import TOKEN
-from tests.classifier.test_head_scorer import loss_by_loops
 from tests.forgery import small_linear_model, small_model
+from tests.networks.test_biaffine import loss_by_loops
 from tests.random_trees import random_tree
 from tests.toy import sentence
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.derivations import count_derivations
-from parser.decoding.lattice_items import Arcs
-from parser.decoding.merging_beam import MergingBeamParser
+from parser.decoding.beam.derivations import count_derivations
+from parser.decoding.beam.merging_beam import MergingBeamParser
+from parser.decoding.beam.signature import arc_standard_alone
+from parser.decoding.beam.signature_beam import SignatureBeamParser
+from parser.decoding.beam.signature_items import SignatureItems
+from parser.decoding.beam.signature_streams import best_outputs
+from parser.decoding.lattice.lattice_items import Arcs
 from parser.decoding.parsers import beam_parser_of
-from parser.decoding.signature import arc_standard_alone
-from parser.decoding.signature_beam import SignatureBeamParser
-from parser.decoding.signature_items import SignatureItems
-from parser.decoding.signature_streams import best_outputs
-from parser.model import Model
+from parser.model.model import Model
 from tests.decoding.test_greedy import random_model
 from tests.decoding.test_merging_beam import random_slots
 from tests.jit import COMPILED

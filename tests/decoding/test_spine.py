@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.embeddings import Embedding
-from parser.classifier.shape import BiLSTMShape, ClassifierShape
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.spine import SpineParser
 from parser.decoding.parsers import parse, parser_of
-from parser.decoding.spine import SpineParser
-from parser.model import Model
+from parser.inference.shape import BiLSTMShape, ClassifierShape
+from parser.model.model import Model
+from parser.networks.embeddings import Embedding
 from parser.transitions.features import anchored, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence

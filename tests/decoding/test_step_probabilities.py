@@ -11,14 +11,14 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, Merge
-from parser.classifier.calibration import Calibration, expected_calibration_error
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.decoding import probabilities as module
-from parser.decoding.lockstep import LockstepParser, StepProbabilities, parse_in_lockstep
+from parser.decoding.greedy.batched import LockstepParser, StepProbabilities, parse_in_lockstep
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser, follow
-from parser.model import Model
+from parser.inference.calibration import Calibration, expected_calibration_error
+from parser.model.model import Model
 from parser.transitions.decisions import best
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model

@@ -7,13 +7,13 @@ from io import BytesIO
 import pytest
 
 from parser import Parser
-from parser.classifier import bilstm
-from parser.classifier.resting_encoder import RestingEncoder
-from parser.decoding.file_parsing import ChunkParser, OnError, parse_file
-from parser.decoding.tag_writing import NoTagsError, TagUse
+from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
+from parser.decoding.files.tag_writing import NoTagsError, TagUse
+from parser.inference.encoder import RestingEncoder
+from parser.networks import bilstm
 from parser.serving.service import Service
-from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_model
+from tests.networks.test_text_model import random_text_model
 
 
 def word(number: int, form: str, upos: str, feats: str) -> str:
@@ -102,7 +102,7 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
 @pytest.mark.parametrize("share", [1, 4, 4_000])
 def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, share):
     plain, read = parsed(TagUse.KEEP), []
-    monkeypatch.setattr("parser.decoding.tag_writing.SHARE", share)
+    monkeypatch.setattr("parser.decoding.files.tag_writing.SHARE", share)
     read_layers = RestingEncoder._read
     monkeypatch.setattr(RestingEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
     tagged = parsed(TagUse.OVERWRITE)

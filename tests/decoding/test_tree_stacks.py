@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.data.parses import NO_NODE
-from parser.decoding.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_trees, take_move, top_nodes
+from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_trees, take_move, top_nodes
 from parser.transitions.features import program_of
 from tests.decoding.computations import find as find_slowly
 from tests.jit import COMPILED

@@ -16,8 +16,8 @@ from parser.data.characters import Characters
 from parser.data.set_vocabulary import vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.file_parsing import Columns
-from parser.decoding.word_cache import WordCache
+from parser.decoding.files.file_parsing import Columns
+from parser.decoding.files.word_cache import WordCache
 from tests.odd_files import files, line
 
 VOCABULARIES = Vocabularies(

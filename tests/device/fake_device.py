@@ -121,8 +121,8 @@ def _outer(value: Any) -> Any:
 def fake_device() -> Iterator[str]:
     """While it is there; gives its name."""
     with (
-        mock.patch("parser.classifier.device.check_device"),
-        mock.patch("parser.training.settings_check.check_device"),
+        mock.patch("parser.networks.device.check_device"),
+        mock.patch("parser.training.checks.settings_check.check_device"),
         mock.patch.object(_OPTIMIZERS, "_get_fused_kernels_supported_devices", return_value=[NAME, "cpu"]),
         mock.patch.object(nn.Module, "_apply", _apply),
         _Creating(),

@@ -11,12 +11,12 @@ import torch
 from safetensors.numpy import load_file
 
 from parser.data.treebank import read_treebank
+from parser.decoding.files.tag_writing import TagPredictor
 from parser.decoding.parsers import parser_with_beam
-from parser.decoding.tag_writing import TagPredictor
 from parser.library import Parser
-from parser.model import Model
-from parser.models import load_for_parsing
-from parser.training.passes import train
+from parser.model.loading import load_for_parsing
+from parser.model.model import Model
+from parser.training.passes.passes import train
 from tests.device.fake_device import NAME, fake_device
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from experiments.choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
 from experiments.trainings import Training
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 from tests.forked import script
 from tests.toy import CONFIGS
 

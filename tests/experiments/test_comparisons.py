@@ -11,7 +11,7 @@ import pytest
 from experiments import comparisons
 from experiments.command import settings_of
 from experiments.comparisons import Claim, Comparison, Estimate, Row, differences, jobs_by_key, page, run_ours, training_of
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 
 CONFIGS = ("online", "systems", "systems_bilstm")
 

@@ -12,11 +12,11 @@ from experiments import derivations
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from parser.beam_settings import BeamError
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.treebank import read_treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.model import Model
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 

@@ -8,7 +8,7 @@ from experiments import distillation
 from experiments.command import settings_of
 from experiments.comparisons import Row
 from experiments.distillation import Distillation, asked_of, is_taught, page, run_variants, variant_of
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 from tests.experiments.test_comparisons import row
 
 

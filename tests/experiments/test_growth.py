@@ -11,11 +11,11 @@ import pytest
 from experiments import growth
 from experiments.command import settings_of
 from experiments.figures import read_csv
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.model import Model
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 

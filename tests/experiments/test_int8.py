@@ -13,9 +13,9 @@ from experiments.int8 import Row
 from experiments.trainings import Training
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
-from parser.decoding.file_parsing import parse_file
+from parser.decoding.files.file_parsing import parse_file
 from parser.evaluation import evaluate_files
-from parser.models import load_for_parsing
+from parser.model.loading import load_for_parsing
 
 TINY = (
     "model=bilstm",

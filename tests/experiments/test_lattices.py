@@ -8,7 +8,7 @@ from experiments import lattices
 from experiments.command import settings_of
 from parser.data.treebank import read_treebank
 from parser.lattices.conllul import read_lattices
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 from tests.toy import ROOT
 
 

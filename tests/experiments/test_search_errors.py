@@ -14,7 +14,7 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.treebank import Sentence, Treebank, read_treebank
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
+from parser.model.model import Model
 from tests.forgery import KINDS, small_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu

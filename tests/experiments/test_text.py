@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments import text
 from experiments.command import settings_of
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 
 
 def test_raw_text_is_that_of_the_comments(tmp_path):

@@ -14,12 +14,12 @@ from unittest import mock
 from parser.beam_settings import Beam, Merge, Scores
 from parser.conllu.checks import DEPREL, FORM, ConlluError
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.decoding.file_parsing import OnError, parse_file
-from parser.decoding.lattice_file import parse_lattice_file
-from parser.decoding.tag_writing import TagUse
+from parser.decoding.files.file_parsing import OnError, parse_file
+from parser.decoding.files.tag_writing import TagUse
+from parser.decoding.lattice.lattice_file import parse_lattice_file
 from parser.lattices.conllul import Refused, stream_lattices, text_of
 from parser.lattices.lattice import Lattice
-from parser.model import Model
+from parser.model.model import Model
 from parser.text import blocks, udpipe
 from parser.text.tokenizer import Tokenizer, as_stream
 from parser.text.tokens import TokenizerError

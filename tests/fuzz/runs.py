@@ -16,7 +16,7 @@ from torch import Tensor
 
 from parser.settings import Settings, SettingsError
 from parser.training.checkpoint import CheckpointError, Progress, load, save
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 from tests.fuzz.mutations import VALUES, mutate_bytes, mutate_tensors
 from tests.toy import settings
 

@@ -20,10 +20,10 @@ from parser.conllu.checks import DEPREL, DEPS, FEATS, FORM, HEAD, LEMMA, UPOS, X
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.data.treebank import TreebankError, read_treebank
-from parser.decoding.file_parsing import OnError, parse_file
-from parser.decoding.missing_columns import MissingColumnsError
+from parser.decoding.files.file_parsing import OnError, parse_file
+from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse
-from parser.model import Model, ModelError
+from parser.model.model import Model, ModelError
 from tests.forgery import KINDS, small_model
 from tests.fuzz import outputs, readers, runs
 from tests.fuzz.mutations import mutate_bytes, mutate_model

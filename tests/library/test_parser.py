@@ -14,17 +14,16 @@ import pytest
 import parser as package
 from parser import InputError, Parser, library
 from parser.beam_settings import Beam, BeamError, Merge
-from parser.classifier.weights import Int8Error
 from parser.conllu.checks import check_tree
 from parser.decoding import probabilities
-from parser.decoding.missing_columns import MissingColumnsError
+from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse, parser_with_beam
+from parser.inference.weights import Int8Error
 from parser.library.words import read_words
-from parser.model import Model
+from parser.model.model import Model
 from parser.text.tokens import TokenizerError
-from tests.classifier.test_resting_encoder import needs_int8
-from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_linear_model, small_model
+from tests.networks.test_text_model import random_text_model
 from tests.toy import ROOT, sentence
 
 FORMS = [["a", "b", "éa"], ["b"], []]
@@ -129,11 +128,10 @@ def test_a_beam_is_reranked_as_it_is_told(folder, asked):
         Parser.load(folder, rerank=True)
 
 
-@needs_int8
 def test_products_of_8_bits(folder):
     parser = Parser.load(folder, int8=True)
-    assert isinstance(parser.model, Model)
-    assert parser.model.int8
+    assert isinstance(parser.model.model, Model)
+    assert parser.model.model.int8
     check_tree(parser.parse([["a", "b", "éa"]])[0].heads)
 
 

@@ -15,11 +15,11 @@ import pytest
 from safetensors.numpy import save
 
 from parser import Parser
-from parser.decoding.missing_columns import MissingColumnsError
-from parser.decoding.tag_writing import NoTagsError
+from parser.decoding.files.missing_columns import MissingColumnsError
+from parser.decoding.files.tag_writing import NoTagsError
 from parser.model_folder import ModelError
-from tests.classifier.test_text_model import random_text_model
 from tests.forgery import small_model
+from tests.networks.test_text_model import random_text_model
 from tests.toy import ROOT
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from parser import models
 from parser.decoding.parsers import parse
 from parser.linear.model import WEIGHTS
 from parser.linear.weights import MOST_OUTPUTS, HashedWeights
+from parser.model import loading as models
 from parser.model_folder import SETTINGS, VOCABULARIES, ModelError
 from tests.forgery import change, set_at, small_linear_model
 from tests.toy import sentence

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import oracles
-from parser import models
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
-from parser.training.online import iterate
+from parser.model import loading as models
+from parser.training.passes.online import iterate
 from tests.decoding.drawn_scores import check_trees
 from tests.linear.test_perceptron import RELATIONS, encoded
 from tests.random_trees import random_projective_tree

@@ -16,8 +16,8 @@ from parser.decoding.parsers import parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
-from parser.training.examples import TrainingSentences
-from parser.training.online import iterate
+from parser.training.examples.examples import TrainingSentences
+from parser.training.passes.online import iterate
 from parser.transitions.attardi import Attardi
 from parser.transitions.lr_spine import LRSpine
 from tests.linear import reference

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from parser.classifier.shape import ClassifierShape
 from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.drawing.matrix import confusion_svg
-from parser.model import Model
+from parser.inference.shape import ClassifierShape
+from parser.model.model import Model
 from parser.reports.run_report import ReportError, gold_file
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree

@@ -9,12 +9,12 @@ import torch
 
 import oracles
 from parser import transitions
-from parser.classifier.shape import ClassifierShape
 from parser.commands import trace as command
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
-from parser.model import Model
+from parser.inference.shape import ClassifierShape
+from parser.model.model import Model
 from parser.reports.trace import GoldTree, gold_trace, model_trace
 from parser.reports.trace_pages import as_html, as_text, drawn
 from parser.transitions.features import slots_of

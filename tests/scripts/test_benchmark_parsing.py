@@ -8,13 +8,13 @@ import random
 import pytest
 
 from parser.beam_settings import Beam
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios, spacy_parser
 from parser.commands.benchmarks.other_parsers import udpipe_parser
 from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.model import Model
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embeddings
-from parser.classifier.representation import AttributeEmbeddings
-from parser.classifier.shape import Embedding
 from parser.commands.benchmarks import training
 from parser.commands.benchmarks.encoder_products import batches_of, products_of
+from parser.inference.shape import Embedding
+from parser.networks.classifier import Classifier
+from parser.networks.embeddings import Embeddings
+from parser.networks.representation import AttributeEmbeddings
 from parser.transitions.features import slots_of
 from tests.forgery import small_model
 from tests.forked import script

@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from parser import transitions
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
 from tests.toy import CONFIGS, composed, settings
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))

@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 
 from parser.commands import command_line
 from parser.commands.train import _run
-from parser.training import passes
+from parser.training.passes import passes
 from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
 from tests.forked import script, started
 from tests.toy import ROOT, forget_what_is_stored

@@ -7,9 +7,9 @@ import random
 
 import torch
 
-from parser.decoding.file_parsing import parse_file
-from parser.decoding.tag_writing import TagUse
-from parser.model import Model
+from parser.decoding.files.file_parsing import parse_file
+from parser.decoding.files.tag_writing import TagUse
+from parser.model.model import Model
 from parser.serving.requests import Request
 from parser.serving.service import Job
 from tests.forgery import small_model

@@ -6,8 +6,8 @@ import pytest
 
 from parser.commands.serve import name_of
 from parser.conllu.checks import ConlluError
-from parser.decoding.missing_columns import MissingColumnsError
-from parser.decoding.tag_writing import TagUse
+from parser.decoding.files.missing_columns import MissingColumnsError
+from parser.decoding.files.tag_writing import TagUse
 from parser.serving import service as module
 from parser.serving.requests import Request, RequestError
 from parser.serving.service import Job, Service, TooLateError

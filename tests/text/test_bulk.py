@@ -15,9 +15,9 @@ import pytest
 
 from parser.beam_settings import Beam, Merge
 from parser.commands import parse_many
-from parser.decoding import file_parsing
-from parser.decoding.file_parsing import Parsed, parse_file
-from parser.model import Model
+from parser.decoding.files import file_parsing
+from parser.decoding.files.file_parsing import Parsed, parse_file
+from parser.model.model import Model
 from parser.text import worker
 from parser.text.local_engine import parse_shards
 from parser.text.shard_parser import ShardParser
@@ -35,7 +35,6 @@ from parser.text.shards import (
     undone,
 )
 from parser.text.worker import Work, begin_parser, parse_shard
-from tests.classifier.test_resting_encoder import needs_int8
 from tests.forgery import small_linear_model, small_model
 from tests.text.dying import begin_nothing, die_at_times
 
@@ -247,7 +246,6 @@ def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypa
     assert asked == [False, True]
 
 
-@needs_int8
 def test_files_of_8_bits_are_those_of_parse_file(tmp_path):
     model = small_model("contextual")
     model.save(tmp_path / "model")

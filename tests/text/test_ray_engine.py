@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from parser.decoding.file_parsing import parse_file
-from parser.model import Model
+from parser.decoding.files.file_parsing import parse_file
+from parser.model.model import Model
 from parser.text.shards import Options, Shard, undone
 from parser.text.worker import Work
 from tests.forgery import small_model

@@ -11,7 +11,7 @@ import pytest
 from parser import InputError, Parser
 from parser.commands import parse
 from parser.data.treebank import read_treebank
-from parser.model import Model
+from parser.model.model import Model
 from parser.model_folder import TOKENIZER
 from parser.serving.requests import Request
 from parser.serving.service import Job, Service
@@ -24,7 +24,7 @@ from parser.text.shards import Options, Shard
 from parser.text.token_spans import spans
 from parser.text.tokenizer import Tokenizer, as_stream
 from parser.text.tokens import Token, TokenizerError, conllu_lines
-from tests.classifier.test_text_model import random_text_model
+from tests.networks.test_text_model import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
 

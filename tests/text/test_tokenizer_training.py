@@ -9,7 +9,7 @@ import pytest
 from parser.text import tokenizer_training
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.text.udpipe import UdpipeError
-from parser.training import passes
+from parser.training.passes import passes
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
 from tests.toy import sentence, settings, write_conllu
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.model import Model
-from parser.training.beam_updates import BeamTraining
+from parser.model.model import Model
+from parser.training.fitting.beam_updates import BeamTraining
 from tests.brute_force import StepScores
 from tests.decoding.computations import NOTHING, find
 from tests.transitions.reference_systems import State, applicable, arc, take

@@ -10,11 +10,11 @@ from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
-from parser.models import load_for_parsing
+from parser.model.loading import load_for_parsing
+from parser.model.model import Model
 from parser.settings import SettingsError
-from parser.training.observer import ExplorationEnd, Observer
-from parser.training.passes import train
+from parser.training.observers.observer import ExplorationEnd, Observer
+from parser.training.passes.passes import train
 from tests.training.small_runs import files_of, run
 
 

@@ -15,11 +15,11 @@ from parser.data.parses import NO_NODE
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
-from parser.training.beam_objectives import UpdateStep
-from parser.training.beam_perceptron import BeamPerceptron, StructuredTraining
-from parser.training.examples import TrainingSentences
-from parser.training.online import iterate
-from parser.training.passes import train
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.beam_objectives import UpdateStep
+from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
+from parser.training.passes.online import iterate
+from parser.training.passes.passes import train
 from parser.transitions.configurations import Configurations
 from tests.linear.test_perceptron import RELATIONS, encoded
 from tests.random_trees import random_tree

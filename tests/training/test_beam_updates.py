@@ -13,18 +13,18 @@ from omegaconf import OmegaConf
 
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
-from parser.classifier.representation import ContextualRepresentation
-from parser.classifier.shape import ClassifierShape, Embedding
 from parser.data.parses import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.decoding.tree_stacks import read_trees
-from parser.model import Model
-from parser.training.beam_fitter import BeamFitter
-from parser.training.beam_objectives import Objective, UpdateStep
-from parser.training.beam_updates import BeamTraining, BeamUpdates, GoldTrees, _Room
-from parser.training.examples import TrainingSentences
-from parser.training.fitter import Span
+from parser.decoding.beam.tree_stacks import read_trees
+from parser.inference.shape import ClassifierShape, Embedding
+from parser.model.model import Model
+from parser.networks.representation import ContextualRepresentation
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.beam_fitter import BeamFitter
+from parser.training.fitting.beam_objectives import Objective, UpdateStep
+from parser.training.fitting.beam_updates import BeamTraining, BeamUpdates, GoldTrees, _Room
+from parser.training.fitting.fitter import Span
 from parser.transitions.features import slots_of
 from tests.jit import COMPILED
 from tests.random_trees import random_tree

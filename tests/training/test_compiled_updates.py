@@ -11,22 +11,22 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.classifier import matrix_products
-from parser.classifier.activations import ACTIVATIONS
-from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import Embeddings
-from parser.classifier.matrix_products import product
-from parser.classifier.representation import AttributeEmbeddings
-from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
+from parser.inference.shape import Embedding
+from parser.kernels import torch_products as matrix_products
+from parser.kernels.torch_products import product
+from parser.networks.activations import ACTIVATIONS
+from parser.networks.classifier import Classifier
+from parser.networks.embeddings import Embeddings
+from parser.networks.representation import AttributeEmbeddings
 from parser.settings import OptimizerSettings
 from parser.training.compiled.embedded_layer import ByValue, SideBySide
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.compiled.tables import Gradient
-from parser.training.loss import set_loss
-from parser.training.updates import AutogradUpdates, CompiledUpdates
+from parser.training.fitting.loss import set_loss
+from parser.training.fitting.updates import AutogradUpdates, CompiledUpdates
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from parser.training.console import ProgressBar
-from parser.training.observer import EpochEnd, PassStart, RunStart, Update
+from parser.training.observers.console import ProgressBar
+from parser.training.observers.observer import EpochEnd, PassStart, RunStart, Update
 
 
 class Terminal(io.StringIO):

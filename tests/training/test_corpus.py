@@ -10,8 +10,8 @@ import pytest
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence, TreebankError
 from parser.settings import SettingsError
-from parser.training.corpus import Corpus, prepare
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
+from parser.training.examples.corpus import Corpus, prepare
 from tests import brute_force, random_trees
 from tests.toy import sentence, settings, write_conllu
 
@@ -90,14 +90,14 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     path = write_conllu(tmp_path / "train.conllu", [sentence([0, 1, 1, 1]), sentence([3, 4, 0, 3])])
     corpus(path)
     assert "may take minutes" not in caplog.text
-    monkeypatch.setattr("parser.training.corpus._LONG", 3)
+    monkeypatch.setattr("parser.training.examples.corpus._LONG", 3)
     corpus(path)
     assert caplog.text.count("may take minutes") == 1
     assert f"{path}, line 6, sentence 2: to make 4 words projective" in caplog.text
     caplog.clear()
     corpus(path, "column=1")  # leaves such sentences out
     assert "may take minutes" not in caplog.text
-    monkeypatch.setattr("parser.training.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
+    monkeypatch.setattr("parser.training.examples.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
     with pytest.raises(TreebankError, match="line 6, sentence 2: 4 words and not projective; only trees of at most 3 words"):
         corpus(path)
 

@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
 from parser.data.treebank import read_treebank
-from parser.model import Model
+from parser.inference.shape import Embedding
+from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
+from parser.training.checks.settings_check import check
 from parser.training.compiled.gradients import CompiledGradients
-from parser.training.examples import Examples, TrainingSentences
-from parser.training.exploration import explore
-from parser.training.loss import Taught, distillation_loss, set_loss
+from parser.training.examples.examples import Examples, TrainingSentences
+from parser.training.examples.exploration import explore
+from parser.training.examples.soft_targets import SoftTargets
+from parser.training.examples.teacher import Over, Teacher
+from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
-from parser.training.passes import train
+from parser.training.passes.passes import train
 from parser.training.run_folder import Origin
-from parser.training.settings_check import check
-from parser.training.soft_targets import SoftTargets
-from parser.training.teacher import Over, Teacher
 from tests.toy import settings
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
@@ -130,7 +130,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
     slow = [one.scorer(its) for one, its in zip(models, by_teacher, strict=True)]
     asked = Teacher(models, by_teacher, over, temperature)
     with pytest.MonkeyPatch.context() as patch:  # room for the vectors of the first teacher
-        patch.setattr("parser.training.teacher._KEPT", 4 * 2 * 8 * (encoded.offsets[-1] + 1) if several else 0)
+        patch.setattr("parser.training.examples.teacher._KEPT", 4 * 2 * 8 * (encoded.offsets[-1] + 1) if several else 0)
         with_less_room = Teacher(models, by_teacher, over, temperature)
     compared = 0
 
@@ -155,7 +155,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
         return again
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parser.training.examples._LOCKSTEP", 12)
+        patch.setattr("parser.training.examples.examples._LOCKSTEP", 12)
         examples, _ = explore(data, oracle, model.system, model.table, slow[0], teach=teach)
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from parser.training.divergence import DivergenceError, check_losses, suspects
-from parser.training.passes import train
+from parser.training.fitting.divergence import DivergenceError, check_losses, suspects
+from parser.training.passes.passes import train
 from tests.toy import sentence, settings, write_conllu
 
 TINY = ["treebank.dev=null", "treebank.test=null", "classifier.hidden=16", "vectors.dimensions=4", "optimizer.batch_size=5"]

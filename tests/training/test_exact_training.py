@@ -16,18 +16,18 @@ from parser.beam_settings import Exact, Scores
 from parser.data.parses import NO_NODE
 from parser.data.treebank import read_treebank
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.exact_chart import ChartRules, n_states
+from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
+from parser.model.model import Model
 from parser.settings import OptimizerSettings, SettingsError
-from parser.training import exact_fitter
+from parser.training.checks.settings_check import check
 from parser.training.compiled.inside_outside import add_posteriors
-from parser.training.exact_fitter import ExactFitter
-from parser.training.examples import TrainingSentences
-from parser.training.fitter import Span
-from parser.training.passes import train
-from parser.training.settings_check import check
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting import exact_fitter
+from parser.training.fitting.exact_fitter import ExactFitter
+from parser.training.fitting.fitter import Span
+from parser.training.passes.passes import train
 from tests.decoding.arc_hybrid_sums import IMPOSSIBLE, log_sum, over_computations
 from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED

@@ -12,8 +12,8 @@ from oracles import NOT_APPLICABLE, Trees
 from parser.data.parses import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.decoding.lockstep import parse_in_lockstep
-from parser.training.examples import (
+from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.training.examples.examples import (
     Examples,
     GatheredExamples,
     Target,
@@ -24,7 +24,7 @@ from parser.training.examples import (
     new_examples,
     target_columns,
 )
-from parser.training.exploration import Exploration, Policy, explore
+from parser.training.examples.exploration import Exploration, Policy, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, right

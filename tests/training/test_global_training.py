@@ -12,12 +12,12 @@ from parser.beam_settings import Beam, Scores
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
-from parser.model import Model
+from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError
-from parser.training.observer import Observer, SearchEnd
-from parser.training.passes import train
+from parser.training.observers.observer import Observer, SearchEnd
+from parser.training.passes.passes import train
 from tests.training.small_runs import files_of, run, train_until_killed
 
 GLOBAL = [

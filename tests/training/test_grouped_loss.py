@@ -11,14 +11,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.classifier.shape import Embedding
 from parser.data.parses import NO_NODE
+from parser.inference.shape import Embedding
 from parser.settings import OptimizerSettings
 from parser.training.compiled.gradients import CompiledGradients
-from parser.training.example_fitter import ExampleFitter
-from parser.training.examples import Examples
-from parser.training.fitter import Span
-from parser.training.loss import Groups, set_loss
+from parser.training.examples.examples import Examples
+from parser.training.fitting.example_fitter import ExampleFitter
+from parser.training.fitting.fitter import Span
+from parser.training.fitting.loss import Groups, set_loss
 from tests.training.test_compiled_updates import OUTPUTS, SIZES, SLOTS, make
 
 BLOCKS = [(0, 1), (1, 3), (3, OUTPUTS)]

@@ -19,14 +19,14 @@ from parser.lattices.conllul import text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
 from parser.lattices.lattice import Lattice
 from parser.lattices.output import conllu
-from parser.model import Model
+from parser.model.model import Model
 from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError
-from parser.training.choice_examples import Choices
-from parser.training.examples import TrainingSentences, gold_examples
-from parser.training.lattice_corpus import within_lookahead
-from parser.training.passes import train
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
+from parser.training.examples.choice_examples import Choices
+from parser.training.examples.examples import TrainingSentences, gold_examples
+from parser.training.examples.lattice_corpus import within_lookahead
+from parser.training.passes.passes import train
 from parser.transitions.features import Slot
 from tests.decoding.slow_lattices import lattice_model, read_slots
 from tests.lattices.made import all_paths, drawn_lattice

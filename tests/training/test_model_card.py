@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import random
 
-from parser.model import Model
+from parser.model.model import Model
 from parser.training.model_card import ModelCard
-from parser.training.passes import train
+from parser.training.passes.passes import train
 from tests.toy import sentence, settings, write_conllu
 from tests.training.test_text_recipe import SMALL
 

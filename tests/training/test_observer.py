@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from parser.training.observer import (
+from parser.training.observers.observer import (
     EpochEnd,
     ExplorationEnd,
     Observer,
@@ -17,7 +17,7 @@ from parser.training.observer import (
     RunStart,
     Update,
 )
-from parser.training.passes import train
+from parser.training.passes.passes import train
 from tests.toy import sentence, settings, write_conllu
 
 OVERRIDES = [

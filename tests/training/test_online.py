@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from oracles import Trees
-from parser import models
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.linear.model import WEIGHTS, LinearModel
-from parser.model import Model, ModelError
+from parser.model import loading as models
+from parser.model.model import Model, ModelError
 from parser.settings import Settings, SettingsError
-from parser.training import corpus
-from parser.training.observer import EpochEnd, Observer
-from parser.training.passes import train
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
+from parser.training.examples import corpus
+from parser.training.observers.observer import EpochEnd, Observer
+from parser.training.passes.passes import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence, settings, write_conllu
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from parser.classifier.calibration import Calibration
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
-from parser.model import Model
+from parser.inference.calibration import Calibration
+from parser.model.model import Model
 from parser.settings import SettingsError
-from parser.training.console import final_table
-from parser.training.example_sources import GoldComputations
-from parser.training.examples import Examples
-from parser.training.observer import ExplorationEnd, Observer
-from parser.training.passes import train
-from parser.training.tensorboard import COMPARED
+from parser.training.examples.example_sources import GoldComputations
+from parser.training.examples.examples import Examples
+from parser.training.observers.console import final_table
+from parser.training.observers.observer import ExplorationEnd, Observer
+from parser.training.observers.tensorboard import COMPARED
+from parser.training.passes.passes import train
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import files_of, run, train_until_killed
 

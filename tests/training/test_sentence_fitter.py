@@ -12,17 +12,17 @@ from omegaconf import OmegaConf
 import oracles
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.file_parsing import parse_file
-from parser.model import Model
+from parser.decoding.files.file_parsing import parse_file
+from parser.model.model import Model
 from parser.settings import OptimizerSettings, SettingsError
-from parser.training.examples import TrainingSentences, gold_examples
-from parser.training.fitter import Span
-from parser.training.loss import set_loss
-from parser.training.passes import train
-from parser.training.sentence_fitter import SentenceFitter
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
+from parser.training.examples.examples import TrainingSentences, gold_examples
+from parser.training.fitting.fitter import Span
+from parser.training.fitting.loss import set_loss
+from parser.training.fitting.sentence_fitter import SentenceFitter
+from parser.training.passes.passes import train
 from parser.transitions.features import TOKEN
-from tests.classifier.test_bilstm import random_model
+from tests.networks.test_bilstm import random_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed

@@ -11,12 +11,12 @@ import pytest
 import tests.transitions.toy_system  # noqa: F401 - registers a system
 from oracles import Trees
 from parser.data.treebank import read_treebank
-from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse
-from parser.model import Model
+from parser.model.model import Model
 from parser.settings import Settings, SettingsError
-from parser.training.passes import train
-from parser.training.settings_check import check
+from parser.training.checks.settings_check import check
+from parser.training.passes.passes import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
 

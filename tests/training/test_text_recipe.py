@@ -12,18 +12,18 @@ import torch
 from torch import Tensor, nn
 
 import oracles
-from parser.classifier.padding import Grid
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
-from parser.model import Model
+from parser.model.model import Model
+from parser.networks.padding import Grid
 from parser.settings import OptimizerSettings, SettingsError
-from parser.training.examples import TrainingSentences, gold_examples
-from parser.training.fitter import Span
-from parser.training.passes import train
-from parser.training.sentence_encoding import SentenceEncoding, TaskWeights
-from parser.training.sentence_fitter import SentenceFitter
-from parser.training.settings_check import check
-from tests.classifier.test_text_model import random_text_model
+from parser.training.checks.settings_check import check
+from parser.training.examples.examples import TrainingSentences, gold_examples
+from parser.training.fitting.fitter import Span
+from parser.training.fitting.sentence_encoding import SentenceEncoding, TaskWeights
+from parser.training.fitting.sentence_fitter import SentenceFitter
+from parser.training.passes.passes import train
+from tests.networks.test_text_model import random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed

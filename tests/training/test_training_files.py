@@ -13,10 +13,10 @@ from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.settings import SettingsError
-from parser.training.corpus import prepare
-from parser.training.passes import train
+from parser.training.checks.settings_check import check, check_files
+from parser.training.examples.corpus import prepare
+from parser.training.passes.passes import train
 from parser.training.run_folder import Origin
-from parser.training.settings_check import check, check_files
 from tests.toy import sentence, settings, write_conllu
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]

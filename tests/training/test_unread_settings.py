@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from parser.settings import SettingsError
-from parser.training.settings_check import check
-from parser.training.unread_settings import check_overrides
+from parser.training.checks.settings_check import check
+from parser.training.checks.unread_settings import check_overrides
 from tests.toy import settings
 
 

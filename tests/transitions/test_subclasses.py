@@ -9,10 +9,10 @@ import pytest
 
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.parses import NO_NODE
-from parser.decoding.lattice_parser import LatticeParser
-from parser.decoding.lockstep import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.lattice.lattice_parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.attardi import Attardi
 from parser.transitions.configurations import Configurations

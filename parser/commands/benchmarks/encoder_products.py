@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 from torch import nn
 
-from parser.classifier.bilstm import BiLSTM
-from parser.classifier.classifier import Classifier
+from parser.networks.bilstm import BiLSTM
+from parser.networks.classifier import Classifier
 from parser.transitions.features import TOKEN
 
 Shape = tuple[int, int, int]

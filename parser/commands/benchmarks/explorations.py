@@ -8,7 +8,7 @@ import numpy as np
 
 from parser.commands.benchmarks.random_computations import Batch
 from parser.data.treebank import Sentence
-from parser.model import Model
+from parser.model.model import Model
 from parser.transitions.decisions import best
 
 # The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.

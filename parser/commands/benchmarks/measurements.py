@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from parser.atomic import replacing
+from parser.storage.atomic import replacing
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from parser.commands.benchmarks.machine import machine
 from parser.commands.benchmarks.random_computations import Batch, aligned_at, random_computations
 from parser.commands.benchmarks.random_computations import random_trees as draw_trees
 from parser.data.treebank import read_treebank
-from parser.model import Model
-from parser.versions import versions
+from parser.model.model import Model
+from parser.storage.versions import versions
 
 SIZES = (10, 20, 40, 60, 80, 100)
 

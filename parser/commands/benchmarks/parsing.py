@@ -33,7 +33,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from parser import models
 from parser.beam_settings import Beam, Merge
 from parser.commands.benchmarks.machine import machine
 from parser.commands.benchmarks.other_parsers import spacy_parser_of, udpipe_parser
@@ -62,13 +61,14 @@ from parser.commands.benchmarks.ratios import (
 )
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
-from parser.decoding.file_parsing import Columns, parse_file
+from parser.decoding.beam.signature import merges_by_signature
+from parser.decoding.files.file_parsing import Columns, parse_file
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.decoding.signature import merges_by_signature
-from parser.model import Model
-from parser.models import AnyModel
+from parser.model import loading as models
+from parser.model.loading import AnyModel
+from parser.model.model import Model
 from parser.start_up import short_switch_interval
-from parser.versions import versions
+from parser.storage.versions import versions
 
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 

@@ -9,11 +9,11 @@ from parser.commands.benchmarks.ratios import job_name
 from parser.conllu.chunks import find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
-from parser.decoding.compiled import SHARE, CompiledParser
-from parser.decoding.file_parsing import Columns
+from parser.decoding.files.file_parsing import Columns
+from parser.decoding.files.word_cache import WordCache
+from parser.decoding.greedy.compiled import SHARE, CompiledParser
 from parser.decoding.parsers import parser_of
-from parser.decoding.word_cache import WordCache
-from parser.models import AnyModel
+from parser.model.loading import AnyModel
 
 READING = job_name("reading", 1)
 WORD_ROWS = job_name("rows of words", 1)

@@ -35,17 +35,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.classifier.classifier import Classifier
-from parser.classifier.matrix_products import product
 from parser.commands.benchmarks.encoder_products import batches_of, products_of
 from parser.commands.benchmarks.first_update import AFTER_UPDATE
 from parser.commands.benchmarks.machine import machine
 from parser.commands.configs import training_settings
-from parser.model import Model
+from parser.kernels.torch_products import product
+from parser.model.model import Model
+from parser.networks.classifier import Classifier
 from parser.settings import Settings, TrainingTrees
-from parser.training import passes
-from parser.training.observer import EpochEnd, ExplorationEnd, Observer, RunStart
-from parser.versions import versions
+from parser.storage.versions import versions
+from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
+from parser.training.passes import passes
 
 # Its exit status tells a run that came to its first update from one that ended otherwise.
 _FIRST_UPDATE = "parser.commands.benchmarks.first_update"

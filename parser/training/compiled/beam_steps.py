@@ -25,8 +25,8 @@ import numpy as np
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.beam_scores import look_ahead, read_address
-from parser.decoding.tree_stacks import top_nodes
+from parser.decoding.beam.beam_scores import look_ahead, read_address
+from parser.decoding.beam.tree_stacks import top_nodes
 from parser.kernels import kernel, lowest
 
 PERCEPTRON, CRF, RISK = range(3)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.kernels import kernel
-from parser.training.compiled.tiles import tile_of_one_row, tile_of_rows
-from parser.vector_code import ROWS, WIDTH
+from parser.kernels.llvm import ROWS, WIDTH
+from parser.kernels.strided_tiles import tile_of_one_row, tile_of_rows
 
 # Sums of products of rows are made for so many rows by so many rows at a time.
 _SIDE = 4

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.classifier.matrix_products import product
+from parser.kernels.llvm import WIDTH
+from parser.kernels.torch_products import product
 from parser.training.compiled import contributions
 from parser.training.compiled.contributions import SlotValues, room_for_sums
 from parser.training.compiled.tables import Gradient, Table, matrix_of
-from parser.vector_code import WIDTH
 
 
 class EmbeddedLayer(Protocol):

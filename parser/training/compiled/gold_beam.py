@@ -7,8 +7,8 @@ the model that chooses among the many computations of one tree, and of several b
 
 ``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the moves alone
 that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the first
-beam has lost all of them. Both are beams of parser/decoding/beam_search.py, and share one set of stacks: items with the same
-cell are the same configuration.
+beam has lost all of them. Both are beams of parser/decoding/beam/beam_search.py, and share one set of stacks: items with the
+same cell are the same configuration.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numba import njit
 from oracles.arc_standard.context_kernels import score_batch
 from oracles.arc_standard.steps import ANY
 from parser.data.parses import NO_NODE
-from parser.decoding.beam_items import Expansion, Items
-from parser.decoding.beam_scores import highest_output
-from parser.decoding.beam_search import score_item, select_items
-from parser.decoding.tree_stacks import NO_ROOM, clear
+from parser.decoding.beam.beam_items import Expansion, Items
+from parser.decoding.beam.beam_scores import highest_output
+from parser.decoding.beam.beam_search import score_item, select_items
+from parser.decoding.beam.tree_stacks import NO_ROOM, clear
 from parser.kernels import highest, kernel
 from parser.transitions.attardi import move_of
 

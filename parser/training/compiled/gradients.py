@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.classifier.classifier import Classifier
-from parser.classifier.embeddings import SetSums
-from parser.classifier.matrix_products import product
+from parser.kernels.torch_products import product
+from parser.networks.classifier import Classifier
+from parser.networks.embeddings import SetSums
 from parser.training.compiled import kernels, losses
 from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of
-from parser.training.loss import Groups, Taught
+from parser.training.fitting.loss import Groups, Taught
 
 
 class CompiledGradients:

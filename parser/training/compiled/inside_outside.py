@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam_scores import finite_number
-from parser.decoding.exact_chart import applies, can_be
+from parser.decoding.beam.beam_scores import finite_number
+from parser.decoding.exact.chart import applies, can_be
 from parser.kernels import kernel
 
 

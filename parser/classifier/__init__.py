@@ -1,1 +1,0 @@
-"""From feature values to scores of outputs: token representations, the classifier over them, and precomputed contributions."""

@@ -1,0 +1,1 @@
+"""Beam search: batched for any model, and in compiled loops for those of this project."""

@@ -1,0 +1,120 @@
+"""What the items of merging_search.py stand for: how many derivations, and the best of them (Huang and Chiang 2005)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+
+from parser.decoding.beam.merging_items import Item
+from parser.decoding.beam.persistent_trees import Node, arcs_of, join
+from parser.decoding.k_best import Tree
+
+
+def count_derivations(item: Item) -> int:
+    """How many computations since the first token of s0 was shifted the item stands for."""
+    counts: dict[int, int] = {}
+    waiting = [item]
+    while waiting:  # no recursion: items are as deep as sentences are long
+        one = waiting[-1]
+        parts = [part for made in one.reductions for part in (made.item, made.below.item)]
+        unknown = [part for part in parts if id(part) not in counts]
+        if unknown:
+            waiting += unknown
+            continue
+        waiting.pop()
+        counts[id(one)] = sum(counts[id(made.item)] * counts[id(made.below.item)] for made in one.reductions) or 1
+    return counts[id(item)]
+
+
+class Derivations:
+    """The derivations of an item, best first, found when asked for (Huang and Chiang 2005, Algorithm 3).
+
+    Args:
+        item: the item.
+        known: those of other items, by the items' identities; filled in.
+    """
+
+    def __init__(self, item: Item, known: dict[int, Derivations]) -> None:
+        self._known = known
+        self._reductions = item.reductions
+        self._found: list[tuple[float, Node]] = [] if item.reductions else [(item.inside, item.stack[0])]
+        # (minus score, reduction, rank of the upper part, rank of the lower part): those that may come next.
+        self._waiting: list[tuple[float, int, int, int]] = []
+        # The last three of those whose parts have to be found first.
+        self._coming = [(reduction, 0, 0) for reduction in range(len(item.reductions))]
+        self._seen = {*self._coming}
+
+    @classmethod
+    def of(cls, item: Item, known: dict[int, Derivations]) -> Derivations:
+        """Those of an item, made once."""
+        if id(item) not in known:
+            known[id(item)] = cls(item, known)
+        return known[id(item)]
+
+    def get(self, rank: int) -> tuple[float, Node] | None:
+        """The score, and the tree s0, of the derivation of this rank, from 0; None if there are not that many."""
+        asked = [(self, rank)]
+        while asked:  # no recursion: derivations are as deep as sentences are long
+            derivations, wanted = asked[-1]
+            needed = derivations._advance(wanted)
+            if needed is None:
+                asked.pop()
+            else:
+                asked.append(needed)
+        return self._found[rank] if rank < len(self._found) else None
+
+    def _advance(self, rank: int) -> tuple[Derivations, int] | None:
+        """Finds derivations up to this rank; returns whose derivation of which rank must be found before, None if done."""
+        while len(self._found) <= rank:
+            while self._coming:
+                reduction, above, below = self._coming[-1]
+                parts = self._parts(reduction)
+                for part, its_rank in zip(parts, (above, below), strict=True):
+                    if not part._knows(its_rank):
+                        return part, its_rank
+                self._coming.pop()
+                if above < len(parts[0]._found) and below < len(parts[1]._found):
+                    made = self._reductions[reduction]
+                    score = parts[1]._found[below][0] + (made.below.shift + parts[0]._found[above][0] + made.score)
+                    heapq.heappush(self._waiting, (-score, reduction, above, below))
+            if not self._waiting:
+                return None
+            minus_score, reduction, above, below = heapq.heappop(self._waiting)
+            top, under = self._parts(reduction)
+            made = self._reductions[reduction]
+            tree = join(under._found[below][1], top._found[above][1], made.left, made.relation)
+            self._found.append((-minus_score, tree))
+            for following in ((reduction, above + 1, below), (reduction, above, below + 1)):
+                if following not in self._seen:
+                    self._seen.add(following)
+                    self._coming.append(following)
+        return None
+
+    def _parts(self, reduction: int) -> tuple[Derivations, Derivations]:
+        """The derivations of the item that is reduced, and of its tail."""
+        made = self._reductions[reduction]
+        return self.of(made.item, self._known), self.of(made.below.item, self._known)
+
+    def _knows(self, rank: int) -> bool:
+        """Whether it is known what get() would say."""
+        return rank < len(self._found) or not (self._waiting or self._coming)
+
+
+def best_trees(last: list[Item], tokens: int) -> Iterator[Tree]:
+    """All trees that the items of the last step stand for, best first; a tree comes once for each of its derivations.
+
+    Args:
+        last: the items.
+        tokens: how many there are, the artificial root included; with a lattice, those that are in no tree have no heads.
+    """
+    known: dict[int, Derivations] = {}
+    streams = [Derivations.of(item, known) for item in last]
+    waiting = [(-found[0], s, 0) for s, stream in enumerate(streams) if (found := stream.get(0)) is not None]
+    heapq.heapify(waiting)
+    while waiting:
+        _, s, rank = heapq.heappop(waiting)
+        score, root = streams[s].get(rank) or (0.0, Node(0))
+        heads, relations = arcs_of(root, tokens)
+        yield Tree(score, heads[1:], relations[1:])
+        if (following := streams[s].get(rank + 1)) is not None:
+            heapq.heappush(waiting, (-following[0], s, rank + 1))

@@ -1,0 +1,1 @@
+"""Files parsed chunk by chunk, without a change to any other byte."""

@@ -1,0 +1,320 @@
+"""Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
+
+The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
+(conllu/chunks.py), numbers their attributes (word_cache.py), parses (decoding/greedy.py), and puts the trees between the other
+bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names
+the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from itertools import pairwise, takewhile
+from typing import BinaryIO
+
+import numpy as np
+
+from parser.beam_settings import Beam, Search
+from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, is_blank
+from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
+from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
+from parser.data.attributes import ATTRIBUTES
+from parser.data.sentences import Sentences
+from parser.decoding.files.later import Later
+from parser.decoding.files.missing_columns import refuse_missing_columns
+from parser.decoding.files.parallel_map import parallel_map
+from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
+from parser.decoding.files.word_cache import WordCache
+from parser.decoding.parsers import beam_parser_of, parser_with_beam
+from parser.decoding.sentence_parser import KBestParser
+from parser.model.loading import AnyModel
+from parser.model.model import Model
+
+# Of words whose tag training never saw, the share beyond which the input is probably not tagged as the training data was.
+_SUSPICIOUS = 0.1
+
+
+class OnError(StrEnum):
+    """What becomes of a sentence that is not CoNLL-U."""
+
+    STOP = "stop"  # it is an error, and nothing behind it is parsed
+    SKIP = "skip"  # it is left out
+    KEEP = "keep"  # it passes through as it is
+
+
+@dataclass
+class Parsed:
+    """How much a file held.
+
+    Attributes:
+        lines: lines of any kind.
+        sentences: sentences with at least one word.
+        words: words.
+        unknown: by attribute, how many words have a value that training never saw; of FEATS as a set, an element of one.
+        refused: sentences that are not CoNLL-U.
+    """
+
+    lines: int
+    sentences: int
+    words: int
+    unknown: dict[str, int]
+    refused: int = 0
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
+        return f"{self.sentences:,} sentences, {self.words:,} words; unknown to the model: {shares}"
+
+    def warnings(self) -> list[str]:
+        """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
+        found = []
+        if self.refused:
+            found.append(f"{self.refused:,} sentences are not CoNLL-U and were not parsed")
+        for name, count in self.unknown.items():
+            if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
+                share = f"{100 * count / self.words:.1f}% of the words"
+                found.append(f"{share} have a value of {name} that training never saw; tag the input as the training data was")
+        return found
+
+    def add(self, part: Parsed) -> None:
+        """Adds what a part of the file held."""
+        self.lines += part.lines
+        self.sentences += part.sentences
+        self.words += part.words
+        self.refused += part.refused
+        for name, count in part.unknown.items():
+            self.unknown[name] += count
+
+
+class Columns:
+    """The columns of a raw sentence under the names of gold data."""
+
+    def __init__(self, sentence: RawSentence) -> None:
+        self.forms = sentence.column(FORM)
+        self.lemmas = sentence.column(LEMMA)
+        self.upos = sentence.column(UPOS)
+        self.xpos = sentence.column(XPOS)
+        self.feats = sentence.column(FEATS)
+
+
+def parse_file(
+    model: AnyModel,
+    source: BinaryIO,
+    target: BinaryIO,
+    name: str = "-",
+    *,
+    single_root: bool = True,
+    threads: int = 1,
+    on_error: OnError = OnError.STOP,
+    report: Callable[[ConlluError], None] = lambda error: None,
+    allow_missing_columns: bool = False,
+    beam: Search | None = None,
+    k_best: int | None = None,
+    tags: TagUse = TagUse.KEEP,
+    chunk_bytes: int = CHUNK_BYTES,
+) -> Parsed:
+    """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
+
+    With another ``tags`` than KEEP, tags that the model predicts are written, too.
+
+    Args:
+        model: the parser.
+        source: the input.
+        target: where to write; nothing is held back beyond a few chunks per thread.
+        name: what errors call the input.
+        single_root: make valid UD trees with exactly one child of the root.
+        threads: how many chunks are parsed side by side; the output is the same for any number.
+        on_error: what becomes of a sentence that is not CoNLL-U.
+        report: called with each of them, unless the first one is the end.
+        allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
+        beam: how to search; None: greedily.
+        k_best: write this many trees of each sentence, or as many as the beam has found, the best first, one after the other:
+            each a copy of the sentence with its rank and its score in comments.
+        tags: what becomes of UPOS, XPOS and FEATS.
+        chunk_bytes: how much is read at a time; the output is the same for any number.
+
+    Raises:
+        NoTagsError: tags are asked for of a model that predicts none.
+        ConlluError: the input is not CoNLL-U; the message names file, line and sentence.
+        BeamError: the model cannot be searched with this beam, or the beam cannot find that many trees.
+        Int8Error: 8-bit products are requested of the model, and not available.
+        MissingColumnsError: a column that the model reads is empty; nothing has been written.
+    """
+    if k_best is not None:
+        (beam or Beam(1)).check_k_best(k_best)
+    parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
+    chunks = read_chunks(source, chunk_bytes, threads)
+    if not allow_missing_columns:
+        chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
+    parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
+    for chunk, result in parallel_map(parser.parse, chunks, threads):
+        text, part = result or parser.parse_slowly(chunk, name, parsed)
+        target.write(text)
+        parsed.add(part)
+    parser.prepare()  # where there was no chunk to do so: an empty file has the same errors
+    return parsed
+
+
+def warm_up(model: AnyModel, beam: Search | None = None) -> None:
+    """Compiles all that parse_file() needs for the model and the beam, or loads it where it has been compiled before."""
+    lines = "".join(f"{word}\t_\t_\t_\t_\t_\t0\t_\t_\t_\n" for word in range(1, 4))
+    parse_file(model, BytesIO(f"{lines}\n".encode()), BytesIO(), allow_missing_columns=True, beam=beam)
+
+
+class ChunkParser:
+    """Parses chunks of a file; threads may parse side by side.
+
+    Args:
+        model: the parser.
+        single_root: make valid UD trees with exactly one child of the root.
+        on_error, report, beam, k_best, tags: see parse_file().
+    """
+
+    def __init__(
+        self,
+        model: AnyModel,
+        single_root: bool = True,
+        on_error: OnError = OnError.STOP,
+        report: Callable[[ConlluError], None] = lambda error: None,
+        beam: Search | None = None,
+        k_best: int | None = None,
+        tags: TagUse = TagUse.KEEP,
+    ) -> None:
+        self._tag_use = tags
+        self._model = model
+        self._single_root = single_root
+        self._on_error = on_error
+        self._report = report
+        self._word_cache = WordCache(model.vocabularies)
+        self._parser = Later(lambda: parser_with_beam(model, beam))
+        self._predict_tags = None
+        if tags is not TagUse.KEEP:
+            with model.sharing_weights():
+                self._predict_tags = TagPredictor(model)
+                self.prepare()
+        elif beam is not None or (isinstance(model, Model) and model.int8):
+            self.prepare()  # where there may be no such parser, it is refused before anything is read
+        self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)
+        self._writer = TreeWriter(model.relations.symbols)
+
+    def prepare(self) -> None:
+        """Lays the weights out now; otherwise, the thread that parses the first chunk does so, and others begin meanwhile.
+
+        Raises:
+            BeamError: see parsers.parser_with_beam().
+            Int8Error: 8-bit products are requested, and not available.
+        """
+        self._parser.get()
+
+    def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
+        """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
+        if self._k_best is not None:
+            return None
+        self._parser.begin()
+        words = find_words(chunk)
+        if words is None:
+            return None
+        if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
+            return self.parse_slowly(chunk, "-", Parsed(int(not chunk.first), 0, 0, {}))
+        encoded = self._word_cache.encode(words)
+        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        is_word = parses.heads >= 0
+        text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
+        unknown = self._model.vocabularies.unknown_counts(encoded)
+        return text, Parsed(words.n_lines, len(encoded), len(words.forms), unknown)
+
+    def parse_slowly(self, chunk: Chunk, name: str, before: Parsed) -> tuple[bytes | memoryview, Parsed]:
+        """The same line by line, for any input.
+
+        Args:
+            chunk: the chunk.
+            name: what errors call the file.
+            before: what the file held before the chunk.
+
+        Raises:
+            ConlluError: the input is not CoNLL-U.
+        """
+        strict = self._on_error is OnError.STOP
+        numbered = before.sentences + before.refused
+        sentences = list(read_raw_sentences(BytesIO(chunk.content), name, before.lines, numbered, strict=strict))
+        errors = [sentence.error for sentence in sentences if sentence.error]
+        for error in errors:
+            self._report(error)
+        encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
+        encoded, tags = self._tagged(sentences, encoded)
+        texts = (
+            self._best_texts(sentences, encoded, tags)
+            if self._k_best is None
+            else self._k_best_texts(sentences, encoded, tags, *self._k_best)
+        )
+        text = "".join(
+            _blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text
+            for sentence, text in zip(sentences, texts, strict=True)
+        )
+        part = Parsed(
+            lines=sum(len(sentence.lines) for sentence in sentences),
+            sentences=sum(len(sentence) > 0 for sentence in sentences),
+            words=sum(map(len, sentences)),
+            unknown=self._model.vocabularies.unknown_counts(encoded),
+            refused=len(errors),
+        )
+        return text.encode("utf-8", "surrogateescape"), part
+
+    def texts(self, sentences: list[RawSentence]) -> list[str]:
+        """The text of each sentence with its tree, as parse_slowly() writes it; they may be of several files."""
+        encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
+        return [*self._best_texts(sentences, *self._tagged(sentences, encoded))]
+
+    def _tagged(self, sentences: list[RawSentence], encoded: Sentences) -> tuple[Sentences, list[dict[int, list[str]]]]:
+        """The encoded sentences; and for each, by column that is written, the tags of its words."""
+        if self._predict_tags is None:
+            return encoded, [{}] * len(sentences)
+        encoded, predicted = self._predict_tags(encoded)
+        tags = []
+        for sentence, (start, end) in zip(sentences, pairwise(encoded.offsets.tolist()), strict=True):
+            of_sentence = {column: values[start + 1 : end] for column, values in predicted.items()}
+            tags.append(tags_to_write(sentence, of_sentence, self._tag_use))
+        return encoded, tags
+
+    def _best_texts(self, sentences: list[RawSentence], encoded: Sentences, tags: list[dict[int, list[str]]]) -> Iterator[str]:
+        """The text of each sentence with its tree."""
+        parses = self._parser.get().parse(encoded, single_root=self._single_root)
+        heads = parses.heads.tolist()
+        deprels = self._deprels(parses.relations)
+        for sentence, written, (start, end) in zip(sentences, tags, pairwise(parses.offsets.tolist()), strict=True):
+            yield rewrite(sentence, heads[start + 1 : end], deprels[start + 1 : end], others=written)
+
+    def _k_best_texts(
+        self,
+        sentences: list[RawSentence],
+        encoded: Sentences,
+        tags: list[dict[int, list[str]]],
+        parser: KBestParser,
+        k: int,
+    ) -> Iterator[str]:
+        """The text of each sentence with each of its best trees, one after the other; without words it comes once."""
+        found = parser.k_best(encoded, k, single_root=self._single_root)
+        for sentence, trees, written in zip(sentences, found, tags, strict=True):
+            if len(sentence) == 0:
+                yield "".join(sentence.lines)
+                continue
+            yield "".join(
+                rewrite(
+                    sentence,
+                    tree.heads.tolist(),
+                    self._deprels(tree.relations),
+                    [("beam_rank", str(rank)), ("beam_score", f"{tree.score:.6f}")],
+                    written,
+                )
+                for rank, tree in enumerate(trees, 1)
+            )
+
+    def _deprels(self, relations: np.ndarray) -> list[str]:
+        return [self._model.relations.symbols[relation] for relation in relations.tolist()]
+
+
+def _blank_beginning(sentence: RawSentence) -> str:
+    """What stays of a sentence that is left out. These lines may as well be at the end of the chunk before."""
+    return "".join(takewhile(is_blank, sentence.lines))

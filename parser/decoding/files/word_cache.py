@@ -1,0 +1,169 @@
+"""From the bytes of words to the numbers of their attributes, looking every distinct word up in the vocabularies only once.
+
+An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
+compiled hash table (byte_table.py) finds the entries of a chunk's words, and a table for each column the values of new entries.
+What a column has not had before goes through ``Vocabularies`` as the words of a sentence. So any attribute that depends only on
+the word costs nothing more per word, and Python sees a tag once. Vocabularies.encode, on the columns that conllu/stream.py
+reads, is the reference implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+from numba import njit
+
+from parser.conllu.checks import FEATS, FORM
+from parser.conllu.chunks import Words
+from parser.data.attributes import COLUMN_NUMBERS, Columns
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
+from parser.kernels.byte_table import ByteTable, longer
+
+# Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
+MAX_ENTRIES = 200_000
+MAX_BYTES = 16 * 2**20
+
+_N_COLUMNS = FEATS - FORM + 1  # of an entry
+_TAB = ord("\t")
+
+
+class _SameColumns:
+    """The columns of a made-up sentence, all with the same values: only those of one will be read."""
+
+    def __init__(self, values: list[str]) -> None:
+        self.forms = self.lemmas = self.upos = self.xpos = self.feats = values
+
+
+class WordCache:
+    """Encodes the words of chunks; threads may ask at the same time.
+
+    Args:
+        vocabularies: of the attributes.
+        max_entries, max_bytes: entries are forgotten beyond these.
+    """
+
+    _entries: ByteTable
+    _columns: list[_Column]
+    _values: np.ndarray  # int32[rows, entries], with room for more: those of Sentences.values, then of Sentences.unseen
+
+    def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
+        self._vocabularies = vocabularies
+        self._root = _encode(vocabularies, [])[:, 0]
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._lock = Lock()
+        self._forget()
+
+    def encode(self, words: Words) -> Sentences:
+        """The words as numbers; as Vocabularies.encode() of the sentences with words."""
+        with self._lock:
+            if len(self._entries) > self._max_entries or self._entries.n_bytes > self._max_bytes:
+                self._forget()
+            before = len(self._entries)
+            entries = self._entries.look_up(words.text, words.forms, words.heads - 1)  # without the last tab
+            self._encode_entries(before)
+            values = self._values
+        offsets = words.offsets + np.arange(len(words.offsets))  # a root before each sentence
+        rows = _lay_out(values, self._root, entries, words.offsets)
+        n_rows = self._vocabularies.n_rows
+        return Sentences(rows[:n_rows], offsets, unseen=rows[n_rows:])
+
+    def encode_slowly(self, sentences: Sequence[Columns]) -> Sentences:
+        """Vocabularies.encode(), not at the same time as another thread."""
+        with self._lock:
+            return self._vocabularies.encode(sentences)
+
+    def _forget(self) -> None:
+        # New arrays: other threads may still be reading the old ones.
+        self._entries = ByteTable()
+        self._columns = [_Column(name, self._vocabularies) for name in COLUMN_NUMBERS]
+        self._values = np.empty((len(self._root), 0), np.int32)
+
+    def _encode_entries(self, first: int) -> None:
+        """The values of the entries from the first one on."""
+        n, keys = len(self._entries), self._entries.keys
+        if n > self._values.shape[1]:
+            self._values = longer(self._values[:, :first], 2 * n)
+        if n > first:
+            begins, ends = _find_columns(keys, self._entries.starts[first : n + 1])
+            for column in self._columns:
+                if len(column.rows):
+                    self._values[column.rows, first:n] = column.encode(keys, begins[column.place], ends[column.place])
+
+
+class _Column:
+    """The attributes that are read off one column.
+
+    Args:
+        name: of the column.
+        vocabularies: of all attributes.
+
+    Attributes:
+        place: of the column among those of an entry.
+        rows: int64[rows], the places of these attributes among the rows of all.
+    """
+
+    def __init__(self, name: str, vocabularies: Vocabularies) -> None:
+        self.place = COLUMN_NUMBERS[name] - FORM
+        self._vocabularies, self.rows = vocabularies.of_column(name)
+        self._table = ByteTable()
+        self._values = np.empty((len(self.rows), 0), np.int32)
+
+    def encode(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """int32[rows, n] of n values, whose bytes begin and end there."""
+        before = len(self._table)
+        numbers = self._table.look_up(text, begins, ends)
+        n = len(self._table)
+        if n > self._values.shape[1]:
+            self._values = longer(self._values[:, :before], 2 * n)
+        if n > before:
+            self._values[:, before:n] = _encode(self._vocabularies, self._table.strings(before))[:, 1:]
+        return self._values[:, numbers]
+
+
+def _encode(vocabularies: Vocabularies, values: list[str]) -> np.ndarray:
+    """int32[rows, 1 + values]: the root, and words of which these are the values."""
+    encoded = vocabularies.encode([_SameColumns(values)])
+    assert encoded.unseen is not None
+    return np.concatenate([encoded.values, encoded.unseen])
+
+
+@njit(cache=True, nogil=True)
+def _find_columns(keys, starts):
+    """int64[columns, entries], twice: where the columns of entries begin, and where they end.
+
+    Args:
+        keys: uint8, the columns of entries; tabs are between them, and a newline is after the last one.
+        starts: int64[entries + 1], where the entries begin.
+    """
+    n = len(starts) - 1
+    begins, ends = np.empty((_N_COLUMNS, n), np.int64), np.empty((_N_COLUMNS, n), np.int64)
+    for entry in range(n):
+        column = 0
+        begins[0, entry] = starts[entry]
+        for place in range(starts[entry], starts[entry + 1] - 1):
+            if keys[place] == _TAB:
+                ends[column, entry] = place
+                column += 1
+                begins[column, entry] = place + 1
+        ends[column, entry] = starts[entry + 1] - 1
+    return begins, ends
+
+
+@njit(cache=True, nogil=True)
+def _lay_out(values, root, entries, offsets):
+    """int32[rows, words + sentences]: the values of the words, those of the root (int32[rows]) before each sentence."""
+    n_sentences = len(offsets) - 1
+    laid_out = np.empty((len(values), len(entries) + n_sentences), np.int32)
+    for a in range(len(values)):
+        place = 0
+        for s in range(n_sentences):
+            laid_out[a, place] = root[a]
+            place += 1
+            for word in range(offsets[s], offsets[s + 1]):
+                laid_out[a, place] = values[a, entries[word]]
+                place += 1
+    return laid_out

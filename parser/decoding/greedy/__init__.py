@@ -1,0 +1,1 @@
+"""Greedy decoding: batched for any model, and in compiled loops for those of this project."""

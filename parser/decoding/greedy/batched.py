@@ -1,0 +1,144 @@
+"""Greedy parsing of many sentences in lockstep: the best applicable move of every sentence, step after step.
+
+Any transition system and any classifier can be parsed with this way. greedy.py gives the same result sooner for arc-standard
+and Attardi's system, spine.py for LR-spine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import Sentences
+from parser.inference.precomputed_scorer import precomputed_scorer
+from parser.inference.scorer import Scorer
+from parser.inference.weights import ClassifierWeights
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best, log_probabilities
+from parser.transitions.features import Features, FeatureTable
+from parser.transitions.system import Moves, TransitionSystem
+
+# What chooses a move for each of some configurations, as best() does: from the configurations, which of them (int[m]), the
+# numbers of their sentences (int[m]), the moves and the scores, columns and relations, int32[m].
+Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+# Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
+# token and address: some kilobytes for a token.
+_SHARE = 4_000
+
+# Sentences that advance together. More fill the matrix products no better, and cost memory.
+LOCKSTEP = 1024
+
+
+@dataclass
+class StepProbabilities:
+    """How sure a parser was of its steps, each probability by a softmax over the moves that it could choose from.
+
+    Attributes:
+        arcs: float64[total], natural logarithms, in the layout of ``Sentences``: the step that gave a word its head; roots: 0.
+        trees: float64[sentences], natural logarithms: all steps of a sentence together.
+    """
+
+    arcs: np.ndarray
+    trees: np.ndarray
+
+    @classmethod
+    def room_for(cls, sentences: Sentences) -> StepProbabilities:
+        """For these sentences, none of whose steps has been taken."""
+        return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
+
+    def span(self, sentences: Sentences, first: int, last: int) -> StepProbabilities:
+        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
+
+
+def parse_in_lockstep(
+    sentences: Sentences,
+    system: TransitionSystem,
+    features: Features,
+    scorer: Scorer,
+    *,
+    single_root: bool = True,
+    probabilities: StepProbabilities | None = None,
+    choice: Choice | None = None,
+) -> Parses:
+    """Parses sentences greedily.
+
+    Args:
+        sentences: encoded sentences.
+        system: the transition system.
+        features: what reads the features.
+        scorer: the scores of the outputs, from features.
+        single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
+        probabilities: filled in, if given, where no step has been taken.
+        choice: what chooses the moves; None: only the scores do.
+    """
+    parses = Parses.room_for(sentences.offsets)
+    order = np.argsort(sentences.lengths, kind="stable")
+    for start in range(0, len(order), LOCKSTEP):
+        numbers = order[start : start + LOCKSTEP]
+        now = system.initial(sentences.lengths[numbers])
+        while len(rows := system.unfinished(now)):
+            moves = system.moves(now, rows, single_root)
+            scores = scorer(features.extract(now, rows, sentences, numbers, moves))
+            if choice is None:
+                columns, relations_of_arcs = best(system, scores, moves, single_root)
+            else:
+                columns, relations_of_arcs = choice(now, rows, numbers[rows], moves, scores)
+            if probabilities is not None:
+                of_steps = log_probabilities(system, scores, moves, columns, relations_of_arcs, single_root)
+                probabilities.trees[numbers[rows]] += of_steps
+                children = moves.children[np.arange(len(rows)), columns]
+                made = children != NO_NODE
+                probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = of_steps[made]
+            system.apply(now, rows, moves, columns, relations_of_arcs)
+        tokens = np.arange(now.heads.shape[1])
+        inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
+        places = (sentences.offsets[numbers][:, None] + tokens)[inside]
+        parses.heads[places] = now.heads[inside]
+        parses.relations[places] = now.relations[inside]
+    return parses
+
+
+class LockstepParser:
+    """Parses with the weights of a classifier, for any transition system; see SentenceParser.
+
+    Args:
+        weights: the weights.
+        system: the transition system.
+        table: the features.
+    """
+
+    def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable) -> None:
+        self._weights = weights
+        self._system = system
+        self._table = table
+
+    def parse(
+        self,
+        sentences: Sentences,
+        *,
+        single_root: bool = True,
+        probabilities: StepProbabilities | None = None,
+        choice_of: Callable[[int, int], Choice] | None = None,
+    ) -> Parses:
+        """Parses sentences greedily; see parse_in_lockstep.
+
+        Args:
+            sentences, single_root, probabilities: as there.
+            choice_of: what chooses the moves in the sentences from the first number to before the second.
+        """
+        parses = Parses.room_for(sentences.offsets)
+        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(parses.heads)):
+            part, room = sentences.span(first, last), parses.span(first, last)
+            scorer = precomputed_scorer(self._weights, self._table, part)
+            of_part = None if probabilities is None else probabilities.span(sentences, first, last)
+            choice = None if choice_of is None else choice_of(first, last)
+            found = parse_in_lockstep(
+                part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
+            )
+            room.heads[:], room.relations[:] = found.heads, found.relations
+        return parses

@@ -1,0 +1,1 @@
+"""Decoding of word lattices (de La Clergerie 2013)."""

@@ -1,0 +1,1 @@
+"""Networks frozen for parsing, without torch: what a model folder becomes."""

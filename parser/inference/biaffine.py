@@ -1,0 +1,80 @@
+"""A scorer of heads whose weights stay as they are: how probable whole trees are by it, without torch's gradients.
+
+head_scorer.py is what training makes of it, and is the reference implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from parser.inference.shape import SLOPE
+
+# Scores of heads that are held at a time, of which a sentence has as many as its tokens squared; and arcs whose relations are
+# scored at a time, which takes some 14 kilobytes for each.
+_SCORES_TOGETHER = 1_000_000
+_ARCS_TOGETHER = 1_000
+
+
+class RestingHeads:
+    """How probable trees are, each arc by itself; threads may ask at the same time.
+
+    Args:
+        tensors: the weights of the scorer of heads as they are now, by their names there.
+    """
+
+    def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:
+        layers = "arc_dependent", "arc_head", "relation_dependent", "relation_head"
+        self._weights = np.concatenate([tensors[f"{layer}.weight"] for layer in layers]).T.copy()
+        self._biases = np.concatenate([tensors[f"{layer}.bias"] for layer in layers])
+        self._ends = np.cumsum([len(tensors[f"{layer}.bias"]) for layer in layers])[:-1]
+        self._arc_product, self._arc_bias = tensors["arc_product"], tensors["arc_bias"]
+        product = tensors["relation_product.weight"]  # [relations, of dependents, of heads]
+        self._relation_product = np.ascontiguousarray(product.transpose(1, 0, 2)).reshape(product.shape[1], -1)
+        self._relation_bias = tensors["relation_product.bias"]
+
+    @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+    def log_probabilities(self, vectors: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> np.ndarray:
+        """float64[trees], in nats: of some trees of one sentence, the sums over their words of head and relation to it.
+
+        Args:
+            vectors: float32[n + 1, width], of the tokens; the artificial root is the first.
+            heads: int32[trees, n], of the tokens 1..n.
+            relations: int32[trees, n].
+        """
+        read = vectors @ self._weights + self._biases
+        read = np.where(read > 0, read, SLOPE * read)
+        arc_dependent, arc_head, relation_dependent, relation_head = np.split(read, self._ends, axis=1)
+        arc_dependent, bias = arc_dependent @ self._arc_product, arc_head @ self._arc_bias
+        log_sums = _log_sums(arc_dependent, arc_head, bias)
+
+        n = len(vectors)
+        arcs, places = np.unique(heads * n + np.arange(1, n), return_inverse=True)  # most are those of several trees
+        head, word = arcs // n, arcs % n
+        by_arc = np.einsum("ai,ai->a", arc_dependent[word], arc_head[head]) + bias[head] - log_sums[word]
+        blocks = [slice(start, start + _ARCS_TOGETHER) for start in range(0, max(1, len(arcs)), _ARCS_TOGETHER)]
+        by_relation = [self._by_relation(relation_dependent[word[block]], relation_head[head[block]]) for block in blocks]
+        places = places.reshape(heads.shape)
+        found = by_arc[places] + np.concatenate(by_relation)[places, relations]
+        return np.asarray(found.sum(axis=1, dtype=np.float64))
+
+    def _by_relation(self, dependents: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """float32[arcs, relations]: the logarithms of the probabilities of the relations."""
+        ones = np.ones((len(heads), 1), np.float32)
+        products = np.concatenate([dependents, ones], axis=1) @ self._relation_product
+        products = products.reshape(len(heads), len(self._relation_bias), heads.shape[1] + 1)
+        scores = np.einsum("arj,aj->ar", products, np.concatenate([heads, ones], axis=1)) + self._relation_bias
+        scores -= scores.max(axis=1, keepdims=True, initial=-np.inf)
+        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+
+
+def _log_sums(dependents: np.ndarray, heads: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """float32[tokens]: of each token, the logarithm of the sum of the exponentials of the scores of all heads."""
+    found = np.empty(len(heads), np.float32)
+    step = max(1, _SCORES_TOGETHER // len(heads))
+    for start in range(0, len(heads), step):
+        scores = dependents[start : start + step] @ heads.T + bias
+        highest = scores.max(axis=1)
+        found[start : start + step] = highest + np.log(np.exp(scores - highest[:, None]).sum(axis=1))
+    return found

@@ -1,0 +1,1 @@
+"""The model: vocabularies, transition system, features and network; saved to and loaded from a folder."""

@@ -1,0 +1,113 @@
+"""Models of every kind: which there are, and loading a folder that holds one of them."""
+
+from __future__ import annotations
+
+import reprlib
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from parser.beam_settings import Merge, Search, searching
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import Vocabulary
+from parser.inference.weights import Int8Error
+from parser.linear.model import LinearModel
+from parser.model.model import Model
+from parser.model_folder import SETTINGS, ModelError, find_model, read_json
+from parser.transitions.system import TransitionSystem
+
+
+class AnyModel(Protocol):
+    """What models of all kinds have.
+
+    Attributes:
+        kind: the name of the kind.
+        vocabularies: of the attributes that it reads.
+        relations: those that it knows.
+        system: the transition system over these relations.
+        beam: how the parser searches unless told otherwise; None: greedily.
+        contextual: whether an encoder reads the sentences.
+    """
+
+    kind: ClassVar[str]
+    vocabularies: Vocabularies
+    relations: Vocabulary
+    system: TransitionSystem
+    beam: Search | None
+
+    @property
+    def contextual(self) -> bool:
+        """See the class."""
+        ...
+
+    def sharing_weights(self) -> AbstractContextManager[None]:
+        """While the weights stay as they are: parsers and taggers made within it share what they work out of them."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+
+
+def load(folder: Path, device: str = "cpu") -> AnyModel:
+    """Reads the folder of a model of any kind, or that within a run's folder.
+
+    Args:
+        folder: the folder.
+        device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
+
+    Raises:
+        ModelError: a part is missing or damaged, or the format is another one; or there is no such device.
+    """
+    if device != "cpu":
+        from parser.networks.device import check_device  # it loads torch
+
+        try:
+            check_device(device)
+        except ValueError as error:
+            raise ModelError(f"device={device}: {error}") from error
+    folder = find_model(folder)
+    kind = read_json(folder, SETTINGS).get("model", Model.kind)  # once there was no other kind
+    if kind == Model.kind:
+        return Model.load(folder, device)
+    if kind == LinearModel.kind:
+        return LinearModel.load(folder)
+    known = ", ".join((Model.kind, LinearModel.kind))
+    raise ModelError(
+        f"{folder / SETTINGS}: models of kind {reprlib.repr(kind)} are unknown; known: {known}; use the version that wrote it"
+    )
+
+
+def load_for_parsing(
+    folder: Path,
+    size: int | str | None = None,
+    merge: Merge | None = None,
+    device: str = "cpu",
+    int8: bool = False,
+    rerank: bool = False,
+) -> tuple[AnyModel, Search | None]:
+    """A model, and how to search: as it remembers, except for what is given here.
+
+    Args:
+        folder: see load().
+        size: items of the beam; 1: parse greedily; EXACT: search exactly.
+        merge: which items become one.
+        device: see load().
+        int8: whether to parse with products of 8 bits.
+        rerank: whether the trees of the beam are reranked.
+
+    Returns:
+        The model and the search; without one, the parser is greedy.
+
+    Raises:
+        ModelError: see load().
+        BeamError: there is no such search.
+        Int8Error: products of 8 bits are not there for a model of this kind.
+    """
+    model = load(folder, device)
+    if int8:
+        if not isinstance(model, Model) or model.shape.encoder is None:
+            raise Int8Error(
+                f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out"
+            )
+        model.int8 = True
+    return model, searching(model.beam, size, merge, rerank)

@@ -1,0 +1,295 @@
+"""A trained parser, and the folder that holds it.
+
+The folder: ``settings.json`` (the format's number, the features, the classifier's shape, versions), ``vocabularies.json``
+(the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors``
+(weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
+names code to run.
+
+Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
+arrays (classifier/weights.py), so that it begins at once.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from safetensors.numpy import save
+
+from parser import beam_settings, transitions
+from parser.beam_settings import Beam, Search
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import UD_ROOT, Vocabulary
+from parser.inference.biaffine import RestingHeads
+from parser.inference.calibration import Calibration
+from parser.inference.encoder_weights import under
+from parser.inference.layouts import Layout, layout_of
+from parser.inference.scorer import Scorer
+from parser.inference.shape import ClassifierShape
+from parser.inference.weights import ClassifierWeights
+from parser.model_folder import (
+    SETTINGS,
+    TENSORS,
+    VOCABULARIES,
+    ModelError,
+    check_settings,
+    check_tensors,
+    errors_named,
+    find_model,
+    read_header,
+    read_json,
+    read_tensors,
+    read_vocabularies,
+)
+from parser.model_formats import FORMAT, FORMATS, upgrade
+from parser.storage.atomic import replacing_folder, write_json
+from parser.storage.versions import versions
+from parser.transitions.features import TOKEN, FeatureTable, Slot
+from parser.transitions.system import TransitionSystem
+
+if TYPE_CHECKING:
+    from parser.networks.classifier import Classifier
+
+_SHARING = Lock()  # of all models: who begins and who ends to share weights
+
+
+@dataclass
+class Model:
+    """A parser: vocabularies, transition system, features and classifier.
+
+    Attributes:
+        vocabularies: of the attributes.
+        relations: the relations; relation number i is ``relations.symbols[i]``.
+        slots: the feature slots.
+        shape: how the classifier is built.
+        system: the transition system over these relations.
+        beam: how parse.py searches by default; None: it parses greedily.
+        lattice_beam: how parse.py searches lattices by default; None: as other input.
+        calibration: of the probabilities of its arcs.
+        lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
+            output for choices then, after those of the moves (decoding/lattice_search.py). None: it knows of no choices.
+        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); only with an encoder. Nothing that is
+            saved.
+    """
+
+    kind: ClassVar[str] = "classifier"
+
+    vocabularies: Vocabularies
+    relations: Vocabulary
+    slots: list[Slot]
+    shape: ClassifierShape
+    system: TransitionSystem
+    beam: Search | None = None
+    lattice_beam: Beam | None = None
+    calibration: Calibration = field(default_factory=Calibration)
+    lookahead: int | None = None
+    int8: bool = False
+
+    def __post_init__(self) -> None:
+        attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
+        self.table = FeatureTable(self.slots, attributes, self.system.anchors)
+        # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
+        self._classifier: Classifier | None = None
+        self._tensors: dict[str, np.ndarray] = {}
+        self._shared: ClassifierWeights | None = None
+        self._sharing = 0
+
+    @classmethod
+    def new(
+        cls,
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        slots: list[Slot],
+        shape: ClassifierShape,
+        system: str = "arc_standard",
+        options: Mapping[str, int] | None = None,
+        lookahead: int | None = None,
+    ) -> Model:
+        """A model with fresh weights, drawn from torch's global generator.
+
+        Args:
+            vocabularies, relations, slots, shape: see the class.
+            system: the name of the transition system.
+            options: of the transition system, such as its degree.
+            lookahead: see the class.
+        """
+        model = cls._without_weights(vocabularies, relations, slots, shape, system, options or {})
+        model.lookahead = lookahead
+        model._classifier = model._new_classifier()
+        return model
+
+    @classmethod
+    def _without_weights(
+        cls,
+        vocabularies: Vocabularies,
+        relations: Vocabulary,
+        slots: list[Slot],
+        shape: ClassifierShape,
+        system: str,
+        options: Mapping[str, int],
+    ) -> Model:
+        root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
+        parses_with = transitions.create(system, len(relations.symbols), root_relation, **options)
+        return cls(vocabularies, relations, slots, shape, parses_with)
+
+    @property
+    def classifier(self) -> Classifier:
+        """The classifier, a module of torch; of a loaded model, it is made when it is first asked for."""
+        if self._classifier is None:
+            import torch  # see the beginning of this file
+
+            made = self._new_classifier()
+            made.load_state_dict({name: torch.from_numpy(array) for name, array in self._tensors.items()})
+            self._classifier, self._tensors = made, {}  # when it is complete: other threads may ask for the weights
+        return self._classifier
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of the classifier: those of the moves, and that of choices."""
+        return self.system.n_outputs + (self.lookahead is not None)
+
+    def _new_classifier(self) -> Classifier:
+        from parser.networks.build import new_classifier
+
+        return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+
+    def _layout(self) -> Layout:
+        return layout_of(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+
+    def heads(self) -> RestingHeads | None:
+        """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
+        if self.shape.encoder is None or self.shape.encoder.heads is None:
+            return None
+        prefix = "tokens.heads."
+        if self._classifier is None:
+            return RestingHeads(under(prefix, self._tensors))
+        state = under(prefix, self._classifier.state_dict())
+        return RestingHeads({name: tensor.numpy(force=True) for name, tensor in state.items()})
+
+    @contextmanager
+    def sharing_weights(self) -> Iterator[None]:
+        """All that weights() gives meanwhile are the same, so that what an encoder knows of word types is worked out once."""
+        with _SHARING:
+            self._shared = self.weights()
+            self._sharing += 1
+        try:
+            yield
+        finally:
+            with _SHARING:  # other threads may still be sharing them
+                self._sharing -= 1
+                self._shared = self._shared if self._sharing else None
+
+    def weights(self) -> ClassifierWeights:
+        """The weights as they are now, for parsing; without torch if none has been needed yet.
+
+        Raises:
+            Int8Error: 8-bit products are requested, and not available.
+        """
+        if self._shared is not None:
+            return self._shared
+        if self._classifier is None:
+            return self._layout().weights(self._tensors, self.int8)
+        return self._classifier.weights(self.int8)
+
+    @property
+    def contextual(self) -> bool:
+        """Whether an encoder reads the sentences."""
+        return self.shape.encoder is not None
+
+    def is_like(self, other: Model) -> bool:
+        """Whether the weights of the one would mean the same in the other."""
+        return self._description() == other._description()
+
+    def _description(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings and vocabularies as they stand in the folder, versions left out."""
+        settings = {
+            "format": FORMAT,
+            "transition_system": self.system.name,
+            **({"transition_options": self.system.options} if self.system.options else {}),
+            **({} if self.lookahead is None else {"lattice": {"lookahead": self.lookahead}}),
+            "slots": [str(slot) for slot in self.slots],
+            "classifier": asdict(self.shape),
+        }
+        vocabularies: dict[str, Any] = {
+            "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
+            "relations": self.relations.symbols,
+        }
+        if self.vocabularies.characters is not None:
+            vocabularies["characters"] = self.vocabularies.characters.symbols
+        if self.vocabularies.tags:
+            vocabularies["tags"] = {column: known.symbols for column, known in self.vocabularies.tags.items()}
+        return settings, vocabularies
+
+    def scorer(self, sentences: Sentences | None = None) -> Scorer:
+        """The classifier as a function from features to scores, numpy to numpy, without dropout.
+
+        Args:
+            sentences: those that the features will be read in; needed where the token representation is contextual.
+        """
+        return self.classifier.scorer(sentences)
+
+    def save(self, folder: Path) -> None:
+        """Writes the model's folder, whole or not at all; an older model there is replaced."""
+        with replacing_folder(folder) as temporary:
+            settings, vocabularies = self._description()
+            searches = {"beam": self.beam, "lattice_beam": self.lattice_beam}
+            beam = {key: beam_settings.as_fields(search) for key, search in searches.items() if search is not None}
+            further = {"calibration": asdict(self.calibration), "versions": versions()}
+            write_json(temporary / SETTINGS, settings | beam | further)
+            write_json(temporary / VOCABULARIES, vocabularies)
+            state = self.classifier.state_dict()
+            tensors = {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in state.items()}
+            (temporary / TENSORS).write_bytes(save(tensors))
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "cpu") -> Model:
+        """Reads a model's folder, or that within a run's folder.
+
+        Raises:
+            ModelError: a part is missing or damaged, or the format is another one.
+        """
+        folder = find_model(folder)
+        settings = read_json(folder, SETTINGS)
+        if "model" in settings:
+            raise ModelError(
+                f"{folder / SETTINGS}: this is a model of kind {reprlib.repr(settings['model'])}, where one with a classifier "
+                "is needed; name a model that was trained with model=mlp or model=bilstm"
+            )
+        header = read_header(folder)
+        if settings.get("format") not in FORMATS:
+            raise ModelError(
+                f"{folder / SETTINGS}: the model has format {reprlib.repr(settings.get('format'))}, this version reads formats "
+                f"{' and '.join(map(str, FORMATS))}; train it again, or use the version that wrote it"
+            )
+        stored = settings
+        with errors_named(folder / SETTINGS):
+            settings, header = upgrade(stored, header)
+            check_settings(settings, header)
+            shape = ClassifierShape.of_fields(settings["classifier"])
+            slots = [Slot.parse(text) for text in settings["slots"]]
+            beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
+            lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
+            calibration = Calibration.of_fields(settings.get("calibration", {}))
+        characters = shape.encoder and shape.encoder.characters
+        tagger = shape.encoder is not None and shape.encoder.tagger is not None
+        vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
+        system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
+        with errors_named(folder / SETTINGS):
+            model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
+            model.calibration = calibration
+            model.lookahead = settings.get("lattice", {}).get("lookahead")
+            expected = model._layout().shapes
+        with errors_named(folder / TENSORS):
+            check_tensors(header, expected)
+            _, model._tensors = upgrade(stored, read_tensors(folder))
+        if device != "cpu":
+            model.classifier.to(device)
+        model.beam, model.lattice_beam = beam, lattice_beam
+        return model

@@ -1,0 +1,1 @@
+"""The networks in torch, as they are trained; parser/inference has them frozen."""

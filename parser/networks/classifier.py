@@ -1,0 +1,255 @@
+"""The classifier: one hidden layer over what feature slots read, a score for every output (Nederhof 2019, Section 8).
+
+What a slot reads contributes to the hidden layer in one of two ways. *One-hot*: the contribution of a (slot, value) pair is a
+row of a table of weights; the same function as a linear layer over one-hot inputs, without the zeros. *As a vector*: the token
+representation (representation.py) has a vector for the number that the slot reads, and a linear layer takes the vectors of all
+such slots side by side. Either way the hidden layer is a sum of a bias and one contribution from each slot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import N_RESERVED
+from parser.inference.arithmetic import Matrix, SinglePrecision
+from parser.inference.scorer import Scorer
+from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
+from parser.networks.activations import ACTIVATIONS
+from parser.networks.dropout import dropout_mask
+from parser.networks.representation import TokenRepresentation
+from parser.transitions.features import TOKEN, Slot
+
+
+class Classifier(nn.Module):
+    """Scores outputs from feature values.
+
+    Args:
+        tokens: the token representation.
+        slots: the columns of the input.
+        n_values: by attribute that is one-hot, how many values there are (reserved ones included).
+        hidden: units of the hidden layer.
+        n_outputs: number of outputs.
+        activation: relu, tanh, sigmoid or cube.
+        dropout: the share of hidden units dropped in training.
+        input_dropout: the share of numbers of the vectors dropped in training.
+        slot_dropout: the share of slots whose whole vectors are dropped in training.
+    """
+
+    one_hot_columns: Tensor
+    one_hot_starts: Tensor
+
+    def __init__(
+        self,
+        tokens: TokenRepresentation,
+        slots: Sequence[Slot],
+        n_values: Mapping[str, int],
+        hidden: int,
+        n_outputs: int,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        input_dropout: float = 0.0,
+        slot_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"unknown activation {activation!r}; known: {', '.join(ACTIVATIONS)}")
+        self.activation = ACTIVATIONS[activation]
+        self.dropout, self.input_dropout, self.slot_dropout = dropout, input_dropout, slot_dropout
+        self.tokens = tokens
+
+        self.activation_name = activation
+        layout = self.layout = SlotLayout.of(slots, tokens.sizes, n_values)
+        self.register_buffer("one_hot_columns", torch.tensor(layout.one_hot_columns, dtype=torch.int64), persistent=False)
+        self.register_buffer("one_hot_starts", torch.tensor(layout.one_hot_starts, dtype=torch.int32), persistent=False)
+        self.one_hot = nn.EmbeddingBag(layout.one_hot_rows, hidden, mode="sum")
+        self.hidden_bias = nn.Parameter(torch.zeros(hidden))
+
+        self.embedded_columns = layout.embedded_columns
+        self.sizes_of_slots = layout.sizes_of_slots  # as they lie side by side in the input
+        self.n_embedded, width = len(self.sizes_of_slots), layout.width
+        self.embedded = nn.Linear(width, hidden, bias=False) if width else None
+
+        self.output = nn.Linear(hidden, n_outputs)
+        self._initialize(inputs=width + len(layout.one_hot_columns))
+
+    def _initialize(self, inputs: int) -> None:
+        """Glorot's uniform weights; ``inputs`` counts a one-hot slot once, because one of its inputs is active at a time."""
+        bound = (6.0 / (inputs + len(self.hidden_bias))) ** 0.5
+        nn.init.uniform_(self.one_hot.weight, -bound, bound)
+        if self.embedded is not None:
+            nn.init.uniform_(self.embedded.weight, -bound, bound)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+        self.tokens.initialize()
+
+    def forward(self, features: Tensor, vectors: Mapping[str, Tensor] | None = None, *, dropping: bool = False) -> Tensor:
+        """float32[batch, outputs]: scores (logits) of int32[batch, slots] features.
+
+        Args:
+            features: what the slots read.
+            vectors: ``tokens.vectors_of`` the sentences that they were read in; a static representation needs none.
+            dropping: whether dropout is in force.
+        """
+        rows = self._one_hot_rows(features)
+        inputs = self._embed(features, self.tokens.vectors_of() if vectors is None else vectors)
+        kept_inputs, kept_slots, kept = self.dropout_masks(inputs) if dropping else (None, None, None)
+        if kept_inputs is not None:
+            inputs = inputs * kept_inputs
+        if kept_slots is not None:
+            sizes = torch.tensor(self.sizes_of_slots, dtype=torch.int64, device=inputs.device)
+            inputs = inputs * kept_slots.repeat_interleave(sizes, dim=1)
+        total = self.hidden_bias.expand(len(features), -1)
+        if self.embedded is not None:
+            total = torch.addmm(self.hidden_bias, inputs, self.embedded.weight.t())
+        if rows.shape[1]:
+            total = total + self.one_hot(rows)
+        active = self.activation.apply(total)
+        return self.output(active if kept is None else active * kept)
+
+    def forward_by_contributions(self, features: Tensor, vectors: Mapping[str, Tensor], *, dropping: bool = False) -> Tensor:
+        """The same, faster where a vector is read often: what it contributes in each slot is computed once for the batch.
+
+        forward() is the reference implementation. Dropout of the input differs: the same numbers of a vector are dropped
+        wherever it is read, and no slots are.
+
+        Args:
+            features: int32[batch, slots], what the slots read.
+            vectors: by embedded attribute, float32[values, size], of no more values than are worth the work.
+            dropping: whether dropout is in force.
+        """
+        if dropping:
+            vectors = {name: nn.functional.dropout(matrix, self.input_dropout) for name, matrix in vectors.items()}
+        total = self.hidden_by_contributions(features, vectors)
+        return self.output(nn.functional.dropout(self.activation.apply(total), self.dropout, dropping))
+
+    def hidden_by_contributions(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
+        """float32[batch, hidden]: what goes into the activation; see forward_by_contributions()."""
+        rows, numbers = [self.one_hot.weight], [self._one_hot_rows(features)]
+        filled = len(self.one_hot.weight)
+        for name, columns, weights in self.slot_weights():
+            matrix, n = vectors[name], len(columns)
+            rows.append((matrix @ weights).reshape(-1, len(self.hidden_bias)))
+            numbers.append(filled + features[:, columns] * n + torch.arange(n, device=features.device, dtype=features.dtype))
+            filled += len(rows[-1])
+        return nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + self.hidden_bias
+
+    def slot_weights(self) -> Iterator[tuple[str, list[int], Tensor]]:
+        """For each embedded attribute that slots read: its name, these slots, and float32[size, slots * hidden].
+
+        A vector times these weights is what it contributes in the first slot, in the second, and so on, side by side.
+        """
+        first = 0
+        for name, columns in self.embedded_columns.items():
+            if self.embedded is None or not columns:
+                continue
+            size, n = self.tokens.sizes[name], len(columns)
+            weights = self.embedded.weight[:, first : first + n * size]
+            yield name, columns, weights.reshape(len(weights), n, size).permute(2, 1, 0).reshape(size, -1)
+            first += n * size
+
+    def weights(self, int8: bool = False) -> ClassifierWeights:
+        """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters.
+
+        Args:
+            int8: whether the encoder's vectors are stored and multiplied in 8 bits; only for a contextual representation.
+
+        Raises:
+            Int8Error: they cannot be here.
+        """
+        encoder = self.tokens.at_rest(int8)
+        made = self._weights(self.tokens.fixed_vectors(), encoder)
+        return made.rounded_by(encoder) if int8 and encoder is not None else made
+
+    def weights_with(self, vectors: Mapping[str, Tensor]) -> ClassifierWeights:
+        """The weights, only for the sentences whose vectors are given.
+
+        Args:
+            vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().
+        """
+        fixed = {name: matrix[:N_RESERVED] if name == TOKEN else matrix for name, matrix in vectors.items()}
+        return self._weights(fixed, _GivenVectors(_array(vectors[TOKEN][N_RESERVED:])))
+
+    def _weights(self, vectors: Mapping[str, Tensor], encoder: SentenceEncoder | None) -> ClassifierWeights:
+        return ClassifierWeights(
+            self.activation_name,
+            self.layout,
+            _array(self.hidden_bias),
+            _array(self.one_hot.weight),
+            [] if self.embedded is None else self.layout.parts(_array(self.embedded.weight)),
+            _arrays(vectors),
+            _array(self.output.weight),
+            _array(self.output.bias),
+            encoder,
+        )
+
+    def scorer(self, sentences: Sentences | None = None) -> Scorer:
+        """The classifier as a function from features to scores, numpy to numpy, without dropout.
+
+        Args:
+            sentences: those that the features will be read in; needed where the token representation is contextual.
+        """
+        with torch.no_grad():
+            vectors = self.tokens.vectors_of(sentences)
+        device = self.output.weight.device
+
+        def score(features: np.ndarray) -> np.ndarray:
+            with torch.no_grad():
+                return self(torch.from_numpy(features).to(device), vectors).cpu().numpy()
+
+        return score
+
+    def dropout_masks(self, inputs: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """What to multiply by: float32[batch, width] of inputs, float32[batch, embedded slots] and float32[batch, hidden].
+
+        Args:
+            inputs: float32[batch, width], only its shape and device matter.
+        """
+        of_inputs = dropout_mask(inputs, self.input_dropout)
+        of_slots = dropout_mask(inputs.new_empty(len(inputs), self.n_embedded), self.slot_dropout)
+        of_units = dropout_mask(inputs.new_empty(len(inputs), len(self.hidden_bias)), self.dropout)
+        return of_inputs, of_slots, of_units
+
+    def _one_hot_rows(self, features: Tensor) -> Tensor:
+        """int32[batch, one-hot slots]: the rows of the one-hot table that are active."""
+        return features[:, self.one_hot_columns] + self.one_hot_starts
+
+    def _embed(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
+        """float32[batch, width]: the vectors of the embedded slots, side by side."""
+        parts = [
+            nn.functional.embedding(features[:, columns], vectors[name]).flatten(1)
+            for name, columns in self.embedded_columns.items()
+        ]
+        return torch.cat(parts, dim=1) if parts else self.hidden_bias.new_empty(len(features), 0)
+
+
+class _GivenVectors:
+    """A SentenceEncoder of the sentences whose vectors (float32[tokens, size]) it is given."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self._vectors = vectors
+
+    def encode(self, sentences: Sentences) -> np.ndarray:
+        assert len(self._vectors) == sentences.offsets[-1]
+        return self._vectors
+
+    def floats(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors
+
+    def matrix(self, weights: np.ndarray, bias: np.ndarray) -> Matrix:
+        return SinglePrecision().matrix(weights, bias)
+
+    def rounded(self, weights: np.ndarray) -> np.ndarray:
+        return weights
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().contiguous().numpy()
+
+
+def _arrays(tensors: Mapping[str, Tensor]) -> dict[str, np.ndarray]:
+    return {name: _array(tensor) for name, tensor in tensors.items()}

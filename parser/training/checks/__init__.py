@@ -1,0 +1,1 @@
+"""Settings that are refused before training begins."""

@@ -1,0 +1,128 @@
+"""Examples of choices: which arc of a lattice continues the gold path, among all that start from the same node.
+
+They are collected while computations over the words of gold paths go on, gold ones or those of exploration: whenever a word
+has been shifted, one more arc is chosen, in the configuration after it (decoding/lattice_search.py). In the beginning as many
+are chosen as are decided ahead. An example has a row of features for each candidate, of which the output for choices alone is
+scored; the row of the gold arc has it as its target. Where there is one candidate, there is no example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from parser.data.parses import NO_NODE
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT
+from parser.lattices.gold_paths import GoldPath
+from parser.training.examples.examples import Batch, Examples
+from parser.transitions.configurations import Configurations
+from parser.transitions.features import FeatureTable
+from parser.transitions.system import TransitionSystem
+
+
+class Choices:
+    """The choices of gold paths.
+
+    Args:
+        paths: the gold paths.
+        sentences: their words, encoded, in the same order.
+        vocabularies: that the words were encoded with.
+        system: the transition system.
+        table: the features, none of which reads further ahead than ``lookahead``.
+        lookahead: the arcs that are decided ahead.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[GoldPath],
+        sentences: Sentences,
+        vocabularies: Vocabularies,
+        system: TransitionSystem,
+        table: FeatureTable,
+        lookahead: int,
+    ) -> None:
+        self._sentences = sentences
+        self._system = system
+        self._table = table
+        self._lookahead = lookahead
+        arcs = vocabularies.encode([path.lattice for path in paths])
+        self._values = table.values(arcs)
+        # Of each word: the first of the arcs from its node, among those of all lattices; how many there are; which is gold.
+        self._first, self._count, self._gold = np.zeros((3, sentences.offsets[-1]), np.int64)
+        for start, of_arcs, path in zip(sentences.offsets[:-1], arcs.offsets[:-1], paths, strict=True):
+            first, nodes = path.lattice.first_arcs(), path.lattice.starts[path.arcs]
+            inside = slice(start + 1, start + 1 + len(nodes))
+            self._first[inside] = of_arcs + 1 + first[nodes]
+            self._count[inside] = first[nodes + 1] - first[nodes]
+            self._gold[inside] = path.arcs - first[nodes]
+        bases = np.array([_ahead(slot.address) for slot in table.slots])
+        self._slots_ahead = [np.flatnonzero(bases == index) for index in range(lookahead)]
+        self._parts: list[Examples] = []
+
+    def begin(self) -> None:
+        """Forgets what was collected, but for the choices before the first step."""
+        self._parts = [part for index in range(self._lookahead) if len(part := self._first_choices(index))]
+
+    def __call__(self, batch: Batch, rows: np.ndarray, columns: np.ndarray) -> None:
+        """Collects the choices after a step.
+
+        Args:
+            batch: the sentences.
+            rows: int[m], those that have moved.
+            columns: int[m], their moves.
+        """
+        shifted = rows[columns == 0]
+        words = batch.now.buffer_fronts[shifted] + self._lookahead - 1
+        chosen = words <= batch.now.lengths[shifted]
+        shifted, words = shifted[chosen], words[chosen]
+        if len(shifted):
+            features = self._table.extract(batch.now, shifted, self._sentences, batch.numbers)
+            self._parts.append(self._examples(features, batch.numbers[shifted], words, self._lookahead - 1))
+
+    def joined(self, examples: Examples) -> Examples:
+        """The choices that were collected, and examples of moves."""
+        n = len(examples)
+        blocks = np.tile(np.array([0, self._system.n_outputs], np.int32), (n, 1))
+        moves = Examples(examples.features, examples.targets, examples.sentences, np.arange(n + 1), blocks)
+        return Examples.concatenate([moves, *self._parts])
+
+    def _first_choices(self, index: int) -> Examples:
+        """The choices of the words number ``index`` (from 0), before the first step."""
+        numbers = np.flatnonzero(self._sentences.lengths > index).astype(np.int32)
+        now = Configurations.initial(self._sentences.lengths[numbers])
+        features = self._table.extract(now, np.arange(len(numbers)), self._sentences, numbers)
+        for undecided in self._slots_ahead[index + 1 :]:
+            features[:, undecided] = ABSENT
+        return self._examples(features, numbers, np.full(len(numbers), index + 1), index)
+
+    def _examples(self, features: np.ndarray, numbers: np.ndarray, words: np.ndarray, index: int) -> Examples:
+        """An example for each choice among several arcs.
+
+        Args:
+            features: int32[m, slots], with the gold arc.
+            numbers: int32[m], the sentences.
+            words: int[m], the words that are chosen.
+            index: which element of the buffer they are.
+        """
+        places = self._sentences.offsets[numbers] + words
+        several = self._count[places] > 1
+        places, counts = places[several], self._count[places[several]]
+        starts = np.cumsum([0, *counts])
+        candidate = np.arange(starts[-1]) - np.repeat(starts[:-1], counts)
+        arcs = np.repeat(self._first[places], counts) + candidate
+        rows = np.repeat(features[several], counts, axis=0)
+        slots = self._slots_ahead[index]
+        rows[:, slots] = self._values[self._table.columns[slots, 1]][:, arcs].T
+        output = self._system.n_outputs
+        is_gold = candidate == np.repeat(self._gold[places], counts)
+        targets = np.where(is_gold, output, NO_NODE).astype(np.int32)[:, None]
+        blocks = np.tile(np.array([output, output + 1], np.int32), (len(rows), 1))
+        return Examples(rows, targets, numbers[several].astype(np.int32), starts, blocks)
+
+
+def _ahead(address: str) -> int:
+    """Which element of the buffer an address is; -1 for any other."""
+    return int(address[1:]) if address[0] == "b" and address[1:].isdigit() else -1

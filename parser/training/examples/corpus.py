@@ -1,0 +1,249 @@
+"""A treebank made ready for training: parts read, vocabularies and word vectors made, sentences encoded."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+import oracles
+from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
+from parser import transitions
+from parser.data.attributes import attribute_values
+from parser.data.background_vectors import BackgroundVectors
+from parser.data.characters import Characters
+from parser.data.parses import NO_NODE
+from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
+from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary
+from parser.data.word_vectors import WordVectors, train_vectors
+from parser.evaluation.gold_part import GoldPart
+from parser.lattices.gold_paths import MissingPath
+from parser.model.model import Model
+from parser.settings import (
+    Settings,
+    SettingsError,
+    TrainingTrees,
+    VectorSettings,
+    held_out,
+    teachers,
+    training_files,
+    vocabulary_is_of_subset,
+)
+from parser.training.examples.examples import TrainingSentences
+from parser.training.examples.lattice_corpus import LatticePart, within_lookahead
+from parser.training.representation_settings import MODELS
+from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
+
+log = logging.getLogger(__name__)
+
+# Making this many words projective takes about two seconds.
+_LONG = 1500
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Everything that training reads.
+
+    Attributes:
+        train: the training part.
+        known: the training sentences that vocabularies and word vectors are made of.
+        dev: the part to choose on, None if there is none.
+        test: the part to report on, None if there is none.
+        vocabularies: of the attributes that the features read.
+        relations: the relations of the known sentences.
+        slots: the feature slots, without those of attributes that have one value in all of the known sentences.
+        vectors: the word vectors, None if the features do not read the attribute that they are for.
+        projectivization: how non-projective trees are made projective.
+        lattices: by part (train, dev, test), its word lattices, where there are any.
+    """
+
+    train: Treebank
+    known: list[Sentence]
+    dev: GoldPart | None
+    test: GoldPart | None
+    vocabularies: Vocabularies
+    relations: Vocabulary
+    slots: list[Slot]
+    vectors: WordVectors | None
+    projectivization: str
+    lattices: dict[str, LatticePart] = field(default_factory=dict)
+
+    def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
+        """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
+        sentences, trees = self.sentences(kind), self.train.trees
+        if kind is TrainingTrees.PROJECTIVE_SUBSET:
+            trees = oracles.Trees.from_heads(s.heads for s in sentences)
+        elif kind is TrainingTrees.PROJECTIVIZED:
+            trees = oracles.projectivize_trees(trees, self.projectivization)
+        relations = np.full(len(trees.heads), NO_NODE, np.int32)
+        relations[trees.heads >= 0] = self.relation_numbers(sentences)
+        tags = self.vocabularies.encode_tags(sentences)
+        return TrainingSentences(self.vocabularies.encode(sentences), trees, relations, tags)
+
+    def sentences(self, kind: TrainingTrees) -> list[Sentence]:
+        """The sentences of training_sentences(), as they were read."""
+        return _projective_subset(self.train) if kind is TrainingTrees.PROJECTIVE_SUBSET else self.train.sentences
+
+    def value_counts(self) -> dict[str, np.ndarray]:
+        """By attribute, int64[values]: how often the known sentences have each value."""
+        values = self.vocabularies.encode(self.known).values
+        return {
+            name: np.bincount(of_attribute, minlength=len(known))
+            for of_attribute, (name, known) in zip(values, self.vocabularies.by_attribute.items(), strict=False)
+        }
+
+    def relation_numbers(self, sentences: list[Sentence]) -> np.ndarray:
+        """int32[words]: the number of each word's relation, negative if training never saw it."""
+        deprels = chain.from_iterable(sentence.deprels for sentence in sentences)
+        return np.array(self.relations.encode(deprels), np.int32) - N_RESERVED
+
+
+def _check_lengths(train: Treebank) -> None:
+    """Names the sentences that take long to be made projective, and refuses those for which there would not be the memory."""
+    fix = "split it, or make the trees projective with scripts/projectivize.py --method lifting"
+    for s in np.flatnonzero(~train.trees.projective & (train.trees.lengths > _LONG)).tolist():
+        place, n = train[s].where, len(train[s])
+        if n > MAX_TOKENS_TO_PROJECTIVIZE:
+            most = f"{MAX_TOKENS_TO_PROJECTIVIZE:,}"
+            raise TreebankError(
+                f"{place}: {n:,} words and not projective; only trees of at most {most} words can be made so: {fix}"
+            )
+        log.warning("%s: to make %d words projective may take minutes (time grows with n^3); to save them, %s", place, n, fix)
+
+
+def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
+    """Reads the treebank's parts and makes vocabularies and word vectors of the training part, or of what the first pass reads.
+
+    ``background``: the word vectors, if another process trains them already.
+    """
+    lattices = _lattices(settings)
+    train = lattices["train"].treebank if "train" in lattices else read_treebanks(training_files(settings))
+    train, held = without_held_out(train, held_out(settings))
+    _report("train", train)
+    dev = _read("dev", settings.treebank.dev, lattices)
+    if held is not None:
+        _report("dev", dev := held)
+    test = _read("test", settings.treebank.test, lattices)
+    kind, vectors = MODELS[settings.model], None
+    if TrainingTrees.PROJECTIVIZED in kind.trees(settings):
+        _check_lengths(train)
+    known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
+    by_attribute = {}
+    for attribute in kind.attributes(settings):
+        values = attribute_values(known, attribute)
+        symbols = Vocabulary.of(chain.from_iterable(values)).symbols
+        if len(symbols) == 1:
+            log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
+        elif attribute == settings.vectors.attribute:
+            vectors = _vectors(settings.vectors, values, settings.seed, background)
+            by_attribute[attribute] = vectors.vocabulary
+        else:
+            by_attribute[attribute] = vocabulary_for(attribute, symbols)
+    vocabularies = Vocabularies(by_attribute, _characters(settings, known), _tags(settings, known))
+    wanted = kind.templates(settings)
+    templates = anchored(wanted, transitions.system_class(settings.system))
+    slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
+    if lattices:
+        slots = within_lookahead(slots, settings.lattice.lookahead)
+    if (wanted and not slots) or not (by_attribute or wanted):
+        raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
+    relations = _relations(known, list(teachers(settings).values()))
+    dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
+    return Corpus(
+        train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization, lattices
+    )
+
+
+def _characters(settings: Settings, known: list[Sentence]) -> Characters | None:
+    """The characters of the known forms, if the encoder reads any."""
+    if settings.encoder is None or settings.encoder.characters is None:
+        return None
+    return Characters.of(chain.from_iterable(s.forms for s in known), settings.encoder.characters.longest)
+
+
+def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
+    """The values of the columns that the encoder predicts, but for those in which all words are alike."""
+    if settings.encoder is None or settings.encoder.tagger is None:
+        return {}
+    values = {column: [value for s in known for value in getattr(s, column)] for column in settings.encoder.tagger.weights}
+    symbols = {column: Vocabulary.of(of_column).symbols for column, of_column in values.items()}
+    return {column: tag_vocabulary(column, of_column) for column, of_column in symbols.items() if len(of_column) > 1}
+
+
+def _projective_subset(train: Treebank) -> list[Sentence]:
+    if not (sentences := train.projective_subset):
+        raise SettingsError(
+            f"{train.path}: no tree is projective, and this run learns only from projective trees; choose column=2, 4, 5 or 6 "
+            "(systems other than arc_standard: first_pass.trees=projectivized; model=linear: online.sentences=all)"
+        )
+    return sentences
+
+
+def _lattices(settings: Settings) -> dict[str, LatticePart]:
+    """The lattices of the parts that have some. Of dev and test every sentence counts, whether it has a gold path or not."""
+    found, options = {}, settings.lattice
+    for part in ("train", "dev", "test"):
+        if (lattices := getattr(options, part)) is not None:
+            trees = training_files(settings)[0] if part == "train" else getattr(settings.treebank, part)
+            gold = MissingPath(options.gold) if part == "train" else MissingPath.INFUSED
+            found[part] = LatticePart.read(part, lattices, trees, gold, options.max_arcs)
+    return found
+
+
+def _read(part: str, path: str | None, lattices: dict[str, LatticePart]) -> Treebank | None:
+    if path is None:
+        return None
+    treebank = lattices[part].treebank if part in lattices else read_treebank(path)
+    _report(part, treebank)
+    return treebank
+
+
+def _report(part: str, treebank: Treebank) -> None:
+    """Logs what was read, and what of it is probably a mistake."""
+    log.info("%-5s %s", part, treebank)
+    if oddities := treebank.oddities():
+        log.warning("%s: %s; correct them if they are mistakes", treebank.path, oddities)
+
+
+def _relations(sentences: Iterable[Sentence], of_teachers: Sequence[str]) -> Vocabulary:
+    """Those of some sentences, in the order of the first teacher's if it has the same: its distributions are over numbers."""
+    relations = Vocabulary.of(chain.from_iterable(sentence.deprels for sentence in sentences))
+    if relations.symbols == [UD_ROOT]:  # only sentences of one word: the parser needs one for all other words
+        return Vocabulary([UD_ROOT, UD_UNSPECIFIED])
+    if of_teachers:
+        known = Model.load(Path(of_teachers[0])).relations
+        if set(known.symbols) == set(relations.symbols):
+            return known
+    return relations
+
+
+def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies, relations: Vocabulary) -> GoldPart | None:
+    if treebank is None:
+        return None
+    _report_unknown(part, treebank, vocabularies, relations)
+    return GoldPart.of(treebank.sentences, vocabularies, relations)
+
+
+def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
+    if settings.file is not None:
+        wanted = set(chain.from_iterable(values)) if settings.restrict else None
+        return WordVectors.read(Path(settings.file), settings.limit, wanted)
+    return train_vectors(settings, values, seed) if background is None else background.result()
+
+
+def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:
+    """Logs what of a part training never saw: it is parsed all the same, but such a relation can never come out right."""
+    counts = vocabularies.unknown_counts(vocabularies.encode(treebank.sentences))
+    shares = ", ".join(f"{name} {100 * count / treebank.n_words:.2f}%" for name, count in counts.items())
+    log.info("%-5s unknown to training: %s", part, shares)
+    new = Counter(deprel for sentence in treebank for deprel in sentence.deprels if deprel not in relations)
+    if new:
+        named = ", ".join(f"{deprel} ({times})" for deprel, times in new.most_common())
+        log.warning("%s: %d words have relations that training never saw: %s", treebank.path, new.total(), named)

@@ -1,0 +1,300 @@
+"""Examples: configurations with the outputs that are right there; and those of gold computations, for the first pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from oracles import BoundOracle, Trees
+from parser.data.parses import NO_NODE
+from parser.data.sentences import Sentences
+from parser.training.examples.soft_targets import SoftTargets, concatenate
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import right
+from parser.transitions.features import FeatureTable
+from parser.transitions.optimal import best_right_columns, optimal_moves
+from parser.transitions.system import Moves, TransitionSystem
+
+# Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
+_LOCKSTEP = 4096
+
+
+class Target(StrEnum):
+    """What an example teaches where several moves are optimal.
+
+    * OWN_BEST: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
+    * FIXED_ORDER: the first optimal move of the system's eager order: attach as soon as possible.
+    * MARGINAL: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
+    """
+
+    OWN_BEST = "own_best"
+    FIXED_ORDER = "fixed_order"
+    MARGINAL = "marginal"
+
+
+@dataclass(frozen=True)
+class TrainingSentences:
+    """Encoded sentences with the trees to learn.
+
+    Attributes:
+        sentences: the attributes of the tokens.
+        trees: the trees, sentence by sentence the same ones.
+        relations: int32[total], gold relations at the places of ``trees.heads``.
+        tags: int32[tags, total], the columns that a tagger predicts, as Vocabularies.encode_tags; None for none.
+    """
+
+    sentences: Sentences
+    trees: Trees
+    relations: np.ndarray
+    tags: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.trees)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What the classifier learns from. An example is a configuration, with one feature row or, with ``starts``, several.
+
+    Attributes:
+        features: int32[feature rows, slots].
+        targets: int32[feature rows, targets]: the right outputs; NO_NODE fills up rows that have fewer.
+        sentences: int32[examples], the number of the sentence that each is from.
+        starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i
+            alone.
+        blocks: int32[feature rows, 2], the outputs that a row is there to score, the first and the one after the last; with
+            ``starts`` alone, for otherwise a row scores all outputs.
+        soft: what a teacher says of the examples (without ``starts``); None if there is no teacher.
+    """
+
+    features: np.ndarray
+    targets: np.ndarray
+    sentences: np.ndarray
+    starts: np.ndarray | None = None
+    blocks: np.ndarray | None = None
+    soft: SoftTargets | None = None
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def take(self, numbers: np.ndarray) -> Examples:
+        """The examples of these numbers (int[m]), in their order."""
+        if self.starts is None or self.blocks is None:
+            soft = None if self.soft is None else self.soft.take(numbers)
+            return Examples(self.features[numbers], self.targets[numbers], self.sentences[numbers], soft=soft)
+        counts = np.diff(self.starts)[numbers]
+        starts = np.cumsum([0, *counts])
+        rows = np.arange(starts[-1]) + np.repeat(self.starts[:-1][numbers] - starts[:-1], counts)
+        return Examples(self.features[rows], self.targets[rows], self.sentences[numbers], starts, self.blocks[rows])
+
+    @property
+    def row_sentences(self) -> np.ndarray:
+        """int32[feature rows], the number of the sentence that each row is from."""
+        return self.sentences if self.starts is None else np.repeat(self.sentences, np.diff(self.starts))
+
+    @classmethod
+    def concatenate(cls, parts: list[Examples]) -> Examples:
+        """All examples of the parts, in order. The list is emptied, so that the memory of parts is free as they are copied."""
+        width = max(part.targets.shape[1] for part in parts)
+        targets = [
+            np.pad(part.targets, ((0, 0), (0, width - part.targets.shape[1])), constant_values=NO_NODE) for part in parts
+        ]
+        others = (
+            np.concatenate(targets),
+            np.concatenate([part.sentences for part in parts]),
+            _concatenated_starts([part.starts for part in parts if part.starts is not None]),
+            np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
+            concatenate([part.soft for part in parts], [len(part) for part in parts]),
+        )
+        features = np.empty((sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32)
+        parts.reverse()
+        filled = 0
+        while parts:
+            part = parts.pop().features
+            features[filled : filled + len(part)] = part
+            filled += len(part)
+        return cls(features, *others)
+
+
+class GatheredExamples:
+    """Examples that come step by step. Those of many steps are put together early, so that memory is used again.
+
+    Args:
+        block_bytes: put together when their features have so many bytes.
+    """
+
+    def __init__(self, block_bytes: int = 64 * 2**20) -> None:
+        self._block_bytes = block_bytes
+        self._blocks: list[Examples] = []
+        self._steps: list[Examples] = []
+        self._bytes = 0  # of the features of the steps
+
+    def append(self, examples: Examples) -> None:
+        """Adds those of a step."""
+        self._steps.append(examples)
+        self._bytes += examples.features.nbytes
+        if self._bytes >= self._block_bytes:
+            self._put_together()
+
+    def all(self) -> Examples:
+        """All of them, in their order; there is one at least, and none is kept."""
+        self._put_together()
+        return Examples.concatenate(self._blocks)
+
+    def _put_together(self) -> None:
+        if self._steps:
+            self._blocks.append(Examples.concatenate(self._steps))
+            self._bytes = 0
+
+
+class Batch:
+    """Some of the sentences, advancing together. Iterating yields the rows that are not final, until none is left.
+
+    Attributes:
+        numbers: int32[batch], which of the sentences.
+        now: their configurations.
+        gold_heads, gold_relations: int32[batch, width]; NO_NODE for the roots and after the ends of sentences.
+    """
+
+    def __init__(self, data: TrainingSentences, system: TransitionSystem, numbers: np.ndarray) -> None:
+        self.numbers = numbers.astype(np.int32)
+        self.now: Configurations = system.initial(data.trees.lengths[numbers])
+        self.gold_heads = _by_row(data.trees.heads, data.trees.offsets, numbers)
+        self.gold_relations = _by_row(data.relations, data.trees.offsets, numbers)
+        self._system = system
+
+    def follow(self, now: Configurations, parents: np.ndarray) -> None:
+        """Goes on with other configurations: int[m], the row that each was made from."""
+        self.now = now
+        self.numbers = self.numbers[parents]
+        self.gold_heads, self.gold_relations = self.gold_heads[parents], self.gold_relations[parents]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        while len(rows := self._system.unfinished(self.now)):
+            yield rows
+
+    def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
+        """int16[m, width]: the oracle's scores of the moves in the given rows."""
+        now = self.now
+        return oracle.score_batch(
+            self.numbers[rows],
+            now.stacks[rows],
+            now.stack_sizes[rows],
+            now.buffer_fronts[rows],
+            now.children[rows] if oracle.needs_children else None,
+            now.buffers[rows] if self._system.reorders_buffer else None,
+        )
+
+
+def batches(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[Batch]:
+    """All sentences in batches of like lengths, the order within a length kept; smaller ones, for several items a sentence."""
+    order = np.argsort(data.trees.lengths, kind="stable")
+    together = max(1, _LOCKSTEP // items)
+    for start in range(0, len(order), together):
+        yield Batch(data, system, order[start : start + together])
+
+
+OnStep = Callable[[Batch, np.ndarray, np.ndarray], None]
+"""Told of each step of a batch, when it has been taken: the rows (int[m]) that moved, and the columns (int[m]) of the moves."""
+
+
+def gold_examples(
+    data: TrainingSentences,
+    oracle: BoundOracle,
+    system: TransitionSystem,
+    table: FeatureTable,
+    on_step: OnStep | None = None,
+) -> Examples:
+    """The configurations of gold computations and their outputs: of the optimal moves, the first in the eager order.
+
+    Args:
+        data: sentences with the trees that the oracle is bound to.
+        oracle: a static one for trees that have a gold computation; or one that is exact for any tree, whose computations
+            from the start lose the fewest gold arcs.
+        system: the transition system.
+        table: the features.
+        on_step: called for each step.
+    """
+    gathered = GatheredExamples()
+    for batch in batches(data, system):
+        for rows in batch:
+            moves = system.moves(batch.now, rows)
+            outputs = right(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)
+            columns = eager_columns(system, outputs)
+            features = table.extract(batch.now, rows, data.sentences, batch.numbers, moves)
+            gathered.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
+            children = moves.children[np.arange(len(rows)), columns]
+            system.apply(batch.now, rows, moves, columns, batch.gold_relations[rows, children])
+            if on_step is not None:
+                on_step(batch, rows, columns)
+    return gathered.all()
+
+
+def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
+    """int32[m]: of each row of right outputs (int32[m, width]), the column that comes first in the system's eager order."""
+    order = system.eager_order(outputs.shape[1])
+    return order[(outputs[:, order] != NO_NODE).argmax(axis=1)].astype(np.int32)
+
+
+def target_columns(
+    system: TransitionSystem, outputs: np.ndarray, moves: Moves, scores: np.ndarray, target: Target
+) -> np.ndarray | None:
+    """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them."""
+    if target is Target.MARGINAL:
+        return None
+    return eager_columns(system, outputs) if target is Target.FIXED_ORDER else best_right_columns(outputs, moves, scores)
+
+
+def new_examples(
+    system: TransitionSystem,
+    features: np.ndarray,
+    moves: Moves,
+    outputs: np.ndarray,
+    columns: np.ndarray | None,
+    sentences: np.ndarray,
+) -> Examples:
+    """An example for each of m configurations.
+
+    Args:
+        system: the transition system.
+        features: int32[feature rows, slots].
+        moves: the moves.
+        outputs: int32[m, width], the right output of each optimal move, NO_NODE for the others.
+        columns: int[m], the move that is the target; None: all optimal ones are.
+        sentences: int32[m].
+    """
+    if moves.starts is None:
+        targets = outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
+        return Examples(features, targets, sentences)
+    is_target = outputs != NO_NODE
+    if columns is not None:
+        is_target &= np.arange(outputs.shape[1]) == columns[:, None]
+    targets = np.full((len(features), 1), NO_NODE, np.int32)
+    targets[moves.rows[is_target], 0] = outputs[is_target]
+    applicable = moves.rows != NO_NODE
+    firsts, sizes = system.block_starts[moves.blocks[applicable]], system.block_sizes[moves.blocks[applicable]]
+    blocks = np.empty((len(features), 2), np.int32)
+    blocks[moves.rows[applicable]] = np.stack([firsts, firsts + sizes], axis=1)
+    return Examples(features, targets, sentences, moves.starts, blocks)
+
+
+def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
+    """Where the feature rows of each example begin when the parts follow on each other; None if there are no parts."""
+    if not parts:
+        return None
+    ends = np.cumsum([part[-1] for part in parts])
+    return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
+
+
+def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """int32[batch, width]: the flat entries of each sentence as a row, NO_NODE after its end; the root's is NO_NODE."""
+    lengths = (offsets[numbers + 1] - offsets[numbers]).astype(np.int64)
+    columns = np.arange(lengths.max(initial=1))
+    inside = columns < lengths[:, None]
+    places = np.where(inside, offsets[numbers][:, None] + columns, 0)
+    rows = np.where(inside, flat[places], NO_NODE).astype(np.int32)
+    rows[:, 0] = NO_NODE
+    return rows

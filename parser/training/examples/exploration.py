@@ -1,0 +1,276 @@
+"""Exploration: the parser follows its own classifier over training sentences, and an oracle says which moves are optimal.
+
+This is the second pass of Nederhof (2019), Section 8. All sentences advance in lockstep, so that classifier and oracle always
+see a large batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from oracles import BoundOracle
+from parser.beam_settings import Beam
+from parser.data.parses import NO_NODE
+from parser.decoding.beam.batched_beam import LockstepItems, step
+from parser.inference.scorer import Scorer
+from parser.networks.batch_scorer import ContextualScorer
+from parser.training.examples.examples import (
+    Batch,
+    Examples,
+    GatheredExamples,
+    OnStep,
+    Target,
+    TrainingSentences,
+    batches,
+    new_examples,
+    target_columns,
+)
+from parser.training.examples.soft_targets import SoftTargets
+from parser.transitions.decisions import best, right
+from parser.transitions.features import FeatureTable
+from parser.transitions.optimal import best_right_columns, optimal_moves
+from parser.transitions.system import Moves, TransitionSystem
+
+
+class Policy(StrEnum):
+    """Which moves exploration takes.
+
+    * PREDICTION: the one that the classifier scores highest (Nederhof 2019, Section 8).
+    * MIXED: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
+    * SAMPLE: one drawn from the classifier's distribution over the applicable outputs.
+    * BEAM: those that a beam takes, from all of its items; see explore_with_beam().
+    """
+
+    PREDICTION = "prediction"
+    MIXED = "mixed"
+    SAMPLE = "sample"
+    BEAM = "beam"
+
+
+Teach = Callable[[Batch, np.ndarray, Moves, np.ndarray], SoftTargets]
+"""From a batch, its rows that are at a step (int[m]), their moves and the right outputs (int32[m, width]) to soft targets."""
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """How to explore: the policy, and for MIXED the probability to ``follow`` the prediction."""
+
+    policy: Policy = Policy.PREDICTION
+    follow: float = 1.0
+
+
+@dataclass(frozen=True)
+class ExplorationReport:
+    """What happened while exploring.
+
+    Attributes:
+        steps: moves taken.
+        left_optimum_percent: share of the configurations where the parser's own prediction was not optimal.
+        mean_optimal_steps: mean number of optimal moves of a configuration.
+        reached_gold_percent: share of the sentences whose tree came out gold (heads; relations not counted).
+        lost_edges: gold arcs lost by the moves, summed losses.
+    """
+
+    steps: int
+    left_optimum_percent: float
+    mean_optimal_steps: float
+    reached_gold_percent: float
+    lost_edges: int
+
+    @classmethod
+    def of(
+        cls, steps: int, left_optimum: int, optimal_steps: int, lost_edges: int, reached_gold: int, sentences: int
+    ) -> ExplorationReport:
+        """From sums over all configurations and sentences."""
+        return cls(
+            steps=steps,
+            left_optimum_percent=100.0 * left_optimum / max(1, steps),
+            mean_optimal_steps=optimal_steps / max(1, steps),
+            reached_gold_percent=100.0 * reached_gold / max(1, sentences),
+            lost_edges=lost_edges,
+        )
+
+
+def explore(
+    data: TrainingSentences,
+    oracle: BoundOracle,
+    system: TransitionSystem,
+    table: FeatureTable,
+    scorer: Scorer,
+    target: Target = Target.OWN_BEST,
+    exploration: Exploration = Exploration(),
+    generator: np.random.Generator | None = None,
+    on_step: OnStep | None = None,
+    teach: Teach | None = None,
+) -> tuple[Examples, ExplorationReport]:
+    """Follows the classifier over the sentences, and asks the oracle on the way.
+
+    Args:
+        data: sentences with the trees that the oracle is bound to.
+        oracle: says which moves are optimal.
+        system: the transition system.
+        table: the features.
+        scorer: the classifier.
+        target: which of several optimal outputs becomes the target of an example.
+        exploration: which moves are taken.
+        generator: draws them where the policy leaves it to chance; needed only then.
+        on_step: called for each step.
+        teach: gives the examples soft targets.
+
+    Returns:
+        An example for each configuration met, and what happened.
+    """
+    assert exploration.policy is not Policy.BEAM, "see explore_with_beam()"
+    asking = _Questioner(data, oracle, system, table, scorer, target, teach)
+    for batch in batches(data, system):
+        asking.begin(batch)
+        for rows in batch:
+            asked = asking.ask(batch, rows)
+            columns, relations = _taken(system, batch, rows, asked, exploration, generator)
+            asking.lost_edges += int(asked.losses[np.arange(len(rows)), columns].sum())
+            system.apply(batch.now, rows, asked.moves, columns, relations)
+            if on_step is not None:
+                on_step(batch, rows, columns)
+        asking.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
+    return asking.examples.all(), asking.report()
+
+
+def explore_with_beam(
+    data: TrainingSentences,
+    oracle: BoundOracle,
+    system: TransitionSystem,
+    table: FeatureTable,
+    scorer: Scorer,
+    beam: Beam,
+    target: Target = Target.OWN_BEST,
+) -> tuple[Examples, ExplorationReport]:
+    """Searches the sentences with a beam, and asks the oracle about every item on the way.
+
+    So the classifier learns what to do in all configurations that the beam reaches, of which greedy parsing meets a few. What
+    is reported of trees and lost edges is of the best items.
+
+    Args:
+        data, oracle, system, table, scorer, target: see explore().
+        beam: the beam; it merges by configuration or not at all.
+    """
+    asking = _Questioner(data, oracle, system, table, scorer, target)
+    for batch in batches(data, system, beam.size):
+        asking.begin(batch)
+        items = LockstepItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
+        lost = np.zeros(len(batch.numbers), np.int64)
+        for rows in batch:
+            asked = asking.ask(batch, rows)
+            losses = np.zeros((len(lost), asked.losses.shape[1]), np.int64)
+            losses[rows] = asked.losses
+            after = step(items, rows, system, asked.moves, asked.scores, beam, single_root=False)
+            moved = after.columns != NO_NODE
+            lost = lost[after.parents] + np.where(moved, losses[after.parents, after.columns], 0)
+            items = after.items
+            batch.follow(items.now, after.parents)
+        best_items = np.unique(items.numbers, return_index=True)[1]
+        asking.lost_edges += int(lost[best_items].sum())
+        asking.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1)[best_items].sum())
+    return asking.examples.all(), asking.report()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is known of m configurations.
+
+    Attributes:
+        moves: their moves.
+        scores: float32[feature rows, outputs], of the classifier.
+        outputs: int32[m, width], the right outputs of the optimal moves; see right().
+        predicted: the columns and relations of the moves that the classifier would take.
+        losses: int[m, width], the gold arcs that each move loses.
+    """
+
+    moves: Moves
+    scores: np.ndarray
+    outputs: np.ndarray
+    predicted: tuple[np.ndarray, np.ndarray]
+    losses: np.ndarray
+
+
+class _Questioner:
+    """Asks classifier and oracle about configurations, and keeps examples and counts; see explore()."""
+
+    def __init__(
+        self,
+        data: TrainingSentences,
+        oracle: BoundOracle,
+        system: TransitionSystem,
+        table: FeatureTable,
+        scorer: Scorer,
+        target: Target,
+        teach: Teach | None = None,
+    ) -> None:
+        self._data = data
+        self._oracle = oracle
+        self._system = system
+        self._table = table
+        self._scorer = scorer
+        self._target = target
+        self._teach = teach
+        self.examples = GatheredExamples()
+        self.lost_edges = self.reached_gold = 0
+        self._steps = self._left_optimum = self._optimal_steps = 0
+
+    def begin(self, batch: Batch) -> None:
+        """Makes ready for the configurations of a batch, which is at its start."""
+        if isinstance(self._scorer, ContextualScorer):
+            self._scorer.begin(batch.numbers)
+
+    def ask(self, batch: Batch, rows: np.ndarray) -> _Asked:
+        """Makes examples of the configurations in some rows (int[m])."""
+        system = self._system
+        move_scores = batch.score(self._oracle, rows)
+        optimal = optimal_moves(move_scores)
+        moves = system.moves(batch.now, rows)
+        features = self._table.extract(batch.now, rows, self._data.sentences, batch.numbers, moves)
+        scores = self._scorer(features)
+        outputs = right(system, optimal, moves, batch.gold_relations, rows)
+        taught = target_columns(system, outputs, moves, scores, self._target)
+        examples = new_examples(system, features, moves, outputs, taught, batch.numbers[rows])
+        soft = None if self._teach is None else self._teach(batch, rows, moves, outputs)
+        self.examples.append(replace(examples, soft=soft))
+        predicted = best(system, scores, moves)
+        self._steps += len(rows)
+        self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
+        self._optimal_steps += int(optimal.sum())
+        edges = move_scores // self._oracle.gold_weight
+        return _Asked(moves, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
+
+    def report(self) -> ExplorationReport:
+        """What happened."""
+        return ExplorationReport.of(
+            self._steps, self._left_optimum, self._optimal_steps, self.lost_edges, self.reached_gold, len(self._data)
+        )
+
+
+def _taken(
+    system: TransitionSystem,
+    batch: Batch,
+    rows: np.ndarray,
+    asked: _Asked,
+    exploration: Exploration,
+    generator: np.random.Generator | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The columns and relations, int32[m], of the moves that the policy takes."""
+    moves, scores = asked.moves, asked.scores
+    if exploration.policy is Policy.PREDICTION:
+        return asked.predicted
+    assert generator is not None
+    if exploration.policy is Policy.SAMPLE:
+        # The highest of scores with Gumbel noise is a draw from their softmax.
+        return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), moves)
+    guided = best_right_columns(asked.outputs, moves, scores)
+    children = moves.children[np.arange(len(rows)), guided]
+    gold = np.where(children == NO_NODE, NO_NODE, batch.gold_relations[rows, children])
+    follow = generator.random(len(rows)) < exploration.follow
+    columns, relations = np.where(follow, asked.predicted, (guided, gold))
+    return columns.astype(np.int32), relations.astype(np.int32)

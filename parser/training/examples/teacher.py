@@ -1,0 +1,157 @@
+"""Distillation: a parser learns from the distributions of others, its teachers (Hinton, Vinyals and Dean 2015, Section 2).
+
+A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
+scores the same configurations, for it has the same moves. Its distribution over the optimal steps says which of them it
+prefers, which the oracle leaves open; that over all steps says besides how sure it is, and of what. Either is learned beside
+the oracle's steps: of an example the loss is that of its right outputs (loss.py) and ``distillation.weight`` times the cross
+entropy with the teacher's distribution. A teacher is nearly sure of sentences that it has learned; divided by
+``distillation.temperature``, the scores of both show what else it finds likely. Of several teachers, such as runs with other
+seeds, the mean of their distributions is learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it
+is less sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from parser.data.sentences import Sentences
+from parser.inference.scorer import Scorer
+from parser.inference.weights import ClassifierWeights
+from parser.model.model import Model
+from parser.networks.batch_scorer import batch_scorer
+from parser.settings import Settings, SettingsError, TrainingTrees, teachers
+from parser.training.examples.corpus import Corpus
+from parser.training.examples.examples import Batch
+from parser.training.examples.soft_targets import SoftTargets
+from parser.transitions.system import Moves
+
+# Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
+# same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
+_KEPT = 4 * 2**30
+
+# Tokens whose vectors are made at a time.
+_TOGETHER = 20_000
+
+
+class Over(StrEnum):
+    """What the teacher's distribution is over: the right outputs of optimal moves, or all outputs."""
+
+    OPTIMAL = "optimal"
+    ALL = "all"
+
+
+class Teacher:
+    """Gives the mean distributions of one or more models for configurations of some sentences.
+
+    Args:
+        models: the teachers, one at least, with the same outputs.
+        sentences: those of the batches to come, encoded with the vocabularies of each teacher.
+        over: what the distributions are over.
+        temperature: by which the scores are divided.
+    """
+
+    def __init__(self, models: Sequence[Model], sentences: Sequence[Sentences], over: Over, temperature: float = 1.0) -> None:
+        self._models = models
+        self._over = over
+        self._temperature = np.float32(temperature)
+        self._weights = [model.weights() for model in models]
+        self._sentences = _with_vectors(self._weights, sentences)
+        self._batch: Batch | None = None
+        self._parts: list[Sentences] = []
+        self._scorers: list[Scorer] = []
+
+    def __call__(self, batch: Batch, rows: np.ndarray, moves: Moves, outputs: np.ndarray) -> SoftTargets:
+        """The distributions for the configurations of a step.
+
+        Args:
+            batch: the sentences, as they are now.
+            rows: int[m], the configurations.
+            moves: their moves.
+            outputs: int32[m, width], the right output of each optimal move, NO_NODE for the others.
+        """
+        if batch is not self._batch:  # all steps of a batch come one after the other
+            self._batch = batch
+            self._parts = [sentences.take(batch.numbers) for sentences in self._sentences]
+            self._scorers = [
+                batch_scorer(weights, model.table, part)
+                for weights, model, part in zip(self._weights, self._models, self._parts, strict=True)
+            ]
+        numbers, asked = np.arange(len(batch.numbers)), outputs if self._over is Over.OPTIMAL else None
+        found = []
+        for model, part, scorer in zip(self._models, self._parts, self._scorers, strict=True):
+            scores = scorer(model.table.extract(batch.now, rows, part, numbers, moves))
+            found.append(SoftTargets.of_scores(scores / self._temperature, asked))
+        return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), asked)
+
+
+def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sentences]) -> list[Sentences]:
+    """Sentences with the vectors that the teachers' encoders make of their tokens, of as many teachers as there is room for."""
+    found, room = [], _KEPT
+    for its_weights, its in zip(weights, sentences, strict=True):
+        encoder = its_weights.encoder
+        assert encoder is not None, "see load_teachers()"
+        first = encoder.encode(its.span(0, min(1, len(its))))
+        size = int(its.offsets[-1]) * first.shape[1] * first.itemsize
+        if size <= room:
+            room -= size
+            vectors = np.empty((int(its.offsets[-1]), first.shape[1]), first.dtype)
+            for start, end in its.spans(_TOGETHER):
+                vectors[its.offsets[start] : its.offsets[end]] = encoder.encode(its.span(start, end))
+            its = replace(its, vectors=vectors)
+        found.append(its)
+    return found
+
+
+def load_teachers(settings: Settings, student: Model) -> list[Model]:
+    """The teachers that the settings name; none if they name none.
+
+    Raises:
+        ModelError: there is no finished run, or no model, in a folder.
+        SettingsError: a teacher has no encoder, or does not fit the model that it is to teach.
+    """
+    return [_load(folder, settings.device, student) for folder in teachers(settings).values()]
+
+
+def _load(folder: str, device: str, student: Model) -> Model:
+    named = f"distillation.teacher={folder}"
+    teacher = Model.load(Path(folder), device)
+    if teacher.shape.encoder is None:
+        raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
+    for what, its, ours in (
+        ("system", _system(teacher), _system(student)),
+        ("relations", teacher.relations.symbols, student.relations.symbols),
+    ):
+        if its != ours:
+            told = (
+                f"its system is {its}, this run's is {ours}"
+                if isinstance(its, str)
+                else f"its {what} are not those of this run"
+            )
+            raise SettingsError(
+                f"{named} does not fit: {told}; name a teacher that was trained with the same "
+                f"{'system=' if what == 'system' else 'treebank='}"
+            )
+    further = [name for name in teacher.vocabularies.attributes if name not in student.vocabularies.attributes]
+    if further:
+        raise SettingsError(
+            f"{named} does not fit: it reads {', '.join(further)}, which this run does not; add them to features.*, or name a "
+            "teacher that reads no more"
+        )
+    return teacher
+
+
+def teacher_of(models: Sequence[Model], corpus: Corpus, settings: Settings) -> Teacher:
+    """What teaches on the sentences of the second pass."""
+    sentences = corpus.sentences(TrainingTrees(str(settings.second_pass.trees)))
+    encoded = [model.vocabularies.encode(sentences) for model in models]
+    return Teacher(models, encoded, Over(settings.distillation.over), settings.distillation.temperature)
+
+
+def _system(model: Model) -> str:
+    options = "".join(f" {name}={value}" for name, value in model.system.options.items())
+    return f"{model.system.name}{options}"

@@ -1,0 +1,1 @@
+"""How a classifier is fitted to examples, sentences and beams."""

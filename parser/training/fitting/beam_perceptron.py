@@ -1,0 +1,251 @@
+"""Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
+
+    for each sentence: a beam goes on by the weights of the moment, a second one, the guide, by gold moves only
+        at the step that is learned from, B = the best item of the beam, G = the best gold item of both
+        if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
+
+With a margin, an item of the beam counts as ahead by that much more for each word that it has lost. What is gold is a set, the
+same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge that an exact oracle says could
+still be had, and no relation of a gold edge. The search is that of lockstep_beam.py, in Python; compiled are the features,
+their scores and the updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from oracles import NOT_APPLICABLE, BoundOracle
+from parser.beam_settings import Beam
+from parser.data.parses import NO_NODE
+from parser.data.sentences import Sentences
+from parser.decoding.beam.batched_beam import LockstepItems, step
+from parser.decoding.beam.move_costs import LOWEST
+from parser.linear.perceptron import Perceptron
+from parser.linear.templates import Templates
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.beam_objectives import UpdateStep
+from parser.transitions.configurations import Configurations
+from parser.transitions.system import Moves, TransitionSystem
+
+
+@dataclass(frozen=True)
+class Path:
+    """The moves that led to an item, as a chain from the last one back.
+
+    Attributes:
+        keys: uint64[templates], the features of the last move; see Templates.extract.
+        output: the last move and its relation, as an output of the system.
+        before: the moves before it; None: it was the first.
+    """
+
+    keys: np.ndarray
+    output: int
+    before: Path | None
+
+
+@dataclass
+class BeamSide:
+    """The items of one of the two beams.
+
+    Attributes:
+        items: their configurations and scores, the best first.
+        lost: int64[items], the words whose gold head or relation can no longer be had, because of their moves.
+        paths: of each; None for the initial configuration.
+    """
+
+    items: LockstepItems
+    lost: np.ndarray
+    paths: list[Path | None]
+
+
+@dataclass(frozen=True)
+class SentenceUpdate:
+    """What a sentence has taught.
+
+    Attributes:
+        loss: by how much the best item was ahead of the best gold one at the step that was learned from, or the sum over these
+            steps; 0: nothing to learn.
+        step: that step, as a share of all; of several, the last one of the search.
+        lost: whether the beam had no gold item at some step of the search.
+        configurations: how many had the scores of their moves changed.
+    """
+
+    loss: float
+    step: float
+    lost: bool
+    configurations: int
+
+
+@dataclass(frozen=True)
+class StructuredTraining:
+    """How to search, and what to learn from a search; see BeamTraining (beam_updates.py)."""
+
+    beam: Beam
+    update: UpdateStep = UpdateStep.MAX_VIOLATION
+    gold_size: int = 4
+    margin: float = 0.0
+
+
+class BeamPerceptron:
+    """Learns from whole computations.
+
+    Args:
+        perceptron: whose weights are changed; a sentence counts as one step of its average.
+        system, templates: those of its model. All computations of a sentence must have the same number of moves.
+        data: the sentences.
+        oracle: bound to their trees; exact for them.
+        training: how to search, and what to learn.
+
+    Raises:
+        ValueError: computations of the system differ in length.
+    """
+
+    def __init__(
+        self,
+        perceptron: Perceptron,
+        system: TransitionSystem,
+        templates: Templates,
+        data: TrainingSentences,
+        oracle: BoundOracle,
+        training: StructuredTraining,
+    ) -> None:
+        if system.reorders_buffer:
+            raise ValueError(f"computations of {system.name} differ in length, so that items cannot be compared step by step")
+        self._perceptron = perceptron
+        self._system = system
+        self._templates = templates
+        self._data = data
+        self._oracle = oracle
+        self._training = training
+
+    def learn(self, s: int) -> SentenceUpdate:
+        """Searches through sentence number ``s``, and changes the weights by what was found."""
+        violations, lost = [], False
+        for beam, guide in self.search(s):
+            violations.append(self._violation(beam, guide))
+            lost = lost or beam.lost.min() > 0
+            if lost and self._training.update is UpdateStep.EARLY:
+                break
+        chosen, learned_from = _choose(violations, self._training.update)
+        changed = sum(self._update(violation) for violation in learned_from)
+        self._perceptron.steps += 1
+        loss = sum(violation.size for violation in learned_from)
+        return SentenceUpdate(loss, (chosen + 1) / (2 * int(self._data.sentences.lengths[s])), lost, changed)
+
+    def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
+        """The beam, and the guide, whose items are all gold, after each step of a sentence."""
+        sentence = self._data.sentences.span(s, s + 1)
+        now = self._system.initial(sentence.lengths)
+        beam = guide = BeamSide(LockstepItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
+        sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
+        while len(self._system.unfinished(beam.items.now)):
+            beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
+            guide = self._advance(guide, s, sentence, sizes[1], only_gold=True)
+            yield beam, guide
+
+    def _advance(self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> BeamSide:
+        system, items = self._system, side.items
+        now, rows = items.now, np.arange(len(items.totals))
+        moves = system.moves(now, rows)
+        keys = self._templates.extract(now, rows, sentence, items.numbers, moves)
+        scores = self._perceptron.scores(keys)
+        losses = self._losses(s, now, moves)
+        allowed, scored = self._gold_moves(s, moves, losses, scores) if only_gold else (moves, scores)
+        made = step(items, rows, system, allowed, scored, beam, single_root=False)
+        lost, paths = np.empty(len(made.parents), np.int64), []
+        for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
+            child = int(moves.children[parent, column])
+            relation = 0 if child == NO_NODE else int(made.items.now.relations[i, child])
+            wrong = self._is_wrong(s, int(moves.heads[parent, column]), child, relation)
+            lost[i] = side.lost[parent] + losses[parent, column] + wrong
+            output = int(system.block_starts[moves.blocks[parent, column]]) + relation
+            paths.append(Path(keys[moves.rows[parent, column]], output, side.paths[parent]))
+        if only_gold and lost.any():  # there were fewer gold moves than the beam has items
+            kept = np.flatnonzero(lost == 0)
+            return BeamSide(made.items.take(kept), lost[kept], [paths[i] for i in kept])
+        return BeamSide(made.items, lost, list(paths))
+
+    def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
+        """int64[items, width]: the gold edges that can no longer be had after a move."""
+        numbers = np.full(len(moves.rows), s, np.int32)
+        children = now.children if self._oracle.needs_children else None
+        found = self._oracle.score_batch(numbers, now.stacks, now.stack_sizes, now.buffer_fronts, children)
+        edges = found.astype(np.int64) // self._oracle.gold_weight
+        applicable = (moves.rows != NO_NODE) & (found != NOT_APPLICABLE)
+        highest = np.where(applicable, edges, -1).max(axis=1, keepdims=True)
+        return np.where(applicable, highest - edges, 0)
+
+    def _is_wrong(self, s: int, head: int, child: int, relation: int) -> bool:
+        """Whether an arc is gold but for its relation."""
+        if child == NO_NODE:
+            return False
+        at = int(self._data.trees.offsets[s]) + child
+        gold = int(self._data.relations[at])
+        return int(self._data.trees.heads[at]) == head and gold >= 0 and gold != relation
+
+    def _gold_moves(self, s: int, moves: Moves, losses: np.ndarray, scores: np.ndarray) -> tuple[Moves, np.ndarray]:
+        """The moves without those that lose an edge, and scores by which wrong relations of gold arcs come last."""
+        rows, scored = np.where(losses == 0, moves.rows, NO_NODE), scores.copy()
+        for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
+            head, child = int(moves.heads[item, column]), int(moves.children[item, column])
+            block = moves.blocks[item, column]
+            start, size = int(self._system.block_starts[block]), int(self._system.block_sizes[block])
+            if child != NO_NODE:
+                wrong = [self._is_wrong(s, head, child, relation) for relation in range(size)]
+                scored[rows[item, column], start : start + size][wrong] = LOWEST
+        return Moves(rows, moves.blocks, moves.heads, moves.children, moves.anchors, moves.starts), scored
+
+    def _violation(self, beam: BeamSide, guide: BeamSide) -> Violation:
+        ahead = beam.items.totals + self._training.margin * beam.lost
+        best = int(ahead.argmax())
+        gold = [(float(guide.items.totals[0]), guide.paths[0])]
+        gold += [(float(beam.items.totals[i]), beam.paths[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
+        total, path = max(gold, key=lambda one: one[0])
+        return Violation(float(ahead[best]) - total, beam.paths[best], path)
+
+    def _update(self, violation: Violation) -> int:
+        """Changes the weights; the number of configurations whose scores are changed."""
+        if violation.size <= 0:
+            return 0
+        of_beam, of_gold = _apart(violation.of_beam, violation.of_gold)
+        for path, delta in ((of_gold, 1), (of_beam, -1)):
+            self._perceptron.change(np.stack([one.keys for one in path]), np.array([one.output for one in path]), delta)
+        return len(of_beam) + len(of_gold)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """By how much the best item is ahead of the best gold one at a step, and how both came about."""
+
+    size: float
+    of_beam: Path | None
+    of_gold: Path | None
+
+
+def _choose(violations: list[Violation], update: UpdateStep) -> tuple[int, list[Violation]]:
+    """The step that is learned from, and what is learned from; see UpdateStep."""
+    last = len(violations) - 1
+    if update is UpdateStep.EVERY_STEP:
+        return last, [violation for violation in violations if violation.size > 0]
+    # EARLY has not searched any further than the step that it learns from.
+    chosen = max(range(len(violations)), key=lambda t: violations[t].size) if update is UpdateStep.MAX_VIOLATION else last
+    return chosen, [violations[chosen]] if violations[chosen].size > 0 else []
+
+
+def _apart(first: Path | None, second: Path | None) -> tuple[list[Path], list[Path]]:
+    """The moves of two paths of the same length from where they part."""
+    pairs = list(zip(_moves(first), _moves(second), strict=True))
+    same = next(i for i, (ours, other) in enumerate(pairs) if ours.output != other.output or (ours.keys != other.keys).any())
+    return [ours for ours, _ in pairs[same:]], [other for _, other in pairs[same:]]
+
+
+def _moves(path: Path | None) -> list[Path]:
+    """The moves of a path, the first one first."""
+    found = []
+    while path is not None:
+        found.append(path)
+        path = path.before
+    return found[::-1]

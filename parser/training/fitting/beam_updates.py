@@ -1,0 +1,217 @@
+"""Global training: what a search through training sentences asks of the classifier (Andor et al. 2016, Huang et al. 2012).
+
+A locally trained classifier knows what is best in a configuration, but not what a wrong move costs in the end. Here scores of
+whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search, is between
+its items and those that are gold (compiled/gold_beam.py says what is gold, compiled/beam_steps.py which step, and the losses).
+The updates need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+import oracles
+from oracles.arc_standard.context_rows import BoundContextRows
+from parser.beam_settings import Beam, Merge, Scores
+from parser.data.parses import NO_NODE
+from parser.data.sentences import Sentences
+from parser.decoding.beam.beam import BeamParser
+from parser.decoding.beam.beam_items import Scratch
+from parser.decoding.beam.tree_stacks import TreeStacks
+from parser.decoding.greedy.compiled import Layers
+from parser.decoding.greedy.greedy import Rules
+from parser.inference.weights import ClassifierWeights
+from parser.training.compiled import beam_steps
+from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.beam_objectives import Objective, UpdateStep
+from parser.transitions.attardi import Attardi
+from parser.transitions.features import FeatureTable
+
+_OBJECTIVES = {
+    Objective.PERCEPTRON: beam_steps.PERCEPTRON,
+    Objective.CRF: beam_steps.CRF,
+    Objective.RISK: beam_steps.RISK,
+}
+_UPDATES = {
+    UpdateStep.EARLY: beam_steps.EARLY,
+    UpdateStep.MAX_VIOLATION: beam_steps.MAX_VIOLATION,
+    UpdateStep.LAST: beam_steps.LAST,
+    UpdateStep.EVERY_STEP: beam_steps.EVERY_STEP,
+}
+
+
+@dataclass(frozen=True)
+class BeamTraining:
+    """How to search in training, and what to learn from a search.
+
+    Attributes:
+        beam: the beam; its items merge or not, but not by signature, and scores are global.
+        objective, update: see there.
+        gold_size: items of the second beam, that of gold items.
+        margin: what is added to the score of an item, in the loss, for each word that it has lost.
+        continue_without_gold: whether, where the beam has no gold item, its items that have lost the fewest words are gold.
+    """
+
+    beam: Beam
+    objective: Objective = Objective.CRF
+    update: UpdateStep = UpdateStep.MAX_VIOLATION
+    gold_size: int = 4
+    margin: float = 0.0
+    continue_without_gold: bool = False
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """What the searches through some sentences ask of the classifier, and how they went.
+
+    Attributes:
+        features: int32[rows, slots], of the configurations whose scores count.
+        sentences: int64[rows], the sentence that each is from, as a number among those that were searched.
+        rows, outputs: int64[moves]: the scores that count, each the output of a row.
+        slopes: float32[moves]: the derivative of the loss of its sentence by the score.
+        losses: float64[sentences], in nats.
+        steps: float64[sentences], the step that was learned from, as a share of all.
+        lost: bool[sentences], whether the beam had no gold item at some step.
+    """
+
+    features: np.ndarray
+    sentences: np.ndarray
+    rows: np.ndarray
+    outputs: np.ndarray
+    slopes: np.ndarray
+    losses: np.ndarray
+    steps: np.ndarray
+    lost: np.ndarray
+
+
+class GoldTrees:
+    """The gold trees of the training sentences, for searches; an exact oracle for any gold tree is bound to them.
+
+    Args:
+        data: the sentences with their trees.
+    """
+
+    def __init__(self, data: TrainingSentences) -> None:
+        bound = oracles.create("context_rows", oracles.Strategy.ANY).bind(data.trees)
+        self._oracle = cast(BoundContextRows, bound)
+        self.lock = self._oracle.lock
+        self.gold = CompiledGold(data.trees.heads, data.trees.offsets, data.relations, self._oracle.memory)
+
+
+class _Moves(NamedTuple):
+    """Room for what a sentence asks of the classifier; see beam_steps.collect_moves()."""
+
+    cells: np.ndarray
+    fronts: np.ndarray
+    rows: np.ndarray
+    outputs: np.ndarray
+    slopes: np.ndarray
+
+    @classmethod
+    def room(cls, size: int) -> _Moves:
+        """For this many moves."""
+        cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
+        return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
+
+
+class BeamUpdates(BeamParser):
+    """Searches through training sentences with a classifier as it is now; made anew when the weights have changed.
+
+    Args:
+        weights, system, table: see BeamParser; the system is arc-standard.
+        training: how to search.
+        trees: the gold trees.
+    """
+
+    def __init__(
+        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, training: BeamTraining, trees: GoldTrees
+    ) -> None:
+        if system.degree != 1 or training.beam.merge is Merge.SIGNATURE or training.beam.scores is not Scores.GLOBAL:
+            raise ValueError(f"global training is for arc-standard, global scores and no signatures, not {training.beam}")
+        super().__init__(weights, system, table, training.beam)
+        self._training = training
+        self._trees = trees
+        self.shape = len(self._layers.hidden_bias), len(self._layers.bias)
+
+    def search(self, sentences: Sentences, numbers: np.ndarray, kept: np.ndarray | None = None) -> SearchResults:
+        """Searches through some of the training sentences.
+
+        Args:
+            sentences: the sentences, with values that word dropout may have changed.
+            numbers: int[m], which of the gold trees are theirs.
+            kept: float32[m, units], what the hidden units are multiplied by: a dropout mask for each sentence; None: nothing.
+        """
+        words, values = self.words_of(sentences), self._table.values(sentences)
+        tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
+        room = _Room(tokens, self.shape, self._table, self._training)
+        parts: list[tuple[np.ndarray, ...]] = []
+        rows = 0
+        losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
+        for s, number in enumerate(numbers.tolist()):
+            start, length = int(sentences.offsets[s]), int(sentences.lengths[s])
+            layers = self._layers
+            if kept is not None:
+                layers = layers._replace(weights=layers.weights * kept[s][:, None])
+            made, first_lost = self._search_sentence(number, start, length, words, layers, room)
+            chosen, losses[s], n_rows, n_moves = room.learn(made, first_lost, self._training)
+            steps[s], lost[s] = chosen / max(1, 2 * length), first_lost != NO_NODE
+            found = room.found
+            features = np.empty((n_rows, len(self._table.slots)), np.int32)
+            at = found.cells[:n_rows], found.fronts[:n_rows], room.stacks, start, length, values
+            beam_steps.read_features(*at, self._table.programs, self._table.columns, *room.reading, features)
+            of_rows = np.full(n_rows, s, np.int64)
+            parts.append((features, of_rows, found.rows[:n_moves] + rows, *(a[:n_moves].copy() for a in found[3:])))
+            rows += n_rows
+        joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+        features, of_rows, move_rows, outputs, slopes = joined
+        moves = move_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
+        return SearchResults(features, of_rows, *moves, losses, steps, lost)
+
+    def _search_sentence(
+        self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room
+    ) -> tuple[int, int]:
+        # Without single_root, as in exploration.
+        rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
+        model = words, self._of_buffer, self._others, layers, rules
+        rooms = room.stacks, room.beam, room.guide, room.asked, room.scratch
+        until_lost = self._training.update is UpdateStep.EARLY
+        arguments: list[Any] = [number, start, length, model, merging, until_lost, self._trees.gold, *rooms]
+        with self._trees.lock:
+            made, first_lost = search_with_gold(*arguments)
+        assert made >= 0, "a step of arc-standard makes a part of each kind at most"
+        return made, first_lost
+
+
+class _Room:
+    """Room for a search through sentences of at most this many tokens."""
+
+    def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
+        units, outputs = shape
+        addresses, elements = len(table.programs), table.stack_elements
+        sizes = training.beam.size, training.gold_size
+        self.beam, self.guide = (CompiledSide.room(tokens, size, outputs, elements, units) for size in sizes)
+        self.asked = OracleQueries.room(tokens, max(sizes))
+        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
+        self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
+        self.found = _Moves.room(2 * tokens * sum(sizes))
+        self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
+        self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
+        n = sum(sizes)
+        self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
+
+    def learn(self, steps: int, first_lost: int, training: BeamTraining) -> tuple[int, float, int, int]:
+        """The step that is learned from, its loss, and how many configurations and moves are found."""
+        what = _OBJECTIVES[training.objective], training.margin, training.continue_without_gold, _merges(training)
+        beam, guide, (by_beam, by_guide) = self.beam, self.guide, self._by_item
+        update = _UPDATES[training.update]
+        chosen, loss = beam_steps.choose_step(steps, first_lost, beam_steps.Loss(*what), update, beam, guide, by_beam, by_guide)
+        found = beam_steps.collect_moves(chosen, beam, guide, self.stacks, by_beam, by_guide, self._step, self.found)
+        return chosen, loss, *found
+
+
+def _merges(training: BeamTraining) -> bool:
+    return training.beam.merge is Merge.CONFIGURATION

@@ -1,0 +1,92 @@
+"""The loss of a classifier whose examples may have several right outputs, and several rows of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from parser.data.parses import NO_NODE
+from parser.training.examples.examples import Examples
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows of a batch that belong to one example, where each scores the outputs of a block of its own.
+
+    Attributes:
+        starts: int64[examples + 1], the rows of example e are ``starts[e]`` to ``starts[e + 1] - 1``.
+        blocks: int64[rows, 2], the first output that a row scores, and the one after the last.
+    """
+
+    starts: Tensor
+    blocks: Tensor
+
+    @classmethod
+    def of(cls, examples: Examples, device: torch.device) -> Groups | None:
+        """Those of all the examples; None if each has one row, which scores all outputs."""
+        if examples.starts is None or examples.blocks is None:
+            return None
+        return cls(*(torch.from_numpy(array).to(device, torch.int64) for array in (examples.starts, examples.blocks)))
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What a teacher wants of the examples of a batch.
+
+    Attributes:
+        probabilities: float32[examples, outputs], those that it gives, times the weight of this loss; those of an
+            example that has no teacher are 0.
+        temperature: by which the scores that they are compared with are divided, as the teacher's were.
+    """
+
+    probabilities: Tensor
+    temperature: float = 1.0
+
+
+def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
+    """Minus the logarithm of the probability of the set of right outputs, mean over the examples of a batch.
+
+    Args:
+        scores: float[rows, outputs].
+        targets: int64[rows, targets], right outputs; NO_NODE fills up rows. With one target it is the cross entropy.
+        groups: which rows are one example: the probabilities are over what all of them score. None: each is one of its own.
+    """
+    if groups is not None:
+        return _loss_of_groups(scores, targets, groups)
+    if targets.shape[1] == 1:
+        return nn.functional.cross_entropy(scores, targets[:, 0])
+    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
+    return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
+
+
+def distillation_loss(scores: Tensor, taught: Taught) -> Tensor:
+    """The cross entropy with a teacher's distributions, mean over the examples of a batch.
+
+    It is multiplied by the square of the temperature, for its derivatives are divided by it (Hinton, Vinyals and Dean 2015,
+    Section 2): a weight means the same at every temperature.
+
+    Args:
+        scores: float[examples, outputs].
+        taught: the teacher's distributions.
+    """
+    log_probabilities = (scores / taught.temperature).log_softmax(1)
+    return -(taught.probabilities * log_probabilities).sum() * (taught.temperature**2 / len(scores))
+
+
+def _loss_of_groups(scores: Tensor, targets: Tensor, groups: Groups) -> Tensor:
+    outputs = torch.arange(scores.shape[1], device=scores.device)
+    first, end = groups.blocks[:, :1], groups.blocks[:, 1:]
+    of_rows = scores.masked_fill((outputs < first) | (outputs >= end), -torch.inf).logsumexp(1, keepdim=True)
+    of_targets = scores.gather(1, targets.clamp(min=0)).masked_fill(targets == NO_NODE, -torch.inf)
+    return (_side_by_side(of_rows, groups).logsumexp(1) - _side_by_side(of_targets, groups).logsumexp(1)).mean()
+
+
+def _side_by_side(values: Tensor, groups: Groups) -> Tensor:
+    """float[examples, widest]: float[rows, n], the rows of an example side by side; minus infinity fills up."""
+    counts = groups.starts.diff()
+    examples = torch.arange(len(counts), device=values.device).repeat_interleave(counts)
+    places = torch.arange(len(values), device=values.device) - groups.starts[examples]
+    room = values.new_full((len(counts), int(counts.max()), values.shape[1]), -torch.inf)
+    return room.index_put((examples, places), values).flatten(1)

@@ -1,0 +1,132 @@
+"""Batches of sentences for a contextual token representation: each is encoded once, with the dropout of training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.data.vocabulary import N_RESERVED
+from parser.networks.bilstm import BiLSTM
+from parser.networks.classifier import Classifier
+from parser.networks.padding import Grid
+from parser.networks.representation import ContextualRepresentation
+from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.word_dropout import WordDropout
+from parser.transitions.features import TOKEN
+
+# How far the order of sentences departs from that of their lengths, as a share of the length.
+_NOISE = 0.1
+
+
+@dataclass(frozen=True)
+class TaskWeights:
+    """Weights of the losses of the encoder's further tasks, relative to the parser's loss; each loss is a mean over words.
+
+    Attributes:
+        tags: by column that is predicted, in the order of ``TrainingSentences.tags``.
+        heads: of the heads and relations, if the encoder predicts them.
+    """
+
+    tags: Mapping[str, float] = field(default_factory=dict)
+    heads: float = 0.0
+
+
+@dataclass(frozen=True)
+class EncodedBatch:
+    """Some sentences, one after the other.
+
+    Attributes:
+        places: int64[tokens], where the tokens are among those of all sentences.
+        lengths: int64[sentences], tokens of each, the root counted.
+        vectors: by attribute that slots read as a vector, its vectors; see ContextualRepresentation.with_tokens().
+        tag_scores: see Encoded.
+    """
+
+    places: np.ndarray
+    lengths: np.ndarray
+    vectors: dict[str, Tensor]
+    tag_scores: dict[str, Tensor]
+
+
+class SentenceEncoding:
+    """Encodes training sentences with the weights of the moment.
+
+    Args:
+        classifier: whose token representation it is.
+        data: the sentences, with their tags if there are any to predict.
+        word_dropout: of the sentences' attributes; None for none.
+        weights: of the losses of further tasks.
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        data: TrainingSentences,
+        word_dropout: WordDropout | None = None,
+        weights: TaskWeights | None = None,
+    ) -> None:
+        self.sentences = data.sentences
+        self._data = data
+        self._weights = weights or TaskWeights()
+        self._word_dropout = word_dropout
+        self._tokens = cast(ContextualRepresentation, classifier.tokens)
+        self._heads = classifier.tokens.heads if isinstance(classifier.tokens, BiLSTM) else None
+        self._nothing = classifier.output.bias
+
+    def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
+        """Encodes some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
+        places = self.sentences.places(numbers)
+        lengths = np.diff(self.sentences.offsets)[numbers]
+        values = torch.from_numpy(self.sentences.values[:, places].T.copy()).to(self._nothing.device)
+        if dropping and self._word_dropout is not None:
+            values = self._word_dropout(values)
+        encoded = self._tokens.encode(values, lengths, dropping)
+        return EncodedBatch(places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores)
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether the encoder has further tasks."""
+        return bool(self._weights.tags) or self._heads is not None
+
+    def task_loss(self, batch: EncodedBatch, dropping: bool = True) -> Tensor:
+        """The weighted sum of the losses of further tasks; 0 if there are none."""
+        total = self._nothing.new_zeros(())
+        if self._weights.tags:
+            assert self._data.tags is not None, "the tags to predict"
+            for (column, weight), numbers in zip(self._weights.tags.items(), self._data.tags[:, batch.places], strict=True):
+                gold = self._on_device(numbers) - N_RESERVED  # negative where nothing is to learn
+                if (known := gold >= 0).any():
+                    total = total + weight * nn.functional.cross_entropy(batch.tag_scores[column][known], gold[known])
+        if self._heads is not None:
+            heads = self._on_device(self._data.trees.heads[batch.places])
+            relations = self._on_device(self._data.relations[batch.places])
+            tokens, grid = batch.vectors[TOKEN][N_RESERVED:], Grid.of(batch.lengths, total.device)
+            total = total + self._weights.heads * self._heads.loss(tokens, grid, heads, relations, dropping)
+        return total
+
+    def _on_device(self, numbers: np.ndarray) -> Tensor:
+        return torch.from_numpy(numbers).to(self._nothing.device, torch.int64)
+
+
+def batches_of_like_lengths(
+    lengths: np.ndarray, sizes: np.ndarray, batch_size: int, generator: torch.Generator
+) -> list[np.ndarray]:
+    """Sentences in batches, the batches in random order: sentences of about the same length together, which saves padding.
+
+    Args:
+        lengths: int[sentences], their tokens.
+        sizes: int[sentences], what a batch is filled with; a sentence of size 0 is in none.
+        batch_size: about how much of it fills a batch.
+        generator: draws the order, and a noise that makes other batches every time.
+    """
+    noise = 1 + _NOISE * (2 * torch.rand(len(lengths), generator=generator).numpy() - 1)
+    order = np.argsort(lengths * noise)
+    order = order[sizes[order] > 0]
+    ends = np.cumsum(sizes[order])
+    batches = np.split(order, np.flatnonzero(np.diff((ends - 1) // batch_size)) + 1)
+    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]

@@ -1,0 +1,1 @@
+"""What watches training: the console, TensorBoard, metrics."""

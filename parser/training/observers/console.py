@@ -1,0 +1,121 @@
+"""What a person reads of a run: a progress bar where there is a terminal, a line of log per epoch, the final table."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from tqdm import tqdm
+
+from parser.data.attributes import TAGS
+from parser.training.observers.observer import EpochEnd, Metrics, Observer, PassStart, RunStart, Update
+
+log = logging.getLogger(__name__)
+
+_FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n:.1f} of {total} epochs, {elapsed}, {remaining} left, ends {eta:%H:%M}{postfix}"
+
+# How far the bar goes within an epoch that has more examples than were expected; and measuring takes time, too.
+_NEARLY = 0.99
+
+
+class ProgressBar(Observer):
+    """Draws a bar for the whole run on standard error, if that is a terminal, with the time when it will end.
+
+    It goes on with every update, so that the end can be predicted in the first epoch, however long.
+    """
+
+    def __init__(self) -> None:
+        self._bar: tqdm | None = None
+        self._in_epoch = 0.0  # how far the bar is within the epoch
+        self._examples = math.inf  # of an epoch: of the last one, or what is expected
+
+    def on_start(self, start: RunStart) -> None:
+        """Starts the bar."""
+        self.close()
+        self._words, self._sentences = start.corpus.train.n_words, len(start.corpus.train)
+        self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
+
+    def on_pass_start(self, start: PassStart) -> None:
+        """Names the pass."""
+        # A word takes two steps; the examples of global training are sentences.
+        self._examples = self._sentences if start.name == "third_pass" else 2 * self._words
+        if self._bar is not None:
+            self._bar.set_description_str(start.name.replace("_", " "))
+
+    def on_update(self, update: Update) -> None:
+        """Advances the bar within the epoch."""
+        if self._bar is not None and not self._bar.disable:
+            self._to(min(self._in_epoch + update.examples / self._examples, _NEARLY))
+
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        """Advances the bar to the end of the epoch."""
+        self._examples = epoch.examples
+        if self._bar is None:
+            return
+        shown = {"loss": f"{epoch.loss:.3f}"}
+        if epoch.dev is not None:
+            shown["dev LAS"] = f"{epoch.dev['las']:.2f}"
+        self._bar.set_postfix(shown, refresh=False)
+        self._to(1.0)
+        self._in_epoch = 0.0
+
+    def _to(self, in_epoch: float) -> None:
+        assert self._bar is not None
+        self._bar.update(in_epoch - self._in_epoch)
+        self._in_epoch = in_epoch
+
+    def close(self) -> None:
+        """Leaves the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class EpochLog(Observer):
+    """Logs a line for each epoch."""
+
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        """Logs the line."""
+        dev = "" if epoch.dev is None else f", dev UAS {epoch.dev['uas']:.2f} LAS {epoch.dev['las']:.2f}{tag_scores(epoch.dev)}"
+        log.info(
+            "%s, epoch %d of %d: loss %.4f%s; %.1f s, %s words per second",
+            epoch.pass_name.replace("_", " "),
+            epoch.epoch + 1,
+            epoch.epochs,
+            epoch.loss,
+            dev,
+            epoch.fit_seconds,
+            f"{epoch.words / max(epoch.fit_seconds, 1e-9):,.0f}",
+        )
+
+
+def tag_scores(metrics: Metrics) -> str:
+    """The scores of the columns that are predicted, each with a space before its name; empty if none is."""
+    return "".join(f" {column.upper()} {metrics[column]:.2f}" for column in TAGS if column in metrics)
+
+
+def final_table(metrics: dict[str, Any]) -> str:
+    """The metrics of a run as a table, percentages with two digits; or why there is none."""
+    keys = {
+        "uas": "UAS",
+        "las": "LAS",
+        "las_universal": "LAS univ.",
+        "uas_nopunct": "UAS no punct.",
+        "las_nopunct": "LAS no punct.",
+    }
+    lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
+    if not metrics["dev"] and not metrics["test"]:
+        return "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE or treebank.test=FILE"
+    stages = {"after the first pass": metrics["after_first_pass"]}
+    if "after_second_pass" in metrics:
+        stages["after the second pass"] = metrics["after_second_pass"]
+    stages["at the end"] = metrics
+    for stage, parts in stages.items():
+        for part in ("dev", "test"):
+            if parts[part]:
+                label = f"{part} {stage}"
+                lines.append(f"{label:<26}"[:26] + "".join(f"{parts[part][key]:>15.2f}" for key in keys)[4:])
+    tags = {part: tag_scores(metrics[part] or {}) for part in ("dev", "test")}
+    lines += [f"{part} tags at the end:{scores}" for part, scores in tags.items() if scores]
+    return "\n".join(lines)

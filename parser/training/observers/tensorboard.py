@@ -1,0 +1,197 @@
+"""The events of a run for TensorBoard: curves, the settings as text, what tells runs apart beside their final metrics, some
+trees of the dev part after each epoch, and figures after each pass."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict
+from functools import wraps
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+from omegaconf import OmegaConf
+
+from parser.data.vocabulary import N_RESERVED
+from parser.decoding.parsers import parser_with_beam
+from parser.drawing import DrawnTree
+from parser.drawing.text import as_text
+from parser.storage.atomic import naming
+from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, PassEnd, PassStart, RunStart, SearchEnd
+from parser.training.observers.tensorboard_figures import figures
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+    from parser.decoding.sentence_parser import SentenceParser
+    from parser.model.loading import AnyModel
+
+log = logging.getLogger(__name__)
+
+# The columns of the HPARAMS tab: the settings in which runs that are compared differ. The text tab has them all.
+COMPARED = (
+    "treebank.name",
+    "system",
+    "degree",
+    "column",
+    "oracle",
+    "strategy",
+    "recipe",
+    "model",
+    "seed",
+    "online.mode",
+    "second_pass.trees",
+    "second_pass.policy",
+    "beam.name",
+    "classifier.hidden",
+    "optimizer.learning_rate",
+)
+
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def _naming_the_folder(
+    method: Callable[Concatenate[TensorBoard, _Arguments], None],
+) -> Callable[Concatenate[TensorBoard, _Arguments], None]:
+    """Of an error of the file of events, which is reported without its name, says in which folder that lies."""
+
+    @wraps(method)
+    def told(self: TensorBoard, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> None:
+        with nullcontext() if self._start is None else naming(self._start.folder):
+            method(self, *args, **kwargs)
+
+    return told
+
+
+class TensorBoard(Observer):
+    """Writes the events to the run's folder. A step is an epoch; those of a pass follow those of the one before.
+
+    The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
+    exploration/* (see ExplorationReport), search/* (see SearchReport, or ExactReport), and pass, the number of the pass from 1.
+    ``settings.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
+    """
+
+    def __init__(self) -> None:
+        self._writer: SummaryWriter | None = None
+        self._step = 0
+        self._pass = 0
+        self._compared: dict[str, Any] = {}
+        self._start: RunStart | None = None
+
+    def on_start(self, start: RunStart) -> None:
+        """Opens the file; what an interrupted process wrote of epochs that it did not end is dropped."""
+        from torch.utils.tensorboard import SummaryWriter  # a slow import, and only runs need it
+
+        self._start = start
+        self._step = start.epochs_done
+        self._compared = {key: _shown(OmegaConf.select(start.settings, key)) for key in COMPARED}  # type: ignore[arg-type]
+        with naming(start.folder):
+            self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
+            self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(start.settings, resolve=True)), 0)
+
+    def on_pass_start(self, start: PassStart) -> None:
+        """Notes the pass."""
+        self._pass = start.number
+
+    @_naming_the_folder
+    def on_exploration(self, exploration: ExplorationEnd) -> None:
+        """Records what happened, at the epoch that comes next."""
+        self._record({f"exploration/{key}": value for key, value in asdict(exploration.report).items()})
+
+    @_naming_the_folder
+    def on_search(self, search: SearchEnd) -> None:
+        """Records how the searches of the epoch went."""
+        self._record({f"search/{key}": value for key, value in asdict(search.report).items()})
+
+    @_naming_the_folder
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        """Records the epoch."""
+        curves = {
+            "train/loss": epoch.loss,
+            "train/learning_rate": epoch.learning_rate,
+            "train/words_per_second": epoch.words / max(epoch.fit_seconds, 1e-9),
+            "pass": self._pass,
+        }
+        if epoch.dev is not None:
+            curves |= {f"dev/{key}": epoch.dev[key] for key in ("las", "uas")}
+        self._record(curves)
+        self._draw_trees()
+        self._step += 1
+
+    @_naming_the_folder
+    def on_pass(self, end: PassEnd) -> None:
+        """Draws figures of what the weights that the pass keeps make of the dev part."""
+        if self._writer is None or self._start is None or self._start.corpus.dev is None:
+            return
+        if not self._start.settings.tensorboard.figures:
+            return
+        if find_spec("matplotlib") is None:
+            log.info("no figures for TensorBoard without matplotlib: pip install 'optimal-step[experiments]'")
+            return
+        gold, model = self._start.corpus.dev, self._start.model
+        parses = _parser(model).parse(gold.sentences, single_root=self._start.settings.single_root)
+        for name, figure in figures(gold, parses, model.relations.symbols).items():
+            self._writer.add_figure(name, figure, self._step - 1)
+
+    @_naming_the_folder
+    def on_end(self, metrics: dict[str, Any]) -> None:
+        """Records final metrics, and the settings to compare runs by, as hyperparameters."""
+        final = {
+            f"final/{part}_{key}": metrics[part][key] for key in ("las", "uas") for part in ("dev", "test") if metrics[part]
+        }
+        if self._writer is not None:
+            self._writer.add_hparams(self._compared, final, run_name=".")
+            self._write_vectors()
+
+    @_naming_the_folder
+    def close(self) -> None:
+        """Closes the file."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _draw_trees(self) -> None:
+        """The first sentences of dev as the parser parses them now, against gold."""
+        if self._writer is None or self._start is None or self._start.corpus.dev is None:
+            return
+        gold, model = self._start.corpus.dev, self._start.model
+        most = min(self._start.settings.tensorboard.trees, len(gold.source))
+        if not most:
+            return
+        parses = _parser(model).parse(gold.sentences.span(0, most), single_root=self._start.settings.single_root)
+        for number, sentence in enumerate(gold.source[:most]):
+            words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
+            deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
+            heads = parses.heads[words].tolist()
+            tree = DrawnTree(sentence.forms, sentence.upos, heads, deprels, sentence.heads, sentence.deprels)
+            self._writer.add_text(f"dev/sentence_{number + 1}", _preformatted(as_text(tree)), self._step)
+
+    def _write_vectors(self) -> None:
+        """The word vectors that training began with, for the projector, if that is asked for."""
+        if self._writer is None or self._start is None or not self._start.settings.tensorboard.projector:
+            return
+        vectors = self._start.corpus.vectors
+        if vectors is not None:
+            forms = [form or "(empty)" for form in vectors.vocabulary.symbols]
+            self._writer.add_embedding(vectors.matrix[N_RESERVED:], metadata=forms, tag="word_vectors")
+
+    def _record(self, curves: dict[str, float]) -> None:
+        if self._writer is not None:
+            for tag, value in curves.items():
+                self._writer.add_scalar(tag, value, self._step)
+
+
+def _parser(model: AnyModel) -> SentenceParser:
+    """Greedy, or with the beam that training gives the model."""
+    return parser_with_beam(model, model.beam)
+
+
+def _preformatted(text: str) -> str:
+    """Markdown that shows the text as it is."""
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def _shown(value: Any) -> str | float | bool:
+    """TensorBoard takes numbers, strings and truth values."""
+    return value if isinstance(value, bool | int | float | str) else str(value)

@@ -1,0 +1,202 @@
+"""The encoder at rest against torch's, and its integers of 8 bits against plain arithmetic."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from parser.data.sentences import Sentences
+from parser.decoding.greedy import compiled
+from parser.decoding.greedy.batched import LockstepParser
+from parser.decoding.parsers import parser_of
+from parser.inference import encoder as resting_encoder
+from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
+from parser.inference.encoder import RestingEncoder
+from parser.inference.lstm import RestingLSTM, _tanh
+from parser.inference.weights import Int8Error
+from parser.kernels.tiles import ROWS
+from parser.model.loading import load_for_parsing
+from parser.model.model import Model
+from tests.forgery import small_model
+from tests.networks.test_bilstm import random_model
+from tests.networks.test_text_model import random_text_model
+
+
+def models(sentences) -> list[Model]:
+    """Without and with characters and tags, and with tags that are not read."""
+    return [random_model(sentences), random_text_model(), small_model("text", tag_size=0)]
+
+
+@given(st.floats(-30, 30, width=32))
+def test_tanh_is_exact_but_for_the_last_digits(x):
+    assert float(_tanh(np.float32(x))) == pytest.approx(np.tanh(x), rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("together", [7, 256])
+def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
+    monkeypatch.setattr(resting_encoder, "_TYPES_TOGETHER", together)
+    for model in models(sentences):
+        encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
+        expected = tokens.encoded(encoded)
+        found = tokens.at_rest().encode(encoded)
+        torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-5)
+        assert model.weights().vectors_in(encoded)["token"].shape == (3 + len(found), found.shape[1])
+
+
+def test_tags_are_those_of_the_encoder(sentences):
+    for model, columns in zip(models(sentences), ([], ["upos", "feats"], ["upos", "feats"]), strict=True):
+        encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
+        resting = tokens.at_rest()
+        expected, (vectors, found) = tokens.tags_of(encoded), resting.encode_with_tags(encoded)
+        np.testing.assert_array_equal(vectors, resting.encode(encoded))
+        assert list(found) == list(expected) == columns
+        for column in columns:
+            np.testing.assert_array_equal(found[column], expected[column])
+
+
+def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch):
+    model = models(sentences)[1]
+    encoded = model.vocabularies.encode(sentences)
+    resting = model.classifier.tokens.at_rest()
+    assert isinstance(resting, RestingEncoder)
+    first = resting.encode(encoded)
+    monkeypatch.setattr(resting, "_first", None)
+    np.testing.assert_array_equal(resting.encode(encoded), first)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
+    for model in models(sentences):
+        encoded = model.vocabularies.encode(sentences)
+        whole, tags = model.classifier.tokens.at_rest(int8).encode_with_tags(encoded)
+        assert whole.dtype == (np.uint8 if int8 else np.float32)
+        resting = model.classifier.tokens.at_rest(int8)
+        places = [(first, first + 1) for first in range(len(encoded))]
+        with ThreadPoolExecutor(3) as pool:
+            alone = list(pool.map(resting.encode_with_tags, [encoded.span(*place) for place in places]))
+        np.testing.assert_array_equal(np.concatenate([vectors for vectors, _ in alone]), whole)
+        for column, of_all in tags.items():
+            np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence in alone]), of_all)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 34), st.integers(1, 9), st.lists(st.integers(1, 7), max_size=2 * ROWS), st.integers(0, 99))
+def test_a_layer_is_that_of_torch(hidden, width, lengths, seed):
+    torch.manual_seed(seed)
+    sides = nn.LSTM(width, hidden), nn.LSTM(width, hidden)
+    layer = RestingLSTM(*map(weights_of, sides), SinglePrecision())
+    tokens = torch.randn(sum(lengths), width)
+    rows = np.random.default_rng(seed).permutation(len(tokens)).astype(np.int32)  # tokens may share rows, in any order
+    inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(tokens.numpy())
+    offsets = np.cumsum([0, *lengths])
+    found = layer(inputs, rows, offsets)
+    with torch.no_grad():
+        for first, last in pairwise(offsets.tolist()):
+            part = tokens[torch.from_numpy(rows[first:last]).long()][:, None]
+            expected = torch.cat([sides[0](part)[0], sides[1](part.flip(0))[0].flip(0)], dim=2)[:, 0]
+            np.testing.assert_allclose(found[first:last], expected, atol=1e-5)
+
+
+def weights_of(side: nn.LSTM) -> dict[str, np.ndarray]:
+    return {name: weight.detach().numpy() for name, weight in side.named_parameters()}
+
+
+def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.ndarray) -> np.ndarray:
+    """float64[tokens, 2 * hidden]: the layer over one sentence, with weights and states that are rounded to integers."""
+    hidden = layer.hidden
+
+    def sigmoid(x: np.ndarray) -> np.ndarray:
+        return 1 / (1 + np.exp(-x))
+
+    outputs = np.zeros((len(inputs), 2 * hidden))
+    for number, side in enumerate(sides):
+        integers, scales = quantized(dict(side.named_parameters())["weight_hh_l0"].detach().numpy())
+        state, cell = np.zeros(hidden, np.int64), np.zeros(hidden)
+        for token in range(len(inputs))[:: -1 if number else 1]:
+            gates = inputs[token, 4 * hidden * number : 4 * hidden * (number + 1)] + integers @ state * scales / INT8_SCALE
+            to_write, to_keep, new, to_read = np.split(gates, 4)
+            cell = sigmoid(to_keep) * cell + sigmoid(to_write) * np.tanh(new)
+            exact = sigmoid(to_read) * np.tanh(cell)
+            state = np.floor(exact * INT8_SCALE + 0.5).astype(np.int64)
+            outputs[token, hidden * number : hidden * (number + 1)] = state / INT8_SCALE
+    return outputs
+
+
+def test_a_layer_of_8_bits_is_that_of_plain_arithmetic():
+    torch.manual_seed(0)
+    sides = nn.LSTM(6, 21), nn.LSTM(6, 21)
+    layer = RestingLSTM(*map(weights_of, sides), Int8())
+    lengths = [3, 1, 9, 5]
+    inputs = np.random.default_rng(0).normal(size=(sum(lengths), 8 * 21)).astype(np.float32)
+    offsets = np.cumsum([0, *lengths])
+    found = Int8().floats(layer(inputs, np.arange(len(inputs), dtype=np.int32), offsets))
+    expected = np.concatenate([slow_layer(layer, sides, part) for part in np.split(inputs, offsets[1:-1])])
+    # Where a number lies between two integers, its last digits may decide; that is rare, and no more than one integer.
+    np.testing.assert_allclose(found, expected, atol=1.5 / INT8_SCALE)
+    assert (np.abs(found - expected) > 1e-6).mean() < 0.01
+
+
+@given(st.integers(1, 9), st.integers(1, 70), st.integers(1, 40), st.booleans(), st.sampled_from("CF"), st.integers(0, 99))
+def test_products_of_8_bits_are_exact(n, width, outputs, biased, order, seed):
+    rng = np.random.default_rng(seed)
+    weights = (rng.normal(size=(outputs, width)) * rng.choice([1e-3, 1, 50])).astype(np.float32, order=order)
+    bias = rng.normal(size=outputs).astype(np.float32) if biased else None
+    vectors = rng.integers(1, 256, (n, width)).astype(np.uint8)
+    integers, scales = quantized(weights)
+    assert np.abs(integers * scales[:, None] - weights).max() <= 0.501 * scales.max()
+    expected = (vectors.astype(np.int64) - INT8_ZERO) @ integers.T * scales.astype(np.float64) / INT8_SCALE
+    expected = expected if bias is None else expected + bias
+    found = Int8().matrix(weights, bias)(vectors)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        Int8().floats(vectors) @ Int8().rounded(weights).T,
+        found if bias is None else found - bias,
+        rtol=1e-4,
+        atol=1e-4 * np.abs(expected).max(),
+    )
+
+
+def test_weights_of_any_size_have_integers():
+    weights = np.array([[np.inf, -np.nan, 1e38], [0, 0, 0], [1e-44, -1e-44, 0]], np.float32)
+    integers, scales = quantized(weights)
+    assert (integers[1] == 0).all()
+    assert np.isfinite(scales).all()
+    Int8().matrix(weights)(np.full((2, 3), 255, np.uint8))
+
+
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
+    for model in models(sentences):
+        model.int8 = int8
+        encoded = model.vocabularies.encode(sentences)
+        expected = LockstepParser(model.weights(), model.system, model.table).parse(encoded)
+        for together in (15, 10_000):
+            monkeypatch.setattr(compiled, "SHARE", together)
+            found = parser_of(model, threads).parse(encoded)
+            np.testing.assert_array_equal(found.heads, expected.heads)
+            np.testing.assert_array_equal(found.relations, expected.relations)
+
+
+def test_8_bits_are_refused_without_an_encoder(tmp_path):
+    small_model("static").save(tmp_path / "static")
+    with pytest.raises(Int8Error, match=r"models with an encoder \(model=bilstm\); leave --int8 out"):
+        load_for_parsing(tmp_path / "static", int8=True)
+    with pytest.raises(Int8Error, match="; parse without --int8"):
+        small_model("static").classifier.weights(int8=True)
+
+
+def test_sentences_of_one_token_and_none(sentences):
+    model = random_model(sentences)
+    resting = model.classifier.tokens.at_rest()
+    one = Sentences(np.full((3, 2), 1, np.int32), np.array([0, 1, 2]))
+    found = resting.encode(one)
+    np.testing.assert_array_equal(found[0], found[1])
+    assert SinglePrecision().floats(found) is found

@@ -1,0 +1,103 @@
+"""The weights as numpy arrays: the same from a model folder, where no torch is needed, as from the classifier."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from parser.inference.layouts import Layout, layout_of
+from parser.kernels import activations as compiled_activations
+from parser.model.model import Model
+from parser.networks.activations import ACTIVATIONS
+from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
+from tests.forgery import KINDS, small_model
+from tests.networks.test_text_model import random_text_model
+from tests.toy import ROOT, sentence, write_conllu
+
+SENTENCES = [sentence([0] * 9, random.Random(seed)) for seed in range(20)]
+
+
+def static_model(embeddings) -> Model:
+    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    return random_model(SENTENCES, embeddings, "tanh", slots)
+
+
+def layout(model: Model) -> Layout:
+    return layout_of(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
+
+
+def models() -> list[Model]:
+    """Static, and contextual: without and with characters and tags, and with tags that are not read."""
+    contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0)
+    return [*map(static_model, EMBEDDINGS), *contextual]
+
+
+def test_tensors_have_the_names_and_shapes_of_the_classifier():
+    for model in models():
+        expected = {name: tuple(tensor.shape) for name, tensor in model.classifier.state_dict().items()}
+        assert layout(model).shapes == expected
+
+
+@pytest.mark.parametrize("number", range(len(EMBEDDINGS) + 3))
+def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number, tmp_path):
+    model = models()[number]
+    model.save(tmp_path / "model")
+    loaded = Model.load(tmp_path / "model")
+    found, expected = loaded.weights(), model.classifier.weights()
+    assert loaded._classifier is None
+    assert (found.activation, found.layout) == (expected.activation, expected.layout)
+    for name in ("hidden_bias", "one_hot", "output", "output_bias"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert [(part.attribute, part.columns) for part in found.embedded] == [
+        (part.attribute, part.columns) for part in expected.embedded
+    ]
+    for ours, theirs in zip(found.embedded, expected.embedded, strict=True):
+        np.testing.assert_array_equal(ours.weights, theirs.weights)
+    assert list(found.vectors) == list(expected.vectors)
+    for name, vectors in found.vectors.items():
+        np.testing.assert_array_equal(vectors, expected.vectors[name])
+    assert found.contextual == expected.contextual
+    if found.encoder is not None:
+        encoded = model.vocabularies.encode(SENTENCES)
+        vectors, tags = found.encoder.encode_with_tags(encoded)
+        expected_vectors, expected_tags = expected.encoder.encode_with_tags(encoded)
+        np.testing.assert_array_equal(vectors, expected_vectors)
+        assert list(tags) == list(expected_tags)
+        for column, values in tags.items():
+            np.testing.assert_array_equal(values, expected_tags[column])
+    heads, expected_heads = loaded.heads(), model.heads()
+    assert (heads is None) == (expected_heads is None) == (model.shape.encoder is None or model.shape.encoder.heads is None)
+    if heads is not None:
+        tree = vectors[:3], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [1, 1]])
+        np.testing.assert_array_equal(heads.log_probabilities(*tree), expected_heads.log_probabilities(*tree))
+    np.testing.assert_array_equal(loaded.classifier.weights().output, expected.output)  # made of the same tensors
+
+
+def test_both_know_the_same_activations():
+    assert list(compiled_activations.NAMES) == list(ACTIVATIONS)
+    with pytest.raises(ValueError, match="known: relu, tanh"):
+        compiled_activations.activation_number("swish")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_is_parsed_without_torch(kind, tmp_path):
+    """It is torch above all that takes time to import; the others have no business in a parser."""
+    small_model(kind).save(tmp_path / "model")
+    write_conllu(tmp_path / "in.conllu", SENTENCES[:2])
+    command = """
+import sys
+from parser.commands.parse import main
+sys.argv[1:] = sys.argv[1:] + ["-o", sys.argv[1] + ".conllu", "--allow-missing-columns"]
+assert main() == 0
+print(*{name.partition(".")[0] for name in sys.modules})
+"""
+    arguments = [str(tmp_path / "model"), str(tmp_path / "in.conllu")]
+    done = subprocess.run([sys.executable, "-c", command, *arguments], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "model.conllu").exists()
+    slow = {"torch", "gensim", "tensorboard", "hydra", "omegaconf"} & set(done.stdout.split())
+    assert slow == set()

@@ -1,0 +1,58 @@
+"""Kernels compiled for a processor that has only what every processor has: their tests pass, and 8 bits give the same trees."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parser.commands.parsing_options import note_slow_int8
+from parser.kernels import tiles
+from tests.networks.test_text_model import random_text_model
+
+ROOT = Path(__file__).parents[2]
+
+# Tests of all that is written in vector instructions; see parser/kernels/llvm.py.
+WITH_KERNELS = (
+    "tests/kernels/test_products.py",
+    "tests/inference/test_encoder.py",
+    "tests/inference/test_summed_contributions.py",
+    "tests/kernels/test_active_units.py",
+    "tests/training/test_compiled_updates.py",
+)
+
+WITHOUT_FEATURES = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+
+
+def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command of Python's, which succeeds."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NUMBA_CPU_"))}
+    environment |= {"PYTHONPATH": str(ROOT), **variables}
+    process = subprocess.run(
+        [sys.executable, *command], env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", check=False
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process
+
+
+def test_the_tests_of_kernels_pass_without_the_features_of_this_processor():
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *WITH_KERNELS, **WITHOUT_FEATURES)
+
+
+def test_8_bits_give_the_same_trees_without_the_features_of_this_processor(tmp_path):
+    random_text_model().save(tmp_path / "model")
+    command = "scripts/parse.py", str(tmp_path / "model"), "data/sample/sample-ud-dev.conllu", "--int8"
+    native, plain = run(*command), run(*command, **WITHOUT_FEATURES)
+    assert native.stdout.count("\n") > 1000
+    assert native.stdout == plain.stdout
+    assert plain.stderr.count("note: without VNNI instructions") == 1
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_a_note_says_where_8_bits_save_no_time(monkeypatch, capsys, faster):
+    monkeypatch.setattr(tiles, "INT8_IS_FASTER", faster)
+    note_slow_int8()
+    assert capsys.readouterr().err.count("VNNI") == (not faster)

@@ -1,0 +1,166 @@
+"""The BiLSTM: any batch, the classifier over it, precomputed contributions, parsing."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from parser.data.set_vocabulary import Elements, vocabulary_for
+from parser.data.vocabularies import Vocabularies
+from parser.data.vocabulary import ABSENT, Vocabulary
+from parser.decoding.greedy import batched as lockstep
+from parser.decoding.greedy import compiled
+from parser.decoding.greedy.batched import LockstepParser, parse_in_lockstep
+from parser.decoding.parsers import parse, parser_of
+from parser.inference.precomputed_scorer import precomputed_scorer
+from parser.inference.shape import BiLSTMShape, ClassifierShape, Embedding
+from parser.model.model import Model
+from parser.networks.batch_scorer import ContextualScorer
+from parser.networks.bilstm import BiLSTM
+from parser.networks.embeddings import Embeddings
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import best
+from parser.transitions.features import TOKEN, slots_of
+from tests.toy import sentence
+
+SLOTS = {TOKEN: ["s0", "s1", "b0", "s0.l1"], "deprel": ["s0.l1", "s1.r1"]}
+EMBEDDINGS = {"form": 6, "upos": 3, "feats_pairs": 4}
+LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = random.Random(0)
+    return [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
+
+
+def random_model(sentences, *, deprel: int | None = None, dropping: bool = True) -> Model:
+    """A model with weights of the size of trained ones.
+
+    ``deprel`` is the length of the relations' vectors, None for one-hot; ``dropping``: whether there is any dropout.
+    """
+    torch.manual_seed(1)
+    vocabularies = Vocabularies(
+        {
+            "form": Vocabulary.of(form for s in sentences[:10] for form in s.forms),
+            "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
+            "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Number=Sing"]),
+        }
+    )
+    embeddings = {name: Embedding(size, True) for name, size in EMBEDDINGS.items()}
+    if deprel is not None:
+        embeddings["deprel"] = Embedding(deprel, True)
+    of_units, of_inputs, of_layers, of_attributes = (0.5, 0.1, 0.3, 0.2) if dropping else (0.0,) * 4
+    encoder = BiLSTMShape(2, 5, of_layers, of_attributes)
+    shape = ClassifierShape(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), shape)
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+def plain_lstm(encoder: BiLSTM, layer: int) -> nn.LSTM:
+    """torch's own bidirectional LSTM with the weights of a layer."""
+    forwards, backwards = encoder.forwards[layer], encoder.backwards[layer]
+    both = nn.LSTM(forwards.input_size, forwards.hidden_size, bidirectional=True)
+    with torch.no_grad():
+        for name, weight in forwards.named_parameters():
+            getattr(both, name).copy_(weight)
+        for name, weight in backwards.named_parameters():
+            getattr(both, f"{name}_reverse").copy_(weight)
+    return both
+
+
+@settings(max_examples=10)
+@given(LENGTHS, st.integers(0, 1000))
+def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths, seed):
+    torch.manual_seed(seed)
+    elements = {"feats_pairs": Elements.of(vocabulary_for("feats_pairs", ["a=1|b=2", "a=1"]))}
+    embeddings = {"form": Embedding(4, True), "feats_pairs": Embedding(3, False)}
+    inputs = Embeddings(embeddings, {"form": 20, "feats_pairs": 5}, elements)
+    encoder = BiLSTM(inputs, Embeddings({}, {}), BiLSTMShape(2, 6, 0.5, 0.5))
+    values = torch.stack([torch.randint(20, (sum(lengths),)), torch.randint(5, (sum(lengths),))], dim=1).int()
+    with torch.no_grad():
+        together = encoder.encode(values, np.array(lengths)).tokens
+        start = 0
+        for length in lengths:
+            read = encoder._embed(values[start : start + length], dropping=False)
+            for layer in range(2):
+                read = plain_lstm(encoder, layer)(read)[0]
+            torch.testing.assert_close(together[start : start + length], read, rtol=1e-4, atol=1e-5)
+            start += length
+
+
+@pytest.mark.parametrize("deprel", [None, 3])
+def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
+    model = random_model(sentences, deprel=deprel)
+    encoded = model.vocabularies.encode(sentences)
+    vectors, slow = model.classifier.tokens.vectors_of(encoded), model.scorer(encoded)
+    precomputed = precomputed_scorer(model.weights(), model.table, encoded)
+    now = Configurations.initial(encoded.lengths)
+    compared = absent = 0
+    while len(steps := now.unfinished()):
+        features = model.table.extract(now, steps, encoded, np.arange(len(sentences)))
+        expected = slow(features)
+        with torch.no_grad():
+            fast = model.classifier.forward_by_contributions(torch.from_numpy(features), vectors).numpy()
+        np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
+        moves = model.system.moves(now, steps)
+        model.system.apply(now, steps, moves, *best(model.system, expected, moves))
+        compared += len(steps)
+        absent += int((features == ABSENT).sum())
+    assert compared == 2 * encoded.lengths.sum()
+    assert absent > 0
+
+
+def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier(sentences):
+    model = random_model(sentences)
+    encoded = model.vocabularies.encode(sentences)
+    slow, some = model.scorer(encoded), ContextualScorer(model.weights(), model.table, encoded)
+    for numbers in (np.array([7, 3, 11]), np.array([3, 19])):
+        some.begin(numbers)
+        now = Configurations.initial(encoded.lengths[numbers])
+        while len(rows := now.unfinished()):
+            features = model.table.extract(now, rows, encoded, numbers)
+            expected = slow(features)
+            np.testing.assert_allclose(some(features), expected, rtol=1e-3, atol=1e-3)
+            moves = model.system.moves(now, rows)
+            model.system.apply(now, rows, moves, *best(model.system, expected, moves))
+
+
+@pytest.mark.parametrize("together", [15, 10_000])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
+    model = random_model(sentences)
+    encoded = model.vocabularies.encode(sentences)
+    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
+    monkeypatch.setattr(compiled, "SHARE", together)
+    monkeypatch.setattr(lockstep, "_SHARE", together)
+    found = parser_of(model, threads).parse(encoded)
+    for parses in (found, LockstepParser(model.weights(), model.system, model.table).parse(encoded)):
+        np.testing.assert_array_equal(parses.heads, expected.heads)
+        np.testing.assert_array_equal(parses.relations, expected.relations)
+
+
+def test_a_saved_model_parses_the_same(sentences, tmp_path):
+    model = random_model(sentences)
+    model.save(tmp_path / "model")
+    assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".safetensors"]
+    loaded = Model.load(tmp_path / "model")
+    assert loaded.is_like(model)
+    expected, found = parse(model, sentences), parse(loaded, sentences)
+    np.testing.assert_array_equal(found.heads, expected.heads)
+    np.testing.assert_array_equal(found.relations, expected.relations)
+
+
+def test_without_sentences_there_are_no_vectors(sentences):
+    with pytest.raises(ValueError, match="depend on the sentences"):
+        random_model(sentences).scorer()

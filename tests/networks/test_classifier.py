@@ -1,0 +1,138 @@
+"""The classifier against the same function written with one-hot vectors; the loss over sets of targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from parser.data.parses import NO_NODE
+from parser.data.set_vocabulary import Elements, vocabulary_for
+from parser.inference.shape import Embedding
+from parser.networks.activations import Activation
+from parser.networks.classifier import Classifier
+from parser.networks.embeddings import Embeddings
+from parser.networks.representation import AttributeEmbeddings
+from parser.settings import OptimizerSettings
+from parser.training.examples.examples import Examples
+from parser.training.fitting.example_fitter import ExampleFitter
+from parser.training.fitting.fitter import Span, learning_rates
+from parser.training.fitting.loss import set_loss
+from parser.transitions.features import slots_of
+
+SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
+SIZES = {"upos": 7, "form": 11, "deprel": 5}
+
+
+def make(embeddings=None, elements=None, **options) -> Classifier:
+    torch.manual_seed(0)
+    embeddings = {"form": Embedding(4, trained=False)} if embeddings is None else embeddings
+    tokens = AttributeEmbeddings(["upos", "form"], Embeddings(embeddings, SIZES, elements))
+    return Classifier(tokens, SLOTS, SIZES, hidden=8, n_outputs=6, **options)
+
+
+def random_features(n: int) -> torch.Tensor:
+    rng = np.random.default_rng(0)
+    return torch.from_numpy(np.stack([rng.integers(0, SIZES[slot.attribute], n) for slot in SLOTS], axis=1).astype(np.int32))
+
+
+def test_scores_equal_a_linear_layer_over_one_hot_inputs():
+    classifier = make()
+    features = random_features(20)
+    eye = [torch.eye(SIZES[slot.attribute])[features[:, i].long()] for i, slot in enumerate(SLOTS)]
+    one_hot = torch.cat([eye[0], eye[1], eye[4]], dim=1)
+    vectors = torch.cat([classifier.tokens.embeddings.vectors["form"][features[:, i].long()] for i in (2, 3)], dim=1)
+    hidden = torch.relu(one_hot @ classifier.one_hot.weight + vectors @ classifier.embedded.weight.T + classifier.hidden_bias)
+    torch.testing.assert_close(classifier(features), classifier.output(hidden))
+
+
+def test_it_works_without_embedded_and_without_one_hot_attributes():
+    assert make(embeddings={})(random_features(3)).shape == (3, 6)
+    every = {name: Embedding(2, trained=True) for name in SIZES}
+    assert make(embeddings=every)(random_features(3)).shape == (3, 6)
+
+
+def test_an_unknown_activation_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="known: relu"):
+        make(activation="step")
+
+
+def test_loss_of_a_set_is_minus_the_log_of_its_probability():
+    scores = torch.randn(4, 6)
+    targets = torch.tensor([[0, NO_NODE, NO_NODE], [NO_NODE, 1, 4], [2, 3, 5], [5, NO_NODE, NO_NODE]])
+    probabilities = scores.softmax(1)
+    expected = [-torch.log(probabilities[r, t[t != NO_NODE]].sum()) for r, t in enumerate(targets)]
+    torch.testing.assert_close(set_loss(scores, targets), torch.stack(expected).mean())
+    single = targets[[0, 3], :1]
+    torch.testing.assert_close(set_loss(scores[[0, 3]], single), set_loss(scores[[0, 3]], targets[[0, 3]]))
+
+
+def test_values_that_are_sets_have_the_sum_of_their_elements_vectors():
+    vocabulary = vocabulary_for("feats_pairs", ["Case=Nom", "Case=Nom|Number=Sing", "_", "Number=Sing|Person=3"])
+    elements = {"upos": Elements.of(vocabulary)}
+    classifier = make({"upos": Embedding(3, trained=True), "form": Embedding(2, trained=True)}, elements=elements)
+    embeddings = classifier.tokens.embeddings
+    vectors, matrix = embeddings.vectors["upos"], embeddings.matrix("upos")
+    nom, number, *_ = range(3, 7)  # the most frequent elements first
+    assert vectors.shape == (3 + 4, 3)
+    assert matrix.shape == (3 + 4, 3)
+    torch.testing.assert_close(matrix[:3], vectors[:3])
+    torch.testing.assert_close(matrix[3], vectors[nom])
+    torch.testing.assert_close(matrix[4], vectors[nom] + vectors[number])
+
+
+@pytest.mark.parametrize("dropped", ["dropout", "input_dropout", "slot_dropout"])
+def test_dropout_is_in_force_only_where_it_is_asked_for_and_keeps_the_mean(dropped):
+    whole, classifier = make(activation="cube"), make(activation="cube", **{dropped: 0.5})
+    features = random_features(9)
+    with torch.no_grad():
+        for made in (whole, classifier):  # of hidden units that are their inputs, the mean is that without dropout
+            made.activation = Activation(lambda x: x, lambda x, _: torch.ones_like(x))
+        expected = whole(features)
+        assert torch.equal(classifier(features), expected)
+        draws = torch.stack([classifier(features, dropping=True) for _ in range(4000)])
+    assert len({float(draw.sum()) for draw in draws}) > 4
+    deviation = draws.std(0) / len(draws) ** 0.5
+    assert ((draws.mean(0) - expected).abs() < 6 * deviation + 1e-5).all()
+
+
+def test_slot_dropout_drops_whole_vectors():
+    classifier = make({"form": Embedding(4, trained=True)}, slot_dropout=0.5)
+    inputs = torch.zeros(50, 8)
+    _, slots, _ = classifier.dropout_masks(inputs)
+    assert slots.shape == (50, 2)
+    assert classifier.sizes_of_slots == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "momentum"), [("sgd", 0.5, 0.0), ("sgd", 0.1, 0.9), ("adam", 0.03, 0), ("adamw", 0.03, 0)]
+)
+@pytest.mark.parametrize("width", [1, 2])
+def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
+    classifier = make(embeddings={"form": Embedding(4, trained=True)})
+    features = random_features(12)
+    features[:, 2] = torch.arange(12) % 11  # so that no two examples are alike
+    targets = np.full((12, width), NO_NODE, np.int32)
+    targets[:, -1] = np.arange(12) % 6
+    examples = Examples(features.numpy(), targets, np.zeros(12, np.int32))
+    fitter = ExampleFitter(
+        classifier, OptimizerSettings(name, rate, "constant", "pass", momentum, 0.0, batch_size=5), Span(0, 150)
+    )
+    order = torch.Generator().manual_seed(0)
+    losses = [fitter.fit_epoch(examples, epoch, order) for epoch in range(150)]
+    assert losses[-1] < 0.1 < losses[0]
+    assert (classifier(features).argmax(1).numpy() == targets[:, -1]).all()
+
+
+def rates_of(settings: OptimizerSettings, span: Span) -> list[float]:
+    return [*learning_rates(settings, span, 0, 2), *learning_rates(settings, span, 1, 2)]
+
+
+def test_the_learning_rate_falls_along_half_a_cosine():
+    rates = rates_of(OptimizerSettings("sgd", 1.0, "cosine", "pass", 0.0, 0.0, 100), Span(0, 2))
+    np.testing.assert_allclose(rates, [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)
+
+
+def test_the_learning_rate_falls_along_a_line_that_began_in_an_earlier_pass():
+    rates = rates_of(OptimizerSettings("sgd", 1.0, "linear", "run", 0.0, 0.0, 100), Span(1, 3))
+    np.testing.assert_allclose(rates, [4 / 6, 3 / 6, 2 / 6, 1 / 6], atol=1e-6)

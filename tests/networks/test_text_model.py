@@ -1,0 +1,112 @@
+"""Characters and tags in the encoder: against plain loops, and through parsing, saving and loading."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+from parser.data.characters import Characters
+from parser.data.set_vocabulary import tag_vocabulary
+from parser.data.vocabulary import N_RESERVED
+from parser.decoding.greedy import compiled
+from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.parsers import parse, parser_of
+from parser.inference.shape import CharacterShape, TaggerShape
+from parser.model.model import Model
+from parser.networks.bilstm import BiLSTM
+from parser.networks.character_encoder import CharacterEncoder
+from parser.networks.tagger import Tagger
+from tests.forgery import small_model
+from tests.toy import sentence
+
+
+def random_text_model() -> Model:
+    """With weights of the size of trained ones."""
+    model = small_model("text")
+    with torch.no_grad():
+        for parameter in model.classifier.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():
+    torch.manual_seed(0)
+    encoder = CharacterEncoder(CharacterShape(4, 3, 6), 9)
+    both = nn.LSTM(4, 3, bidirectional=True)
+    with torch.no_grad():
+        for suffix, side in (("", encoder.forwards), ("_reverse", encoder.backwards)):
+            for name, weight in side.named_parameters():
+                getattr(both, name + suffix).copy_(weight)
+    characters = Characters(["a", "b", "c"], 6)
+    forms = ["abc", "a", "abc", "cccccccc", "ba"]
+    encoded = torch.from_numpy(characters.encode([forms]).T.copy())
+    found = encoder(encoded)
+    for row, vector in zip(encoded, found, strict=True):
+        read = encoder.vectors[row[row != 0].long()]
+        expected = both(read)[0]
+        torch.testing.assert_close(vector, torch.cat([expected[-1, :3], expected[0, 3:]]))
+    assert torch.equal(found[1], found[3])
+
+
+def test_expected_vectors_are_sums_over_the_values():
+    torch.manual_seed(0)
+    values = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
+    tagger = Tagger(TaggerShape(1, 3, 0.0), 5, values)
+    tokens = torch.randn(4, 5)
+    scores = tagger.scores(tokens)
+    assert {column: list(of_column.shape) for column, of_column in scores.items()} == {"upos": [4, 2], "feats": [4, 3]}
+    parts = []
+    for column, of_column in scores.items():
+        table = tagger.inputs[column]
+        vectors = list(table.whole)
+        if column == "feats":  # elements are numbered by how often values have them: A=b, then _ and C=d by name
+            elements = dict(zip(["A=b", "C=d", "_"], table.elements[N_RESERVED:], strict=True))
+            sets = [["_"], ["A=b"], ["A=b", "C=d"]]
+            vectors = [whole + sum(elements[e] for e in found) for whole, found in zip(vectors, sets, strict=True)]
+        distribution = of_column.softmax(1)
+        parts.append(sum(distribution[:, i : i + 1] * vector for i, vector in enumerate(vectors)))
+    torch.testing.assert_close(tagger.expected(scores), torch.cat(parts, dim=1))
+
+
+def test_tags_that_are_not_read_are_predicted_all_the_same(sentences):
+    model = small_model("text", tag_size=0)
+    encoded = model.vocabularies.encode(sentences)
+    parse(model, sentences)
+    assert set(model.classifier.tokens.tags_of(encoded)) == {"upos", "feats"}
+
+
+def test_tags_alone_are_those_of_the_whole_encoder(sentences):
+    model = random_text_model()
+    tokens = model.classifier.tokens
+    assert isinstance(tokens, BiLSTM)
+    encoded = model.vocabularies.encode(sentences)
+    found = tokens.tags_of(encoded)
+    assert list(found) == ["upos", "feats"]
+    with torch.no_grad():
+        whole = tokens.encode(torch.from_numpy(encoded.values.T.copy()), np.diff(encoded.offsets))
+    for column, values in found.items():
+        np.testing.assert_array_equal(values, whole.tag_scores[column].argmax(1).numpy())
+
+
+def test_a_saved_text_model_parses_and_tags_the_same(sentences, tmp_path, monkeypatch):
+    model = random_text_model()
+    encoded = model.vocabularies.encode(sentences)
+    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
+    model.save(tmp_path / "model")
+    loaded = Model.load(tmp_path / "model")
+    assert loaded.is_like(model)
+    monkeypatch.setattr(compiled, "SHARE", 15)
+    for parses in (parse(model, sentences), parse(loaded, sentences), parser_of(loaded, 3).parse(encoded)):
+        np.testing.assert_array_equal(parses.heads, expected.heads)
+        np.testing.assert_array_equal(parses.relations, expected.relations)
+    for column, values in model.classifier.tokens.tags_of(encoded).items():
+        np.testing.assert_array_equal(loaded.classifier.tokens.tags_of(encoded)[column], values)
+
+
+def test_characters_decide_about_unknown_forms(sentences):
+    model = random_text_model()
+    one, other = sentence([0, 1]), sentence([0, 1])
+    one.forms, other.forms = ["xab", "y"], ["xba", "y"]
+    vectors = [model.classifier.tokens.vectors_of(model.vocabularies.encode([s]))["token"] for s in (one, other)]
+    assert not torch.equal(*vectors)
