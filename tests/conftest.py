@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import logging
+import random
 import signal
 from collections.abc import Iterator
 from functools import cache
@@ -13,6 +14,7 @@ from omegaconf.grammar_parser import parse
 
 from tests import profiles
 from tests.jit import COMPILED
+from tests.toy import sentence
 
 profiles.register()
 settings.load_profile(profiles.EVERY_DAY)
@@ -64,3 +66,13 @@ def logging_as_it_was() -> Iterator[None]:
         if isinstance(logger, logging.Logger):
             logger.disabled = False
     root.setLevel(level)  # which also forgets what loggers remember of levels
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """For classifiers that read characters: twenty of up to 12 forms, with one letter beyond ASCII."""
+    rng = random.Random(0)
+    made = [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
+    for one in made:
+        one.forms = ["".join(rng.choice("abcé") for _ in range(rng.randint(1, 7))) for _ in one.forms]
+    return made
