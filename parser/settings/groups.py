@@ -1,11 +1,97 @@
-"""The groups of settings, as the files under configs/ hold them."""
+"""The settings of a training run, as hydra composes them from configs/: what they are named, their types, ranges and readers.
+
+A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
+have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS). A number says its range, and a
+setting that is read only beside a certain other one says beside which. The values are in configs/, and what they are for.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from omegaconf import MISSING
+
+from parser.beam_settings import MAX_SIZE
+from parser.model_folder import LONGEST_FORM, MAX_LOOKAHEAD
+from parser.settings.choices import (
+    ExampleUse,
+    Keep,
+    Mode,
+    OnlineSentences,
+    OptimizerName,
+    Over,
+    Policy,
+    Schedule,
+    ScheduleSpan,
+    Segmenter,
+    SettingsError,
+    Target,
+    Tokenizer,
+    TrainingTrees,
+    UpdateStep,
+    VocabularySource,
+)
+
+_EPOCHS = 100_000
+_WIDTH = 65_536
+_NETWORK = "model=mlp or model=bilstm"
+
+
+@dataclass(frozen=True)
+class Range:
+    """From which number to which other a setting can be, and what it is.
+
+    Attributes:
+        lowest, highest: the ends. The upper ends are far above what is of use: they tell slips, and what a machine could not
+            hold. Where training goes wrong earlier, as at a high learning rate, training says so.
+        what: what the number is, for the message.
+        above, below: whether the lower or the upper end is not in the range itself.
+    """
+
+    lowest: float
+    highest: float
+    what: str
+    above: bool = False
+    below: bool = False
+
+    def check(self, key: str, value: float) -> None:
+        """Refuses a value outside, and NaN.
+
+        Raises:
+            SettingsError: names the key, its value and the range.
+        """
+        low = value > self.lowest if self.above else value >= self.lowest
+        high = value < self.highest if self.below else value <= self.highest
+        if not (low and high):
+            least = f"{'above' if self.above else 'at least'} {self.lowest:,g}"
+            most = f"{'below' if self.below else 'at most'} {self.highest:,.10g}"
+            raise SettingsError(f"{key}={value} is out of range; {self.what} must be {least} and {most}")
+
+
+def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, read: str = "", **ends: bool) -> Any:
+    """A field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below; ``read``: see setting()."""
+    return setting(default, read=read, range=Range(lowest, highest, what, **ends))
+
+
+def share(what: str, read: str = "") -> Any:
+    """A field that is a share that is dropped: below 1."""
+    return number(0, 1, what, below=True, read=read)
+
+
+def setting(default: Any = MISSING, *, read: str = "", **metadata: Any) -> Any:
+    """A field; ``read``: the settings that it is read beside, such as "KEY=VALUE and KEY=FILE"; in capitals: any value."""
+    return field(default=default, metadata={"read": read, **metadata})
+
+
+def group(kind: type, *, read: str = "") -> Any:
+    """A field that is a group of settings; ``read`` is of all of them."""
+    return field(default_factory=kind, metadata={"read": read})
+
+
+def no_group(chosen_by: str) -> Any:
+    """A field that is a group of settings, or null unless ``chosen_by`` is chosen."""
+    return field(default=None, metadata={"chosen_by": chosen_by})
 
 
 @dataclass
@@ -26,20 +112,20 @@ class TreebankFiles:
     train: Any = None  # str | list[str] | None, for which OmegaConf has no type
     dev: str | None = None
     test: str | None = None
-    held_out: float = 0.0
+    held_out: float = number(0, 0.5, "a share of sentences", default=0.0)
 
 
 @dataclass
 class VectorSettings:
-    """How word vectors are trained, or where they are read; see word_vectors.py."""
+    """How word vectors are trained, or where they are read; see data/word_vectors.py."""
 
     file: str | None = None
-    limit: int | None = None
-    restrict: bool = False
-    dimensions: int = MISSING
-    window: int = MISSING
-    epochs: int = MISSING
-    min_count: int = MISSING
+    limit: int | None = number(1, 1e9, "the number of vectors", read="vectors.file=FILE", default=None)
+    restrict: bool = setting(False, read="vectors.file=FILE")
+    dimensions: int = number(1, 10_000, "the length of a vector")
+    window: int = number(1, 1000, "the number of words to either side")
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
+    min_count: int = number(1, 1e9, "the lowest count of a form")
     skip_gram: bool = MISSING
     attribute: str | None = MISSING
     trained: bool = MISSING
@@ -47,174 +133,260 @@ class VectorSettings:
 
 @dataclass
 class ClassifierSettings:
-    """The shape of the classifier; see classifier/classifier.py."""
+    """The shape of the classifier; see networks/classifier.py."""
 
-    hidden: int = MISSING
+    hidden: int = number(1, _WIDTH, "the number of hidden units")
     activation: str = MISSING
-    dropout: float = MISSING
-    input_dropout: float = MISSING
-    slot_dropout: float = MISSING
-    word_dropout: float = MISSING
+    dropout: float = share("a share of units")
+    input_dropout: float = share("a share of numbers")
+    slot_dropout: float = share("a share of slots")
+    word_dropout: float = number(0, 1e6, "the weight of unknown values")
 
 
 @dataclass
 class CharacterSettings:
-    """How the encoder reads the characters of forms; see classifier/character_encoder.py."""
+    """How the encoder reads the characters of forms; see networks/character_encoder.py."""
 
-    embedding: int = MISSING
-    hidden: int = MISSING
-    longest: int = MISSING
+    embedding: int = number(1, 10_000, "the length of a vector")
+    hidden: int = number(1, _WIDTH, "the number of units of a layer")
+    longest: int = number(1, LONGEST_FORM, "the number of characters")
 
 
 @dataclass
 class TaggerSettings:
-    """How the encoder predicts tags; see classifier/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
+    """How the encoder predicts tags; see networks/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
 
-    layer: int = MISSING
-    size: int = MISSING
-    dropout: float = MISSING
-    weights: dict[str, float] = MISSING
+    layer: int = number(1, 100, "the number of a layer")
+    size: int = number(0, 10_000, "the length of a vector")
+    dropout: float = share("a share of numbers")
+    weights: dict[str, float] = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
 class HeadScorerSettings:
-    """How training asks the encoder for heads; see classifier/head_scorer.py. ``weight``: of the loss beside the parser's."""
+    """How training asks the encoder for heads; see networks/head_scorer.py. ``weight``: of the loss beside the parser's."""
 
-    size: int = MISSING
-    relation_size: int = MISSING
-    dropout: float = MISSING
-    weight: float = MISSING
+    size: int = number(1, _WIDTH, "the length of a vector")
+    relation_size: int = number(1, _WIDTH, "the length of a vector")
+    dropout: float = share("a share of numbers")
+    weight: float = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
 class EncoderSettings:
-    """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
+    """The encoder of sentences, and what slots read of it; see networks/bilstm.py."""
 
-    layers: int = MISSING
-    hidden: int = MISSING
-    dropout: float = MISSING
-    attribute_dropout: float = MISSING
-    max_grad_norm: float = MISSING
+    layers: int = number(1, 100, "the number of layers")
+    hidden: int = number(1, _WIDTH, "the number of units of a layer")
+    dropout: float = share("a share of numbers")
+    attribute_dropout: float = share("a share of attributes")
+    max_grad_norm: float = number(0, 1e9, "the norm of a gradient", above=True)
     slots: dict[str, list[str]] = MISSING
-    characters: CharacterSettings | None = None
-    tagger: TaggerSettings | None = None
-    heads: HeadScorerSettings | None = None
+    characters: CharacterSettings | None = no_group("recipe=text model=bilstm")
+    tagger: TaggerSettings | None = no_group("recipe=text model=bilstm")
+    heads: HeadScorerSettings | None = no_group("recipe=text model=bilstm")
 
 
 @dataclass
 class OptimizerSettings:
-    """How the classifier is fitted; see training/fitter.py."""
+    """How the classifier is fitted; see training/fitting/."""
 
-    name: str = MISSING
-    learning_rate: float = MISSING
-    schedule: str = MISSING
-    schedule_over: str = MISSING
-    momentum: float = MISSING
-    weight_decay: float = MISSING
-    batch_size: int = MISSING
-
-
-@dataclass
-class OnlineSettings:
-    """How a linear model learns; see training/online.py."""
-
-    mode: str = MISSING
-    iterations: int = MISSING
-    explore_after: int = MISSING
-    follow: float = MISSING
-    sentences: str = MISSING
-    feats: bool = MISSING
+    name: OptimizerName = MISSING
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True)
+    schedule: Schedule = MISSING
+    schedule_over: ScheduleSpan = MISSING
+    momentum: float = number(0, 1, "the momentum", below=True, read="optimizer.name=sgd")
+    weight_decay: float = number(0, 1, "the weight decay")
+    batch_size: int = number(1, 1e6, "the number of examples in a batch")
 
 
 @dataclass
 class FirstPass:
     """The pass over gold computations."""
 
-    trees: str = MISSING
-    epochs: int = MISSING
+    trees: TrainingTrees = MISSING
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
     model: str | None = None
 
 
 @dataclass
 class SecondPass:
-    """The pass over the parser's own computations; see exploration.py."""
+    """The pass over the parser's own computations; see training/examples/exploration.py."""
 
-    trees: str | None = MISSING
-    epochs: int = MISSING
-    target: str = MISSING
+    trees: TrainingTrees | None = MISSING
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
+    target: Target = MISSING
     start_from_first_pass: bool = MISSING
-    examples: str = MISSING
-    explore_every: int = MISSING
-    policy: str = MISSING
-    follow: float = MISSING
+    examples: ExampleUse = MISSING
+    explore_every: int = number(0, _EPOCHS, "the number of epochs between explorations")
+    policy: Policy = MISSING
+    follow: float = number(0, 1, "a probability", read="second_pass.policy=mixed")
 
 
 @dataclass
 class DistillationSettings:
-    """What the second pass learns from other models, beside the oracle; see training/teacher.py."""
+    """What the second pass learns from other models, beside the oracle; see training/examples/teacher.py."""
 
     teacher: Any = None  # str | list[str] | None, for which OmegaConf has no type
-    weight: float = MISSING
-    temperature: float = MISSING
-    over: str = MISSING
-
-
-@dataclass
-class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: only for a beam.
-
-    ``start``: the model that it begins with.
-    """
-
-    start: str | None = None
-    epochs: int = MISSING
-    objective: str = MISSING
-    update: str | None = MISSING
-    margin: float = 0.0
-    continue_without_gold: bool = False
-    gold_size: int | None = MISSING
-    learning_rate: float = MISSING
-    batch_sentences: int = MISSING
-
-
-@dataclass
-class BeamSettings:
-    """How the trained parser searches; see beam_settings.py. ``training``: of global training alone; None: only for a beam."""
-
-    name: str = MISSING
-    size: int | None = MISSING
-    merge: str | None = MISSING
-    training: BeamTrainingSettings | None = None
+    weight: float = number(0, 1e6, "the weight of a loss", above=True, read="distillation.teacher=RUN_FOLDER")
+    temperature: float = number(0, 1e3, "what scores are divided by", above=True, read="distillation.teacher=RUN_FOLDER")
+    over: Over = setting(read="distillation.teacher=RUN_FOLDER")
 
 
 @dataclass
 class LatticeSettings:
-    """Word lattices of the parts of the treebank, and how they are learned from; see training/lattice_corpus.py."""
+    """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattice_corpus.py."""
 
     train: str | None = None
     dev: str | None = None
     test: str | None = None
-    lookahead: int = MISSING
-    gold: str = MISSING
-    max_arcs: int | None = None
-    choices: bool = MISSING
-    beam: int = MISSING
+    lookahead: int = number(1, MAX_LOOKAHEAD, "the number of words ahead", read="lattice.train=FILE")
+    gold: str = setting(read="lattice.train=FILE")
+    max_arcs: int | None = number(1, 1e9, "the number of arcs", read="lattice.train=FILE", default=None)
+    choices: bool = setting(read="lattice.train=FILE")
+    beam: int = number(1, MAX_SIZE, "the number of items", read="lattice.train=FILE and beam=none")
+
+
+@dataclass
+class OnlineSettings:
+    """How a linear model learns; see training/passes/online.py."""
+
+    mode: Mode = MISSING
+    iterations: int = number(1, _EPOCHS, "the number of iterations")
+    explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration")
+    follow: float = number(0, 1, "a probability")
+    sentences: OnlineSentences = MISSING
+    feats: bool = MISSING
+
+
+@dataclass
+class BeamSettings:
+    """How the trained parser searches: not at all, for it is greedy."""
+
+    name: str = MISSING
+
+
+@dataclass
+class LocalBeamSettings(BeamSettings):
+    """With a beam, over the probabilities of the moves."""
+
+    size: int = number(1, MAX_SIZE, "the number of items")
+    merge: str = MISSING
+
+
+@dataclass
+class ExactTrainingSettings:
+    """The pass over whole computations. ``start``: the model that it begins with."""
+
+    start: str | None = None
+    epochs: int = number(1, _EPOCHS, "the number of epochs")
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_NETWORK)
+    batch_sentences: int = number(1, 1e6, "the number of sentences in a batch", read=_NETWORK)
+
+
+@dataclass
+class BeamTrainingSettings(ExactTrainingSettings):
+    """The pass over whole computations that compete in a beam; see training/fitting/."""
+
+    update: UpdateStep = MISSING
+    gold_size: int = number(1, MAX_SIZE, "the number of gold items")
+
+
+@dataclass
+class GlobalBeamSettings(LocalBeamSettings):
+    """With a beam, over scores that are trained for it."""
+
+    training: BeamTrainingSettings = field(default_factory=BeamTrainingSettings)
+
+
+@dataclass
+class ExactSettings(BeamSettings):
+    """Exactly; ``training``: None: over the probabilities of the moves."""
+
+    training: ExactTrainingSettings | None = None
 
 
 @dataclass
 class TensorBoardSettings:
-    """What the events of a run hold besides curves; see training/tensorboard.py."""
+    """What the events of a run hold besides curves; see training/observers/tensorboard.py."""
 
-    trees: int = MISSING
+    trees: int = number(0, 1000, "the number of sentences")
     figures: bool = MISSING
-    projector: bool = MISSING
+    projector: bool = setting(read=_NETWORK)
 
 
 @dataclass
 class Column:
     """A column of Table 7, Nederhof (2019): the trees of the two passes, and the oracle of the second with its ties."""
 
-    first_pass: str = MISSING
-    second_pass: str | None = MISSING
+    first_pass: TrainingTrees = MISSING
+    second_pass: TrainingTrees | None = MISSING
     oracle: str = MISSING
     ties: str | None = None
+
+
+@dataclass
+class Settings:
+    """What every run depends on, but for the files themselves."""
+
+    treebank: TreebankFiles = field(default_factory=TreebankFiles)
+    table7: dict[str, Column] = field(default_factory=dict)
+    column: int | None = setting(read=_NETWORK)
+    recipe: str = setting(read=_NETWORK)
+    system: str = MISSING
+    degree: int | None = number(1, 9, "the degree of a transition system", default=None)
+    model: str = MISSING
+    oracle: str = MISSING
+    strategy: str = MISSING
+    ties: str | None = None
+    projectivization: str = MISSING
+    vocabulary_from: VocabularySource = setting(read=_NETWORK)
+    seed: int = number(0, 2**32 - 1, "a seed")
+    device: str = MISSING
+    threads: int = number(1, 1024, "the number of threads")
+    single_root: bool = MISSING
+    keep: Keep = MISSING
+    resume: bool = MISSING
+    tokenizer: Tokenizer = setting(Tokenizer.none)
+    segmenter: Segmenter = setting(Segmenter.bilstm, read="tokenizer=udpipe")
+    paths: Paths = field(default_factory=Paths)
+    vectors: VectorSettings = group(VectorSettings, read=_NETWORK)
+    features: dict[str, list[str]] = setting(read=_NETWORK)
+    embeddings: dict[str, int] = number(1, 10_000, "the length of a vector", read=_NETWORK)
+    classifier: ClassifierSettings = group(ClassifierSettings, read=_NETWORK)
+    optimizer: OptimizerSettings = group(OptimizerSettings, read=_NETWORK)
+    first_pass: FirstPass = group(FirstPass, read=_NETWORK)
+    second_pass: SecondPass = group(SecondPass, read=_NETWORK)
+    beam: BeamSettings = field(default_factory=BeamSettings)
+    tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
+
+
+@dataclass
+class MlpSettings(Settings):
+    """Those of model=mlp."""
+
+    distillation: DistillationSettings = field(default_factory=DistillationSettings)
+    lattice: LatticeSettings = field(default_factory=LatticeSettings)
+
+
+@dataclass
+class BiLSTMSettings(Settings):
+    """Those of model=bilstm."""
+
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+
+
+@dataclass
+class LinearSettings(Settings):
+    """Those of model=linear."""
+
+    online: OnlineSettings = field(default_factory=OnlineSettings)
+
+
+MODELS: dict[str, type[Settings]] = {"mlp": MlpSettings, "bilstm": BiLSTMSettings, "linear": LinearSettings}
+BEAMS: dict[str, type[BeamSettings]] = {
+    "none": BeamSettings,
+    "local": LocalBeamSettings,
+    "global": GlobalBeamSettings,
+    "exact": ExactSettings,
+}

@@ -15,7 +15,17 @@ from parser.beam_settings import Beam, Search
 from parser.data.word_vectors import VectorTraining
 from parser.inference.shape import ClassifierShape
 from parser.lattices.gold_paths import MissingPath
-from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees
+from parser.settings.choices import (
+    ExampleUse,
+    Mode,
+    OptimizerName,
+    Over,
+    Policy,
+    Schedule,
+    Target,
+    TrainingTrees,
+    UpdateStep,
+)
 
 
 @dataclass(frozen=True)
@@ -31,9 +41,8 @@ class OptimizerPlan:
     """How the weights of a pass are fitted.
 
     Attributes:
-        name: sgd, adam or adamw.
         learning_rate: the highest; see ``schedule``.
-        schedule: of the learning rate: constant, cosine or linear.
+        name, schedule: which.
         span: the epochs that the schedule spans.
         momentum: of sgd, Nesterov's.
         weight_decay: the share by which an update shrinks the weights, times the learning rate.
@@ -41,9 +50,9 @@ class OptimizerPlan:
         rate_key: the setting that the learning rate comes from, for messages.
     """
 
-    name: str
+    name: OptimizerName
     learning_rate: float
-    schedule: str
+    schedule: Schedule
     span: Span
     momentum: float
     weight_decay: float
@@ -127,22 +136,39 @@ class ExplorationPlan:
 
 @dataclass(frozen=True)
 class GlobalPlan:
-    """The pass over whole computations, which compete in a search.
+    """The third pass: on whole computations, which compete in a search.
 
     Attributes:
-        name: "third_pass"; "beam" of a linear model.
-        epochs, trees: as in GoldPlan.
+        name, epochs, trees, optimizer: as in GoldPlan; a batch has ``batch_size`` sentences.
         search: how the parser will search. A Beam, or Exact: the loss is that of all trees.
-        optimizer: how the classifier is fitted, in batches of sentences; None: the structured perceptron of a linear model.
-        gold_size: items of the beam of gold computations; None with Exact, which keeps all.
+        gold_size: with a Beam, items of the one of gold computations.
     """
 
-    name: str
     epochs: int
     trees: TrainingTrees
     search: Search
-    optimizer: OptimizerPlan | None
-    gold_size: int | None
+    optimizer: OptimizerPlan
+    gold_size: int = 4
+    name: str = "third_pass"
+
+
+@dataclass(frozen=True)
+class StructuredPlan:
+    """The pass of a linear model on whole computations, which compete in a beam: the structured perceptron.
+
+    Attributes:
+        name, epochs, trees: as in GoldPlan.
+        search: how the parser will search.
+        update: the step of the search that is learned from.
+        gold_size: items of the beam of gold computations.
+    """
+
+    epochs: int
+    trees: TrainingTrees
+    search: Beam
+    update: UpdateStep
+    gold_size: int = 4
+    name: str = "beam"
 
 
 @dataclass(frozen=True)
@@ -165,7 +191,7 @@ class OnlinePlan:
     name: str = "online"
 
 
-PassPlan = GoldPlan | ExplorationPlan | GlobalPlan | OnlinePlan
+PassPlan = GoldPlan | ExplorationPlan | GlobalPlan | OnlinePlan | StructuredPlan
 
 
 @dataclass(frozen=True)
@@ -251,12 +277,16 @@ class FilesPlan:
         train: files of CoNLL-U, one at least.
         dev, test: None where there is no such part.
         held_out: the share of the training sentences that are the dev part; 0 where ``dev`` is given.
+        named: by setting, every file that is read, the lattices and word vectors, too.
+        treebanks: the folder of the treebanks known by name.
     """
 
     train: tuple[str, ...]
     dev: str | None = None
     test: str | None = None
     held_out: float = 0.0
+    named: Mapping[str, str] = field(default_factory=dict)
+    treebanks: str = ""
 
 
 @dataclass(frozen=True)
@@ -338,6 +368,12 @@ class Plan:
     resume: bool
     tokenizer: TokenizerPlan | None
     tensorboard: TensorBoardPlan
+
+    @property
+    def teachers(self) -> tuple[str, ...]:
+        """The run folders of the models that teach; none if there are none."""
+        taught = [one.distillation for one in self.passes if isinstance(one, ExplorationPlan) and one.distillation is not None]
+        return taught[0].teachers if taught else ()
 
     @property
     def trees(self) -> set[TrainingTrees]:
