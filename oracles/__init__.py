@@ -25,6 +25,7 @@ from oracles.interface import (
     BoundOracle,
     NonProjectiveGoldError,
     Oracle,
+    Query,
     StepScores,
     Strategy,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",
+    "Query",
     "StepScores",
     "Strategy",
     "Trees",

@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from oracles.gold_children import gold_children
-from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Strategy
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import Trees
 
 SHIFT, LEFT, RIGHT = range(3)
@@ -56,19 +56,11 @@ class ArcHybridLocal(Oracle):
 
 class _BoundArcHybrid(BoundOracle):
     def __init__(self, trees: Trees) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.children = gold_children(trees.heads, trees.offsets)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        return _score_batch(self.trees.heads, self.trees.offsets, self.children, sentences, stacks, stack_sizes, buffer_fronts)
+    def score_batch(self, query: Query) -> np.ndarray:
+        return _score_batch(self.trees.heads, self.trees.offsets, self.children, *query.arrays)
 
 
 @njit(cache=True, nogil=True)

@@ -14,8 +14,9 @@ itself counts, edges made earlier do not. loss = max(scores) - score. Ties are c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
@@ -58,39 +59,93 @@ class NonProjectiveGoldError(ValueError):
     """A gold tree is not projective, and the oracle is only exact for projective ones."""
 
 
+class Query:
+    """Configurations whose moves are to be scored, one a row; several may belong to one sentence.
+
+    Attributes:
+        sentences: int32[batch], numbers of the bound trees.
+        stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
+        stack_sizes: int32[batch], k + 1.
+        buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
+
+    What only some oracles read may be given as a function, which is called when an oracle reads it.
+    """
+
+    def __init__(
+        self,
+        sentences: np.ndarray,
+        stacks: np.ndarray,
+        stack_sizes: np.ndarray,
+        buffer_fronts: np.ndarray,
+        *,
+        children: np.ndarray | Callable[[], np.ndarray] | None = None,
+        buffers: np.ndarray | Callable[[], np.ndarray] | None = None,
+    ) -> None:
+        self.sentences = sentences
+        self.stacks = stacks
+        self.stack_sizes = stack_sizes
+        self.buffer_fronts = buffer_fronts
+        self._children = children
+        self._buffers = buffers
+
+    @classmethod
+    def single(
+        cls,
+        stack: Sequence[int],
+        front: int,
+        *,
+        sentence: int = 0,
+        children: np.ndarray | None = None,
+        buffers: np.ndarray | None = None,
+    ) -> Query:
+        """One configuration: the stack a_0..a_k, and the first token of the buffer."""
+        stacks = np.asarray([stack], np.int32)
+        sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
+        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The four arrays that every oracle reads, in the order above, for compiled code."""
+        return self.sentences, self.stacks, self.stack_sizes, self.buffer_fronts
+
+    @cached_property
+    def children(self) -> np.ndarray:
+        """int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there is none.
+
+        Raises:
+            ValueError: they are unknown.
+        """
+        if self._children is None:
+            raise ValueError("this oracle has to know the arcs made so far; give the query the outermost children=")
+        return self._children() if callable(self._children) else self._children
+
+    @cached_property
+    def buffers(self) -> np.ndarray | None:
+        """int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its entries
+        ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n."""
+        return self._buffers() if callable(self._buffers) else self._buffers
+
+
 class BoundOracle(ABC):
     """An oracle with everything computed that depends only on the gold trees.
 
     Attributes:
+        trees: the gold trees.
         gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
             own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
     """
 
     gold_weight: int = 1
 
-    needs_children: ClassVar[bool] = False  # whether the scores depend on the arcs made so far
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
 
     @abstractmethod
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Scores the moves of a batch of configurations; several may belong to one sentence.
-
-        Args:
-            sentences: int32[batch], numbers of the bound trees.
-            stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
-            stack_sizes: int32[batch], k + 1.
-            buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
-            children: int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there
-                is none; only if ``needs_children``.
-            buffers: int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its
-                entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
+    def score_batch(self, query: Query) -> np.ndarray:
+        """Scores the moves of a batch of configurations.
 
         Returns:
             int16[batch, moves], int32 under ``ties``: a column for each move of the system (arc-standard: shift, reduce_left,
@@ -159,12 +214,7 @@ class Oracle(ABC):
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
             raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
-            np.zeros(1, np.int32),
-            np.asarray([stack], np.int32),
-            np.asarray([len(stack)], np.int32),
-            np.asarray([front], np.int32),
-        )[0]
+        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front))[0]
         if self.move_names:
             return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)

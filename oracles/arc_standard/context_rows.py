@@ -60,7 +60,7 @@ import numpy as np
 from oracles.arc_standard.context_kernels import entries_of_sentence, score_batch
 from oracles.arc_standard.steps import CODES
 from oracles.edge_weights import GOLD_WEIGHT, levels_of
-from oracles.interface import BoundOracle, Oracle, Strategy
+from oracles.interface import BoundOracle, Oracle, Query, Strategy
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
@@ -97,7 +97,7 @@ class BoundContextRows(BoundOracle):
     """
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
@@ -126,15 +126,7 @@ class BoundContextRows(BoundOracle):
         """What compiled code that asks step by step hands to context_kernels.score_batch; one at a time, under ``lock``."""
         return self.arena, self.places, self.queue, self.ring, self.nodes, self.columns, self.depths
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         """See BoundOracle."""
         with self.lock:
             return score_batch(
@@ -143,8 +135,5 @@ class BoundContextRows(BoundOracle):
                 self.memory,
                 self.strategy,
                 self.levels,
-                sentences,
-                stacks,
-                stack_sizes,
-                buffer_fronts,
+                *query.arrays,
             )

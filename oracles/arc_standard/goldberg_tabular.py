@@ -39,7 +39,7 @@ from numba import njit
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.arc_standard.steps import CODES, after_step
 from oracles.gold_children import gold_children
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query
 from oracles.trees import Trees
 
 # No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
@@ -60,28 +60,17 @@ class GoldbergTabular(Oracle):
 
 class _BoundGoldberg(BoundOracle):
     def __init__(self, trees: Trees, strategy: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = strategy
         self.children = gold_children(trees.heads, trees.offsets)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         return _score_batch(
             self.trees.heads,
             self.trees.offsets,
             self.children,
             self.strategy,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
+            *query.arrays,
         )
 
 

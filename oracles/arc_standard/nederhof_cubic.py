@@ -41,7 +41,7 @@ from oracles.arc_standard.steps import CODES, after_step
 from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
 from oracles.gold_children import gold_children
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Strategy
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import Trees
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
@@ -83,7 +83,7 @@ class _BoundCubic(BoundOracle):
     def __init__(
         self, trees: Trees, strategy: int, levels: tuple[int, ...], drop_non_critical: bool, share_chart: bool
     ) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = strategy
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
@@ -95,16 +95,8 @@ class _BoundCubic(BoundOracle):
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
+    def score_batch(self, query: Query) -> np.ndarray:
+        scores = np.full((len(query), N_STEPS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
         _score_batch(
             self.trees.heads,
             self.trees.offsets,
@@ -114,10 +106,7 @@ class _BoundCubic(BoundOracle):
             self.chart_offsets,
             self.strategy,
             self.levels,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
+            *query.arrays,
             scores,
         )
         return scores

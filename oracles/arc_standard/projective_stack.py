@@ -52,7 +52,7 @@ from numba import njit
 
 from oracles.arc_standard.steps import CODES, after_step
 from oracles.gold_children import gold_children
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Strategy
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
 # What has become of chain(i); see above.
@@ -70,20 +70,12 @@ class BoundProjective(BoundOracle):
     """Scores of all steps, with or without skipping; memory and time of binding are linear in the number of tokens."""
 
     def __init__(self, trees: Trees, strategy: Strategy, skip: bool) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = CODES[strategy]
         self.skip = skip
         self.children = gold_children(trees.heads, trees.offsets)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         """As BoundOracle.score_batch; one compiled loop over the batch."""
         return _score_batch(
             self.trees.heads,
@@ -91,10 +83,7 @@ class BoundProjective(BoundOracle):
             self.children,
             self.strategy,
             self.skip,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
+            *query.arrays,
         )
 
 

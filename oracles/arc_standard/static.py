@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Strategy
+from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import Trees
 
 
@@ -44,23 +44,13 @@ class Static(Oracle):
 
 class _BoundStatic(BoundOracle):
     def __init__(self, trees: Trees, lazy: bool) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.lazy = lazy
         self.last_child = _last_children(trees.heads, trees.offsets)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads, trees.offsets, self.last_child, self.lazy, sentences, stacks, stack_sizes, buffer_fronts
-        )
+        return _score_batch(trees.heads, trees.offsets, self.last_child, self.lazy, *query.arrays)
 
 
 @njit(cache=True)

@@ -51,7 +51,7 @@ import numpy as np
 from oracles.attardi.moves import AttardiOracle
 from oracles.attardi.score_kernels import score_batch
 from oracles.gold_children import gold_children
-from oracles.interface import BoundOracle, Strategy
+from oracles.interface import BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
 MAX_STATES = 2**20
@@ -108,7 +108,7 @@ class BoundSearch(BoundOracle):
     """
 
     def __init__(self, trees: Trees, degree: int, max_states: int, max_bytes: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.degree = degree
         self.unguided_states = UNGUIDED_STATES
         self.max_states = max_states
@@ -124,15 +124,7 @@ class BoundSearch(BoundOracle):
         self.expanded = 0
         self.lock = Lock()
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         """As BoundOracle.score_batch.
 
         Raises:
@@ -148,14 +140,11 @@ class BoundSearch(BoundOracle):
                 self.memo,
                 self.unguided_states,
                 self.max_states,
-                sentences,
-                stacks,
-                stack_sizes,
-                buffer_fronts,
+                *query.arrays,
             )
             self.expanded += expanded
         if refused >= 0:
-            s = int(sentences[refused])
+            s = int(query.sentences[refused])
             raise ValueError(
                 f"sentence {s} (counted from 0, {trees.lengths[s]} tokens): attardi_search cannot score a configuration within "
                 f"{self.max_states} states at degree {self.degree}; use another degree, leave the sentence out, or raise "

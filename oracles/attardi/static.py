@@ -30,7 +30,7 @@ from oracles.attardi.gold import parseable
 from oracles.attardi.moves import AttardiOracle
 from oracles.attardi.search import AttardiSearch
 from oracles.gold_children import gold_children
-from oracles.interface import NOT_APPLICABLE, BoundOracle
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Query
 from oracles.trees import ROOT_HEAD, Trees
 
 
@@ -47,23 +47,13 @@ class AttardiStatic(AttardiOracle):
 
 class _BoundStatic(BoundOracle):
     def __init__(self, trees: Trees, degree: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.degree = degree
         self.last_child = gold_children(trees.heads, trees.offsets).last
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads, trees.offsets, self.last_child, self.degree, sentences, stacks, stack_sizes, buffer_fronts
-        )
+        return _score_batch(trees.heads, trees.offsets, self.last_child, self.degree, *query.arrays)
 
 
 def nearest_parseable(trees: Trees, degree: int) -> Trees:
@@ -88,9 +78,7 @@ def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
     heads = np.full(n + 1, ROOT_HEAD, np.int32)
     stack, front = [0], 1
     while front <= n or len(stack) > 1:
-        scores = bound.score_batch(
-            np.array([s], np.int32), np.array([stack], np.int32), np.array([len(stack)], np.int32), np.array([front], np.int32)
-        )[0]
+        scores = bound.score_batch(Query.single(stack, front, sentence=s))[0]
         column = int(order[scores[order].argmax()])
         if column == 0:
             stack.append(front)

@@ -30,7 +30,7 @@ import numpy as np
 
 from oracles.attardi.gold import UnparseableGoldError, parseable
 from oracles.attardi.moves import AttardiOracle
-from oracles.interface import NOT_APPLICABLE, BoundOracle, Strategy
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
 _BOTTOM = -1  # what lies below 0, $ in print: neither head nor child
@@ -63,20 +63,9 @@ class AttardiTabular(AttardiOracle):
 
 
 class _BoundTabular(BoundOracle):
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        scores = np.full((len(sentences), 5), NOT_APPLICABLE, np.int16)
-        for row, (s, stack, size, front) in enumerate(zip(sentences, stacks, stack_sizes, buffer_fronts, strict=True)):
+    def score_batch(self, query: Query) -> np.ndarray:
+        scores = np.full((len(query), 5), NOT_APPLICABLE, np.int16)
+        for row, (s, stack, size, front) in enumerate(zip(*query.arrays, strict=True)):
             heads = [_BOTTOM, *self.trees[s]]
             nodes = stack[:size].tolist()
             if front < len(heads):

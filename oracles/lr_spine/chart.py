@@ -40,9 +40,9 @@ from typing import ClassVar
 import numpy as np
 
 from oracles.gold_children import gold_children
-from oracles.interface import BoundOracle, Strategy
+from oracles.interface import BoundOracle, Query, Strategy
 from oracles.lr_spine.chart_kernels import entries_of_sentence, score_batch
-from oracles.lr_spine.configuration import BoundLRSpine, LRSpineOracle
+from oracles.lr_spine.configuration import LRSpineOracle
 from oracles.trees import Trees
 
 MAX_BYTES = 2**28
@@ -69,11 +69,11 @@ class LRSpineChart(LRSpineOracle):
         return _BoundChart(trees, self.max_bytes)
 
 
-class _BoundChart(BoundLRSpine):
+class _BoundChart(BoundOracle):
     """Keeps charts of sentences, so it answers one call at a time (threads wait for each other)."""
 
     def __init__(self, trees: Trees, max_bytes: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         sizes = entries_of_sentence(trees.lengths.astype(np.int64))
         room = max_bytes // np.dtype(np.int16).itemsize
         if len(sizes) and sizes.max() > room:
@@ -91,23 +91,13 @@ class _BoundChart(BoundLRSpine):
         self.depths = np.zeros(len(trees), np.int32)  # of kept rows, which there are none of
         self.lock = Lock()
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         with self.lock:
             return score_batch(
                 self.trees.heads,
                 self.trees.offsets,
                 self.last_child,
                 (self.arena, self.places, self.queue, self.ring, self.depths),
-                sentences,
-                stacks,
-                stack_sizes,
-                buffer_fronts,
-                children,
+                *query.arrays,
+                query.children,
             )

@@ -14,13 +14,12 @@ Both merge the two elements: with (ls_1, rs_1) for the top and (ls_2, rs_2) for 
 Columns of a configuration: shift, la_1..la_p, ra_1..ra_s, so ra_k stands in column p + k, also where the root of the second
 element is 0 and no la_k is applicable. If the stack holds one element there is no move but shift.
 
-Spines need no arrays of their own: they are the chains of outermost children, ``children[row, x, 0]`` and
+Spines need no arrays of their own: they are the chains of outermost children of a Query, ``children[row, x, 0]`` and
 ``children[row, x, 1]``, from the root of an element down to NO_NODE.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -28,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, StepScores, Strategy
+from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, StepScores, Strategy
 from oracles.trees import Trees
 
 LEFT_SPINE, RIGHT_SPINE = range(2)
@@ -61,48 +60,13 @@ class LRSpineOracle(Oracle):
             for side in (LEFT_SPINE, RIGHT_SPINE):
                 for node, child in pairwise(element[side]):
                     children[0, node, side] = child
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
-            np.zeros(1, np.int32),
-            np.asarray([[element[LEFT_SPINE][0] for element in stack]], np.int32),
-            np.asarray([len(stack)], np.int32),
-            np.asarray([front], np.int32),
-            children,
-        )[0]
+        roots = [element[LEFT_SPINE][0] for element in stack]
+        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(roots, front, children=children))[0]
         columns = ["sh"]
         if len(stack) > 1:
             columns += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]
             columns += [f"ra{k + 1}" for k in range(len(stack[-2][RIGHT_SPINE]))]
         return {move: int(score) for move, score in zip(columns, scores, strict=True) if score != NOT_APPLICABLE}
-
-
-class BoundLRSpine(BoundOracle):
-    """Refuses to answer without the children that the spines consist of."""
-
-    needs_children: ClassVar[bool] = True
-
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """See BoundOracle.score_batch; ValueError if there are no children."""
-        if children is None:
-            raise ValueError("the spines of lr_spine's stack elements are unknown; pass score_batch the outermost children=")
-        return self._score_batch(sentences, stacks, stack_sizes, buffer_fronts, children)
-
-    @abstractmethod
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray: ...
 
 
 def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:

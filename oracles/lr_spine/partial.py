@@ -25,8 +25,8 @@ import numpy as np
 from numba import njit
 
 from oracles.gold_children import gold_children
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
-from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle, columns_of_batch
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, columns_of_batch
 from oracles.trees import Trees
 
 
@@ -42,23 +42,14 @@ class LRSpinePartial(LRSpineOracle):
         return _BoundPartial(trees)
 
 
-class _BoundPartial(BoundLRSpine):
+class _BoundPartial(BoundOracle):
     def __init__(self, trees: Trees) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.last_child = gold_children(trees.heads, trees.offsets).last
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads, trees.offsets, self.last_child, sentences, stacks, stack_sizes, buffer_fronts, children
-        )
+        return _score_batch(trees.heads, trees.offsets, self.last_child, *query.arrays, query.children)
 
 
 @njit(cache=True, nogil=True)

@@ -31,8 +31,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
-from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle
 from oracles.trees import Trees
 
 Spine = tuple[int, ...]
@@ -62,23 +62,13 @@ class LRSpineTabular(LRSpineOracle):
         return _BoundTabular(trees)
 
 
-class _BoundTabular(BoundLRSpine):
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray:
+class _BoundTabular(BoundOracle):
+    def score_batch(self, query: Query) -> np.ndarray:
         rows = []
-        for row, s in enumerate(sentences):
+        for s, roots, size, front, children in zip(*query.arrays, query.children, strict=True):
             heads = [NO_NODE, *self.trees[int(s)]]
-            stack = [elements_of(children[row], int(root)) for root in stacks[row, : stack_sizes[row]]]
-            rows.append(list(scores_of_columns(heads, stack, int(buffer_fronts[row]))))
+            stack = [elements_of(children, int(root)) for root in roots[:size]]
+            rows.append(list(scores_of_columns(heads, stack, int(front))))
         width = max(map(len, rows), default=1)
         return np.array([row + [NOT_APPLICABLE] * (width - len(row)) for row in rows], np.int16).reshape(-1, width)
 

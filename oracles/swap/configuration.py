@@ -8,19 +8,18 @@ From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; col
 * swap ("sw"): the element i below the top goes back to the front of the buffer. Applicable if 0 < i < top, so two tokens
   change places once at most, and a computation has O(n^2) moves.
 
-The buffer is an array, as it is not b..n in order any more: see ``buffers`` of BoundOracle.score_batch.
+The buffer is an array, as it is not b..n in order any more: see oracles.interface.Query.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numba import njit
 
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, StepScores, Strategy
+from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, StepScores, Strategy
 from oracles.trees import Trees
 
 SWAP = 3
@@ -62,46 +61,16 @@ class SwapOracle(Oracle):
         front = n + 1 - len(buffer)
         buffers = np.zeros((1, n + 1), np.int32)
         buffers[0, front:] = buffer
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
-            np.zeros(1, np.int32),
-            np.asarray([stack], np.int32),
-            np.asarray([len(stack)], np.int32),
-            np.asarray([front], np.int32),
-            buffers=buffers,
-        )[0]
+        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front, buffers=buffers))[0]
         return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
 
 
-class BoundSwap(BoundOracle):
-    """Hands a buffer to the oracle where the caller has none, because nothing was swapped."""
-
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """See BoundOracle.score_batch."""
-        if buffers is None:
-            width = int(self.trees.lengths.max(initial=0)) + 1
-            buffers = np.tile(np.arange(width, dtype=np.int32), (len(sentences), 1))
-        return self._score_batch(sentences, stacks, stack_sizes, buffer_fronts, buffers)
-
-    @abstractmethod
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        buffers: np.ndarray,
-    ) -> np.ndarray: ...
+def buffers_of(query: Query, trees: Trees) -> np.ndarray:
+    """int32[batch, >= n + 1]: the buffers of a query, in order where it has none, because nothing was swapped."""
+    if query.buffers is not None:
+        return query.buffers
+    width = int(trees.lengths.max(initial=0)) + 1
+    return np.tile(np.arange(width, dtype=np.int32), (len(query), 1))
 
 
 @njit(cache=True, nogil=True)

@@ -40,8 +40,8 @@ import numpy as np
 from numba import njit
 
 from oracles.arc_standard.nederhof_cubic import best_derivation
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle
-from oracles.swap.configuration import N_MOVES, SWAP, BoundSwap, SwapOracle, fill_applicable
+from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
+from oracles.swap.configuration import N_MOVES, SWAP, SwapOracle, buffers_of, fill_applicable
 from oracles.swap.orders import projective_orders
 from oracles.trees import Trees
 
@@ -57,21 +57,14 @@ class SwapDynamic(SwapOracle):
         return _BoundStaticDynamic(trees)
 
 
-class _BoundStaticDynamic(BoundSwap):
+class _BoundStaticDynamic(BoundOracle):
     def __init__(self, trees: Trees) -> None:
         super().__init__(trees)
         self.ranks = projective_orders(trees.heads, trees.offsets)
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        buffers: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(trees.heads, trees.offsets, self.ranks, sentences, stacks, stack_sizes, buffer_fronts, buffers)
+        return _score_batch(trees.heads, trees.offsets, self.ranks, *query.arrays, buffers_of(query, trees))
 
 
 @njit(cache=True, nogil=True)

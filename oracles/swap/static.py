@@ -24,8 +24,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle
-from oracles.swap.configuration import N_MOVES, SWAP, BoundSwap, SwapOracle, fill_applicable
+from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
+from oracles.swap.configuration import N_MOVES, SWAP, SwapOracle, buffers_of, fill_applicable
 from oracles.swap.orders import projective_components, projective_orders
 from oracles.trees import Trees
 
@@ -52,34 +52,17 @@ class SwapLazy(SwapOracle):
         return _BoundStatic(trees, lazy=True)
 
 
-class _BoundStatic(BoundSwap):
+class _BoundStatic(BoundOracle):
     def __init__(self, trees: Trees, lazy: bool) -> None:
         super().__init__(trees)
         self.ranks = projective_orders(trees.heads, trees.offsets)
         self.components = projective_components(trees.heads, trees.offsets)
         self.lazy = lazy
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        buffers: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads,
-            trees.offsets,
-            self.ranks,
-            self.components,
-            self.lazy,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
-            buffers,
-        )
+        buffers = buffers_of(query, trees)
+        return _score_batch(trees.heads, trees.offsets, self.ranks, self.components, self.lazy, *query.arrays, buffers)
 
 
 @njit(cache=True, nogil=True)

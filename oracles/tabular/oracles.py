@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Strategy
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy
 from oracles.tabular.arc_hybrid import ArcHybrid
 from oracles.tabular.transition_systems import ArcStandard, Configuration, TransitionSystem, step_scores
 from oracles.trees import Trees
@@ -72,25 +72,15 @@ class ArcHybridTabular(TabularOracle):
 
 class _BoundTabular(BoundOracle):
     def __init__(self, trees: Trees, system: TransitionSystem, columns: tuple[str, ...]) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.system = system
         self.columns = columns
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        scores = np.full((len(sentences), len(self.columns)), NOT_APPLICABLE, np.int16)
-        for row, (sentence, stack, size, front) in enumerate(
-            zip(sentences, stacks.tolist(), stack_sizes, buffer_fronts, strict=True)
-        ):
+    def score_batch(self, query: Query) -> np.ndarray:
+        scores = np.full((len(query), len(self.columns)), NOT_APPLICABLE, np.int16)
+        for row, (sentence, stack, size, front) in enumerate(zip(*query.arrays, strict=True)):
             heads = self.trees[int(sentence)]
-            configuration = Configuration(tuple(stack[:size]), tuple(range(int(front), len(heads) + 1)))
+            configuration = Configuration(tuple(stack[:size].tolist()), tuple(range(int(front), len(heads) + 1)))
             for step, score in step_scores(self.system, heads, configuration).items():
                 if score != -math.inf:
                     scores[row, self.columns.index(step)] = score

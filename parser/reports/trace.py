@@ -18,6 +18,7 @@ from parser.data.parses import NO_NODE
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
+from parser.transitions.optimal import query
 from parser.transitions.system import Moves, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
@@ -97,7 +98,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     steps = []
     while len(system.unfinished(now)):
         moves = system.moves(now, at)
-        scores = _edges(bound, system, now)
+        scores = _edges(bound, now)
         order = system.eager_order(len(scores))
         column = int(next(c for c in order if scores[c] == scores.max()))
         steps.append(_step(now, moves, oracle, scores, column, gold=gold))
@@ -133,23 +134,16 @@ def model_trace(
         moves = system.moves(now, at, single_root)
         outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), moves))
         columns, chosen = best(system, outputs, moves, single_root)
-        edges = None if bound is None else _edges(bound, system, now)
+        edges = None if bound is None else _edges(bound, now)
         judged = _judged(system, moves, outputs, relations)
         steps.append(_step(now, moves, oracle, edges, int(columns[0]), judged=judged, relation=_name(relations, chosen[0])))
         system.apply(now, at, moves, columns, chosen)
     return _trace(steps, now, relations)
 
 
-def _edges(bound: BoundOracle, system: TransitionSystem, now: Configurations) -> np.ndarray:
+def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
     """int[moves]: the gold arcs that can be made after each move; NOT_APPLICABLE as in the oracle's scores."""
-    scores = bound.score_batch(
-        np.zeros(1, np.int32),
-        now.stacks,
-        now.stack_sizes,
-        now.buffer_fronts,
-        now.children if bound.needs_children else None,
-        now.buffers if system.reorders_buffer else None,
-    )[0]
+    scores = bound.score_batch(query(np.zeros(1, np.int32), now))[0]
     return np.where(scores == NOT_APPLICABLE, scores, scores // bound.gold_weight)
 
 

@@ -37,7 +37,7 @@ def in_lockstep(computations: list) -> list[list[tuple]]:
 
 
 def scores_of(bound, cases: list[tuple]) -> np.ndarray:
-    return bound.score_batch(*random_trees.batch(cases))
+    return bound.score_batch(random_trees.query(cases))
 
 
 def expected_of(trees: Trees, strategy: str, cases: list[tuple], ties: str | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parser.commands.benchmarks.random_computations import Batch
+from oracles import Query
 from parser.data.treebank import Sentence
 from parser.model.model import Model
 from parser.transitions.decisions import best
@@ -31,7 +31,7 @@ def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
     return found
 
 
-def in_lockstep(chosen: Sequence[Exploration]) -> list[Batch]:
+def in_lockstep(chosen: Sequence[Exploration]) -> list[Query]:
     """The explorations as batches: the i-th holds the i-th configuration of each one that is long enough."""
     batches = []
     for i in range(max(map(len, chosen), default=0)):
@@ -41,5 +41,5 @@ def in_lockstep(chosen: Sequence[Exploration]) -> list[Batch]:
         for r, (stack, _) in enumerate(now):
             stacks[r, : len(stack)] = stack
         sizes, fronts = ([len(stack) for stack, _ in now], [front for _, front in now])
-        batches.append(Batch(np.array(rows, np.int32), stacks, np.array(sizes, np.int32), np.array(fronts, np.int32)))
+        batches.append(Query(np.array(rows, np.int32), stacks, np.array(sizes, np.int32), np.array(fronts, np.int32)))
     return batches

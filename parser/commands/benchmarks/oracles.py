@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 import oracles
-from oracles import Oracle, Trees
+from oracles import Oracle, Query, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from parser.commands.benchmarks.explorations import Exploration, explorations, in_lockstep
 from parser.commands.benchmarks.machine import machine
-from parser.commands.benchmarks.random_computations import Batch, aligned_at, random_computations
+from parser.commands.benchmarks.random_computations import aligned_at, random_computations
 from parser.commands.benchmarks.random_computations import random_trees as draw_trees
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
@@ -63,17 +63,17 @@ def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle
     return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {FROM_NOTHING: cubic}
 
 
-def time_batches(oracle: Oracle, trees: Trees, before: list[Batch], timed: list[Batch], repeats: int) -> float:
+def time_batches(oracle: Oracle, trees: Trees, before: list[Query], timed: list[Query], repeats: int) -> float:
     """CPU microseconds per configuration of the batches ``timed``, asked after those ``before``; median of the repetitions."""
     configurations = sum(map(len, timed))
     results = []
     for _ in range(repeats):
         bound = oracle.bind(trees)
         for batch in before:
-            bound.score_batch(*batch.arguments)
+            bound.score_batch(batch)
         start = time.thread_time()
         for batch in timed:
-            bound.score_batch(*batch.arguments)
+            bound.score_batch(batch)
         results.append((time.thread_time() - start) / configurations * 1e6)
     return float(np.median(results))
 
@@ -86,10 +86,10 @@ def growth(by_size: dict[int, float]) -> dict[str, float]:
     return {"exponent": exponent, "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0]))}
 
 
-def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Batch]) -> dict[str, int]:
+def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Query]) -> dict[str, int]:
     """How many configurations there are, and in how many of them the two oracles give other scores."""
     one, other = oracle.bind(trees), reference.bind(trees)
-    found = [(one.score_batch(*b.arguments) != other.score_batch(*b.arguments)).any(axis=1).sum() for b in batches]
+    found = [(one.score_batch(b) != other.score_batch(b)).any(axis=1).sum() for b in batches]
     return {"configurations": sum(map(len, batches)), "differing": int(sum(found))}
 
 
@@ -101,7 +101,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
     guide = oracles.create("nederhof_linear" if projective else "context_rows", how.strategy)
     rng = np.random.default_rng(how.seed)
 
-    def computations(chosen: np.ndarray) -> tuple[Trees, list[Batch]]:
+    def computations(chosen: np.ndarray) -> tuple[Trees, list[Query]]:
         subset = trees.select(chosen)
         if explored is not None:
             return subset, in_lockstep([explored[s] for s in chosen])

@@ -9,56 +9,30 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from oracles import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Trees
+from oracles import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query, Trees
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Configurations as BoundOracle.score_batch takes them."""
-
-    sentences: np.ndarray
-    stacks: np.ndarray
-    stack_sizes: np.ndarray
-    buffer_fronts: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-    @property
-    def arguments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The four arrays in the order of score_batch."""
-        return self.sentences, self.stacks, self.stack_sizes, self.buffer_fronts
-
-    def select(self, rows: np.ndarray) -> Batch:
-        """The configurations of these rows, the stacks no wider than they need to be."""
-        width = int(self.stack_sizes[rows].max(initial=1))
-        stacks = np.ascontiguousarray(self.stacks[rows, :width])
-        return Batch(self.sentences[rows], stacks, self.stack_sizes[rows], self.buffer_fronts[rows])
-
-
-def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Batch]:
+def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Query]:
     """All sentences in lockstep; each takes a random optimal step with probability ``follow``, else a random one."""
     rng = np.random.default_rng(seed)
     lengths = trees.lengths
     count = len(trees)
-    now = Batch(
+    now = Query(
         np.arange(count, dtype=np.int32),
         np.zeros((count, int(lengths.max(initial=0)) + 1), np.int32),
         np.ones(count, np.int32),
         np.ones(count, np.int32),
     )
-    batches: list[Batch] = []
+    batches: list[Query] = []
     while True:
         rows = np.flatnonzero((now.buffer_fronts <= lengths) | (now.stack_sizes > 1)).astype(np.int32)
         if not len(rows):
             return batches
-        batch = now.select(rows)
-        batches.append(batch)
-        scores = oracle.score_batch(*batch.arguments)
+        batches.append(_select(now, rows))
+        scores = oracle.score_batch(batches[-1])
         allowed = scores != NOT_APPLICABLE
         best = scores == scores.max(axis=1, keepdims=True)
         allowed = np.where(rng.random((len(rows), 1)) < follow, best, allowed)
@@ -66,7 +40,14 @@ def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: 
         _apply(now, rows, steps)
 
 
-def _apply(now: Batch, rows: np.ndarray, steps: np.ndarray) -> None:
+def _select(now: Query, rows: np.ndarray) -> Query:
+    """The configurations of these rows, the stacks no wider than they need to be."""
+    width = int(now.stack_sizes[rows].max(initial=1))
+    stacks = np.ascontiguousarray(now.stacks[rows, :width])
+    return Query(now.sentences[rows], stacks, now.stack_sizes[rows], now.buffer_fronts[rows])
+
+
+def _apply(now: Query, rows: np.ndarray, steps: np.ndarray) -> None:
     shifting = rows[steps == SHIFT]
     now.stacks[shifting, now.stack_sizes[shifting]] = now.buffer_fronts[shifting]
     now.buffer_fronts[shifting] += 1
@@ -77,7 +58,7 @@ def _apply(now: Batch, rows: np.ndarray, steps: np.ndarray) -> None:
     now.stack_sizes[rows[steps == REDUCE_LEFT]] -= 1
 
 
-def aligned_at(batches: list[Batch], lengths: np.ndarray, size: int) -> tuple[list[Batch], list[Batch]]:
+def aligned_at(batches: list[Query], lengths: np.ndarray, size: int) -> tuple[list[Query], list[Query]]:
     """The computations of sentences of at least ``size`` tokens, aligned so that all reach k + m = size together.
 
     Returns:
@@ -93,7 +74,7 @@ def aligned_at(batches: list[Batch], lengths: np.ndarray, size: int) -> tuple[li
     return list(_lockstep(batches, before)), list(_lockstep(batches, at))
 
 
-def _lockstep(batches: list[Batch], paths: dict[int, list[tuple[int, int]]]) -> Iterator[Batch]:
+def _lockstep(batches: list[Query], paths: dict[int, list[tuple[int, int]]]) -> Iterator[Query]:
     for i in range(max(map(len, paths.values()), default=0)):
         places = [path[i] for path in paths.values() if i < len(path)]
         width = max(int(batches[t].stack_sizes[row]) for t, row in places)
@@ -101,7 +82,7 @@ def _lockstep(batches: list[Batch], paths: dict[int, list[tuple[int, int]]]) -> 
         for r, (t, row) in enumerate(places):
             size = batches[t].stack_sizes[row]
             stacks[r, :size] = batches[t].stacks[row, :size]
-        yield Batch(
+        yield Query(
             np.array([batches[t].sentences[row] for t, row in places], np.int32),
             stacks,
             np.array([batches[t].stack_sizes[row] for t, row in places], np.int32),
