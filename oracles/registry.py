@@ -18,11 +18,11 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "nederhof_quadratic": ("oracles.arc_standard.nederhof_quadratic", "NederhofQuadratic"),
         "nederhof_linear": ("oracles.arc_standard.nederhof_linear", "NederhofLinear"),
         "context_rows": ("oracles.arc_standard.context_rows", "ContextRows"),
-        "arc_standard_tabular": ("oracles.tabular.oracles", "ArcStandardTabular"),
+        "arc_standard_tabular": ("oracles.arc_standard.tabular", "ArcStandardTabular"),
     },
     "arc_hybrid": {
-        "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
-        "arc_hybrid_tabular": ("oracles.tabular.oracles", "ArcHybridTabular"),
+        "arc_hybrid_local": ("oracles.arc_hybrid.local", "ArcHybridLocal"),
+        "arc_hybrid_tabular": ("oracles.arc_hybrid.tabular", "ArcHybridTabular"),
     },
     "attardi": {
         "attardi_search": ("oracles.attardi.search", "AttardiSearch"),

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import oracles
 from oracles import Strategy
+from oracles.arc_hybrid.tabular import ArcHybrid
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles.arc_standard.tabular import ArcStandard
 from oracles.tabular import (
     ARC_STANDARD,
     BEST_DERIVATION,
@@ -23,8 +25,6 @@ from oracles.tabular import (
     MAX_PLUS,
     PROJECTIVE_TREES,
     SCORE_AND_COUNT,
-    ArcHybrid,
-    ArcStandard,
     Configuration,
     SplitGrammar,
     edges_of,

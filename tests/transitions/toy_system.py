@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 import oracles
-from oracles import tabular
-from oracles.tabular.oracles import TabularOracle
+from oracles.arc_hybrid.tabular import ArcHybrid
+from oracles.tabular.oracle import TabularOracle
 from parser import transitions
 from parser.data.parses import NO_NODE
 from parser.transitions.configurations import Configurations, attach, remove, shift
@@ -64,9 +64,9 @@ class ToyOracle(TabularOracle):
     move_names = ("shift", "left", "right")
     columns: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
 
-    def grammar_system(self) -> tabular.TransitionSystem:
+    def grammar_system(self) -> ArcHybrid:
         """See TabularOracle."""
-        return tabular.ArcHybrid()
+        return ArcHybrid()
 
 
 transitions.register(ToyArcHybrid)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-from oracles.tabular.grammar import SplitGrammar
-from oracles.tabular.transition_systems import Configuration, Step
+from oracles.tabular.oracle import Configuration, Step, TabularOracle, TransitionSystem
+from oracles.tabular.weighted_parsing import SplitGrammar
 
 
 class ArcHybrid:
@@ -45,3 +46,17 @@ class ArcHybrid:
             yield Step("left_arc", (buffer[0], stack[-1]), Configuration(stack[:-1], buffer))
         if len(stack) >= 2:
             yield Step("right_arc", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer))
+
+
+class ArcHybridTabular(TabularOracle):
+    """Arc-hybrid by a grammar of its own, exact for any gold tree."""
+
+    name: ClassVar[str] = "arc_hybrid_tabular"
+    system: ClassVar[str] = "arc_hybrid"
+    move_names = ("sh", "la", "ra")
+    columns: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
+    source: ClassVar[str] = "Nederhof 2019, Section 4, for the system of Kuhlmann et al. 2011"
+
+    def grammar_system(self) -> TransitionSystem:
+        """See TabularOracle."""
+        return ArcHybrid()
