@@ -26,9 +26,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.attardi.gold import parseable
-from oracles.attardi.moves import AttardiOracle
 from oracles.attardi.search import AttardiSearch
+from oracles.attardi.system import AttardiOracle, parseable
 from oracles.gold_children import gold_children
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query
 from oracles.trees import ROOT_HEAD, Trees

@@ -28,8 +28,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.attardi.gold import UnparseableGoldError, parseable
-from oracles.attardi.moves import AttardiOracle
+from oracles.attardi.system import AttardiOracle, UnparseableGoldError, parseable
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 

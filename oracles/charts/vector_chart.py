@@ -1,8 +1,12 @@
-"""The chart of a sentence as context_rows reads it: R, L and IL by rows, in whole blocks.
+"""The chart of a sentence as context_rows and lr_spine_chart read it: R, L and IL by rows, in whole blocks; and its memory.
 
 Loops over columns are the cost of context rows. They run over blocks of BLOCK columns, without a remainder (which would take
 as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
 or j > n hold a filler, so small that whatever is added to it, it stays below negative_infinity and does not wrap around.
+
+What is remembered of sentences lies in an arena that these enter in the order in which they are asked for. The arena is a
+ring: a sentence is put after the one that came before it, and where there is no room, those who came first are forgotten. So
+all that is remembered is the latest, and nothing is ever moved.
 """
 
 from __future__ import annotations
@@ -87,3 +91,32 @@ def fill_chart(edges, right, left, left_arc, spare):
             right_by_column[column + i] = to_right
             left[row + j] = to_left
             left_by_column[column + i] = to_left
+
+
+@njit(cache=True, nogil=True)
+def place(s, size, arena, places, queue, ring, depths):
+    """Where sentence s begins in the arena; makes room at the cost of those who came first. Returns (place, whether new)."""
+    if places[s] >= 0:
+        return places[s], False
+    begin = ring[2]
+    if begin + size > len(arena):
+        # Too little room at the end: whoever is there came before all others.
+        while ring[1] > 0 and places[queue[ring[0]]] >= begin:
+            _forget_first(places, queue, ring, depths)
+        begin = 0
+    while ring[1] > 0 and begin <= places[queue[ring[0]]] < begin + size:
+        _forget_first(places, queue, ring, depths)
+    queue[(ring[0] + ring[1]) % len(queue)] = s
+    ring[1] += 1
+    ring[2] = begin + size
+    places[s] = begin
+    return begin, True
+
+
+@njit(cache=True, nogil=True)
+def _forget_first(places, queue, ring, depths):
+    forgotten = queue[ring[0]]
+    places[forgotten] = -1
+    depths[forgotten] = 0
+    ring[0] = (ring[0] + 1) % len(queue)
+    ring[1] -= 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 from oracles import NOT_APPLICABLE, Trees
-from oracles.attardi.gold import UnparseableGoldError, parseable
+from oracles.attardi.system import UnparseableGoldError, parseable
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 from tests.oracles import attardi_brute_force

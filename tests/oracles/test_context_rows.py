@@ -10,8 +10,7 @@ import pytest
 
 import oracles
 from oracles import NonProjectiveGoldError, Strategy, Trees
-from oracles.arc_standard.context_kernels import entries_of_sentence
-from oracles.arc_standard.context_rows import ContextRows
+from oracles.arc_standard.context_rows import ContextRows, entries_of_sentence
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
 from tests import random_trees

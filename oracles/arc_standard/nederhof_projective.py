@@ -1,7 +1,13 @@
-"""The value of a configuration whose gold tree is projective: what nederhof_quadratic and nederhof_linear share.
+"""Optimal steps for projective gold trees in quadratic and in linear time: Nederhof 2019 (N19), Sections 5 and 6.
 
-Nederhof 2019 (N19), Sections 5 and 6. The value is the most gold edges that can still be made from a stack a_0..a_k and
-a buffer b..n. Two facts about projective gold trees make it cheap:
+For a stack a_0..a_k, nederhof_quadratic looks at every pair i < j once: a_j on top, a_i directly below it, what lay between
+reduced into a_j. In nederhof_linear, a_j looks only at those a_i below it where a choice is to be made. Truly linear: no table
+of (k + 1)^2 entries is kept or cleared.
+
+Complexity: O(k^2 + m) and O(k + m) per configuration of k + 1 stack elements and m buffer nodes; O(n) per sentence to bind.
+
+The value of a configuration is the most gold edges that can still be made from a stack a_0..a_k and a buffer b..n. Two facts
+about projective gold trees make it cheap:
 
 * Edges inside the buffer can all be made, except those that one gives up on purpose; edges_inside(b) counts them.
 * The buffer nodes with a gold child on the stack are ancestors of each other or nested around each other, so they form a
@@ -47,12 +53,14 @@ so the paper's lambda', which skips states of score', is not needed.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numba import njit
 
 from oracles.arc_standard.steps import CODES, after_step
 from oracles.gold_children import gold_children
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Query, Strategy
+from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import Trees
 
 # What has become of chain(i); see above.
@@ -64,6 +72,30 @@ IMPOSSIBLE = -(2**20)
 # Rows of working space, one entry per stack element.
 _STACK, _PARENT, _HEAD_IN_BUFFER, _NCHILDREN, _LOWEST, _CHAIN, _ROOT, _ANCHOR, _UNDER, _ABOVE = range(10)
 _ROWS = _ABOVE + 3
+
+
+class NederhofQuadratic(Oracle):
+    """Every pair of stack elements, once."""
+
+    name: ClassVar[str] = "nederhof_quadratic"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "O(k^2 + m)"
+    source: ClassVar[str] = "Nederhof 2019, Section 5"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return BoundProjective(trees, self.strategy, skip=False)
+
+
+class NederhofLinear(Oracle):
+    """Only the pairs of stack elements that matter; the oracle to train with on projective trees."""
+
+    name: ClassVar[str] = "nederhof_linear"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "O(k + m)"
+    source: ClassVar[str] = "Nederhof 2019, Section 6"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return BoundProjective(trees, self.strategy, skip=True)
 
 
 class BoundProjective(BoundOracle):
