@@ -29,7 +29,7 @@ from experiments.command import Pictures, run
 from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, provenance, save, write_csv
 from oracles import Query, Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
-from oracles.gold_children import gold_children
+from oracles.trees import GoldChildren
 from parser.commands.benchmarks.random_computations import random_computations
 
 COMMAND = "python experiments/figure10.py"
@@ -59,7 +59,7 @@ def critical_counts(trees: Trees, batches: list[Query]) -> np.ndarray:
         trees: projective ones.
         batches: configurations of these trees.
     """
-    facts = gold_children(trees.heads, trees.offsets)
+    facts = GoldChildren.of(trees)
     counted = [_count(trees.heads, trees.offsets, facts, *batch.arrays) for batch in batches]
     return np.concatenate(counted) if counted else np.zeros((0, 5), np.int32)
 

@@ -207,15 +207,29 @@ class Oracle(ABC):
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
-        n = len(heads)
-        front = n + 1 - len(buffer)
-        if list(buffer) != list(range(front, n + 1)):
-            raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+        front = front_of(len(heads), buffer)
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
             raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
         scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front))[0]
         if self.move_names:
-            return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
+            return by_name(self.move_names, scores)
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
         return shift, left, right
+
+
+def front_of(n: int, buffer: Sequence[int]) -> int:
+    """The first token b of the buffer of a sentence of n tokens, n + 1 if it is empty.
+
+    Raises:
+        ValueError: the buffer is not b..n.
+    """
+    front = n + 1 - len(buffer)
+    if list(buffer) != list(range(front, n + 1)):
+        raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+    return front
+
+
+def by_name(names: Sequence[str], scores: np.ndarray) -> dict[str, int]:
+    """The scores of the applicable moves by their names."""
+    return {name: int(score) for name, score in zip(names, scores, strict=True) if score != NOT_APPLICABLE}

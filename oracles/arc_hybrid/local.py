@@ -30,9 +30,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.gold_children import gold_children
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Oracle, Query, Strategy
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 SHIFT, LEFT, RIGHT = range(3)
 N_MOVES = 3
@@ -57,7 +56,7 @@ class ArcHybridLocal(Oracle):
 class _BoundArcHybrid(BoundOracle):
     def __init__(self, trees: Trees) -> None:
         super().__init__(trees)
-        self.children = gold_children(trees.heads, trees.offsets)
+        self.children = GoldChildren.of(trees)
 
     def score_batch(self, query: Query) -> np.ndarray:
         return _score_batch(self.trees.heads, self.trees.offsets, self.children, *query.arrays)

@@ -66,7 +66,7 @@ import numpy as np
 from numba import njit
 
 from oracles.arc_standard.steps import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
-from oracles.charts.vector_chart import block_start, fill_chart, place, row_start, row_width, triangle_size
+from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import Trees
@@ -112,30 +112,17 @@ class BoundContextRows(BoundOracle):
         self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
-        kind = np.dtype(np.int32 if levels else np.int16)
         sizes = entries_of_sentence(trees.lengths.astype(np.int64), bool(levels))
-        room = max_bytes // kind.itemsize
-        if len(sizes) and sizes.max() > room:
-            s = int(sizes.argmax())
-            needed = kind.itemsize * sizes[s]
-            raise ValueError(
-                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its rows take {needed} bytes, and "
-                f"{max_bytes} are allowed; raise max_bytes, leave the sentence out, or use nederhof_cubic for it"
-            )
-        # Not touched here: the system hands out pages when they are first written to.
-        self.arena = np.empty(min(int(sizes.sum()), room), kind)
-        self.places = np.full(len(trees), -1, np.int64)  # where in the arena a sentence is; -1 = nowhere
-        self.queue = np.empty(len(trees), np.int32)  # the sentences in the arena in order of arrival, a ring
-        self.ring = np.zeros(3, np.int64)  # first of the queue, its length, the next free entry of the arena
+        kind = np.dtype(np.int32 if levels else np.int16)
+        self.arena = Arena.reserve(trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it")
         self.nodes = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
-        self.depths = np.zeros(len(trees), np.int32)  # number of kept rows
         self.lock = Lock()
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
         """What compiled code that asks step by step hands to context_kernels.score_batch; one at a time, under ``lock``."""
-        return self.arena, self.places, self.queue, self.ring, self.nodes, self.columns, self.depths
+        return *self.arena, self.nodes, self.columns
 
     def score_batch(self, query: Query) -> np.ndarray:
         """See BoundOracle."""
@@ -363,7 +350,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
 
     Args:
         all_heads, offsets: the trees, see Trees.
-        memory: what BoundContextRows keeps: arena, places, queue, ring, nodes, columns, depths.
+        memory: what BoundContextRows keeps: an Arena, nodes, columns.
         strategy: one of the codes of steps.py.
         levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
@@ -371,7 +358,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
     Returns:
         [batch, 3].
     """
-    arena, places, queue, ring, all_nodes, all_columns, depths = memory
+    arena, places, queue, ring, depths, all_nodes, all_columns = memory
     scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, arena.dtype)
     longest = 0
     for s in sentences:

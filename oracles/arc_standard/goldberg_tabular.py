@@ -38,9 +38,8 @@ from numba import njit
 
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.arc_standard.steps import CODES, after_step
-from oracles.gold_children import gold_children
 from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 # No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
 _IMPOSSIBLE = 20000
@@ -62,7 +61,7 @@ class _BoundGoldberg(BoundOracle):
     def __init__(self, trees: Trees, strategy: int) -> None:
         super().__init__(trees)
         self.strategy = strategy
-        self.children = gold_children(trees.heads, trees.offsets)
+        self.children = GoldChildren.of(trees)
 
     def score_batch(self, query: Query) -> np.ndarray:
         return _score_batch(

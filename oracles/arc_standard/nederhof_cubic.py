@@ -40,9 +40,8 @@ from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.arc_standard.steps import CODES, after_step
 from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
-from oracles.gold_children import gold_children
 from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
 MAX_CHART_BYTES = 256 * 2**20
@@ -91,7 +90,7 @@ class _BoundCubic(BoundOracle):
             # Both rely on edges that are not gold weighing nothing.
             drop_non_critical = share_chart = False
         self.drops = trees.projective if drop_non_critical else np.zeros(len(trees), np.bool_)
-        self.children = gold_children(trees.heads, trees.offsets)
+        self.children = GoldChildren.of(trees)
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 

@@ -59,9 +59,8 @@ import numpy as np
 from numba import njit
 
 from oracles.arc_standard.steps import CODES, after_step
-from oracles.gold_children import gold_children
 from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 # What has become of chain(i); see above.
 FRESH, SPENT, GONE = range(3)
@@ -105,7 +104,7 @@ class BoundProjective(BoundOracle):
         super().__init__(trees)
         self.strategy = CODES[strategy]
         self.skip = skip
-        self.children = gold_children(trees.heads, trees.offsets)
+        self.children = GoldChildren.of(trees)
 
     def score_batch(self, query: Query) -> np.ndarray:
         """As BoundOracle.score_batch; one compiled loop over the batch."""

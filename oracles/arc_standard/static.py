@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 
 from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Query, Strategy
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 
 class Static(Oracle):
@@ -46,22 +46,11 @@ class _BoundStatic(BoundOracle):
     def __init__(self, trees: Trees, lazy: bool) -> None:
         super().__init__(trees)
         self.lazy = lazy
-        self.last_child = _last_children(trees.heads, trees.offsets)
+        self.last_child = GoldChildren.of(trees).last
 
     def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
         return _score_batch(trees.heads, trees.offsets, self.last_child, self.lazy, *query.arrays)
-
-
-@njit(cache=True)
-def _last_children(heads, offsets):
-    """int32[total]: the last gold child of every node (the root included), 0 if it has none."""
-    last = np.zeros(len(heads), np.int32)
-    for s in range(len(offsets) - 1):
-        start = offsets[s]
-        for i in range(1, offsets[s + 1] - start):
-            last[start + heads[start + i]] = i
-    return last
 
 
 @njit(cache=True, nogil=True)

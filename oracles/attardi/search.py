@@ -52,9 +52,8 @@ from numba import njit
 from oracles.attardi.best_first import least_loss, new_space
 from oracles.attardi.states import count_alive_children, flip, is_present, words_of
 from oracles.attardi.system import AttardiOracle
-from oracles.gold_children import gold_children
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 MAX_STATES = 2**20
 UNGUIDED_STATES = 2**6  # see BoundSearch
@@ -114,7 +113,7 @@ class BoundSearch(BoundOracle):
         self.degree = degree
         self.unguided_states = UNGUIDED_STATES
         self.max_states = max_states
-        children = gold_children(trees.heads, trees.offsets)
+        children = GoldChildren.of(trees)
         self.lists = children.last, children.previous
         # Not touched here: the system hands out pages when they are first written to.
         wanted = _MEMO_BYTES_OF_HARD_SENTENCES + _MEMO_BYTES_PER_TOKEN * len(trees.heads)
@@ -185,7 +184,7 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
 
     Args:
         all_heads, offsets: the trees, see Trees.
-        lists: ``last`` and ``previous`` of oracles.gold_children.
+        lists: ``last`` and ``previous`` of GoldChildren.
         degree: D.
         memo: see oracles.attardi.states.
         unguided, max_states: see least_loss.

@@ -123,7 +123,7 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
 
     Args:
         heads: int32[n + 1].
-        last_child, sibling: int32[n + 1], ``last`` and ``previous`` of oracles.gold_children.
+        last_child, sibling: int32[n + 1], ``last`` and ``previous`` of GoldChildren.
         degree: D.
         words, base, front: the configuration.
         window: int64[degree + 1], working space.

@@ -28,9 +28,8 @@ from numba import njit
 
 from oracles.attardi.search import AttardiSearch
 from oracles.attardi.system import AttardiOracle, parseable
-from oracles.gold_children import gold_children
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query
-from oracles.trees import ROOT_HEAD, Trees
+from oracles.trees import ROOT_HEAD, GoldChildren, Trees
 
 
 class AttardiStatic(AttardiOracle):
@@ -48,7 +47,7 @@ class _BoundStatic(BoundOracle):
     def __init__(self, trees: Trees, degree: int) -> None:
         super().__init__(trees)
         self.degree = degree
-        self.last_child = gold_children(trees.heads, trees.offsets).last
+        self.last_child = GoldChildren.of(trees).last
 
     def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees

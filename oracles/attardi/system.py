@@ -22,9 +22,8 @@ import numpy as np
 from numba import njit
 
 from oracles.attardi.states import flip, normalise, words_of
-from oracles.gold_children import gold_children
 from oracles.interface import Oracle, Strategy
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 MAX_DEGREE = 9
 
@@ -74,7 +73,7 @@ class UnparseableGoldError(ValueError):
 
 def parseable(trees: Trees, degree: int) -> np.ndarray:
     """bool[sentences]: whether Attardi's system of that degree can make the whole tree."""
-    children = gold_children(trees.heads, trees.offsets)
+    children = GoldChildren.of(trees)
     return _parseable(trees.heads, trees.offsets, children.last, children.previous, degree)
 
 

@@ -11,10 +11,14 @@ all that is remembered is the latest, and nothing is ever moved.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
 
 from oracles.charts.sentence_chart import best_sum
 from oracles.edge_weights import negative_infinity, weight
+from oracles.trees import Trees
 
 BLOCK = 8
 
@@ -93,9 +97,48 @@ def fill_chart(edges, right, left, left_arc, spare):
             left_by_column[column + i] = to_left
 
 
+class Arena(NamedTuple):
+    """What is remembered of sentences.
+
+    Attributes:
+        entries: int16 or int32, what is remembered.
+        places: int64[sentences], where in ``entries`` a sentence begins; -1 = nowhere.
+        queue: int32[sentences], the sentences in ``entries`` in order of arrival, a ring.
+        ring: int64[3], the first of the queue, its length, the next free entry.
+        depths: int32[sentences], how many rows besides the chart are kept; 0 once the sentence is forgotten.
+    """
+
+    entries: np.ndarray
+    places: np.ndarray
+    queue: np.ndarray
+    ring: np.ndarray
+    depths: np.ndarray
+
+    @classmethod
+    def reserve(cls, trees: Trees, sizes: np.ndarray, kind: np.dtype, max_bytes: int, advice: str) -> Arena:
+        """For sentences that take so many entries (int64[sentences]).
+
+        Raises:
+            ValueError: one does not fit on its own; ``advice`` says what can be done but raise ``max_bytes``.
+        """
+        room = max_bytes // kind.itemsize
+        if len(sizes) and sizes.max() > room:
+            s = int(sizes.argmax())
+            raise ValueError(
+                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: what the oracle keeps of it takes "
+                f"{kind.itemsize * sizes[s]} bytes, and {max_bytes} are allowed; raise max_bytes, {advice}"
+            )
+        # The entries are not touched here: the system hands out pages when they are first written to.
+        count = len(trees)
+        entries = np.empty(min(int(sizes.sum()), room), kind)
+        return cls(
+            entries, np.full(count, -1, np.int64), np.empty(count, np.int32), np.zeros(3, np.int64), np.zeros(count, np.int32)
+        )
+
+
 @njit(cache=True, nogil=True)
 def place(s, size, arena, places, queue, ring, depths):
-    """Where sentence s begins in the arena; makes room at the cost of those who came first. Returns (place, whether new)."""
+    """Where sentence s begins in an Arena; makes room at the cost of those who came first. Returns (place, whether new)."""
     if places[s] >= 0:
         return places[s], False
     begin = ring[2]

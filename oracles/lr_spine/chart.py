@@ -47,11 +47,10 @@ import numpy as np
 from numba import njit
 
 from oracles.charts.sentence_chart import NEGATIVE_INFINITY
-from oracles.charts.vector_chart import block_start, fill_chart, place, row_start, row_width, triangle_size
-from oracles.gold_children import gold_children
+from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, columns_of_batch, spine
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 MAX_BYTES = 2**28
 _NO_PARENT = -1
@@ -84,20 +83,8 @@ class _BoundChart(BoundOracle):
     def __init__(self, trees: Trees, max_bytes: int) -> None:
         super().__init__(trees)
         sizes = entries_of_sentence(trees.lengths.astype(np.int64))
-        room = max_bytes // np.dtype(np.int16).itemsize
-        if len(sizes) and sizes.max() > room:
-            s = int(sizes.argmax())
-            raise ValueError(
-                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its chart takes {2 * sizes[s]} bytes, and "
-                f"{max_bytes} are allowed; raise max_bytes, or leave the sentence out"
-            )
-        self.last_child = gold_children(trees.heads, trees.offsets).last
-        # Not touched here: the system hands out pages when they are first written to.
-        self.arena = np.empty(min(int(sizes.sum()), room), np.int16)
-        self.places = np.full(len(trees), -1, np.int64)  # where in the arena a sentence is; -1 = nowhere
-        self.queue = np.empty(len(trees), np.int32)  # the sentences in the arena in order of arrival, a ring
-        self.ring = np.zeros(3, np.int64)  # first of the queue, its length, the next free entry of the arena
-        self.depths = np.zeros(len(trees), np.int32)  # of kept rows, which there are none of
+        self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
+        self.last_child = GoldChildren.of(trees).last
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:
@@ -106,7 +93,7 @@ class _BoundChart(BoundOracle):
                 self.trees.heads,
                 self.trees.offsets,
                 self.last_child,
-                (self.arena, self.places, self.queue, self.ring, self.depths),
+                self.arena,
                 *query.arrays,
                 query.children,
             )
@@ -281,7 +268,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
     Args:
         all_heads, offsets: the trees, see Trees.
         last_child: int32[total], the last gold child of each node.
-        memory: what _BoundChart keeps: arena, places, queue, ring, depths.
+        memory: an Arena.
         sentences, stacks, stack_sizes, buffer_fronts, all_children: the batch.
 
     Returns:

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, Oracle, Query, StepScores, Strategy
+from oracles.interface import NO_NODE, Oracle, Query, StepScores, Strategy, by_name, front_of
 from oracles.trees import Trees
 
 LEFT_SPINE, RIGHT_SPINE = range(2)
@@ -66,7 +66,7 @@ class LRSpineOracle(Oracle):
         if len(stack) > 1:
             columns += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]
             columns += [f"ra{k + 1}" for k in range(len(stack[-2][RIGHT_SPINE]))]
-        return {move: int(score) for move, score in zip(columns, scores, strict=True) if score != NOT_APPLICABLE}
+        return by_name(columns, scores)
 
 
 def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
@@ -75,9 +75,7 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
     Raises:
         ValueError: names the element of the stack that is wrong, and what it should be.
     """
-    front = n + 1 - len(buffer)
-    if list(buffer) != list(range(front, n + 1)):
-        raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+    front = front_of(n, buffer)
     if not stack:
         raise ValueError("the stack is empty; its first element must be that of the artificial root, [[0], [0, ...]]")
     end = -1  # the last node of the elements before

@@ -24,10 +24,9 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.gold_children import gold_children
 from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
 from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, columns_of_batch
-from oracles.trees import Trees
+from oracles.trees import GoldChildren, Trees
 
 
 class LRSpinePartial(LRSpineOracle):
@@ -45,7 +44,7 @@ class LRSpinePartial(LRSpineOracle):
 class _BoundPartial(BoundOracle):
     def __init__(self, trees: Trees) -> None:
         super().__init__(trees)
-        self.last_child = gold_children(trees.heads, trees.offsets).last
+        self.last_child = GoldChildren.of(trees).last
 
     def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, StepScores, Strategy
+from oracles.interface import REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, StepScores, Strategy, by_name
 from oracles.trees import Trees
 
 SWAP = 3
@@ -62,7 +62,7 @@ class SwapOracle(Oracle):
         buffers = np.zeros((1, n + 1), np.int32)
         buffers[0, front:] = buffer
         scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front, buffers=buffers))[0]
-        return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
+        return by_name(self.move_names, scores)
 
 
 def buffers_of(query: Query, trees: Trees) -> np.ndarray:
