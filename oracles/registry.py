@@ -1,4 +1,4 @@
-"""Oracles by name, and by the transition system whose moves they score."""
+"""Oracles by name, and by the transition system whose transitions they score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oracles.interface import Oracle, Strategy
 # seconds.
 _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     "arc_standard": {
-        "static": ("oracles.arc_standard.static", "Static"),
+        "static": ("oracles.arc_standard.static", "ArcStandardStatic"),
         "goldberg_tabular": ("oracles.arc_standard.goldberg_tabular", "GoldbergTabular"),
         "nederhof_cubic": ("oracles.arc_standard.nederhof_cubic", "NederhofCubic"),
         "nederhof_quadratic": ("oracles.arc_standard.nederhof_projective", "NederhofQuadratic"),

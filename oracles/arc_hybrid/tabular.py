@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from oracles.tabular.oracle import Configuration, Step, TabularOracle, TransitionSystem
+from oracles.tabular.oracle import Configuration, TabularOracle, Transition, TransitionGrammar
 from oracles.tabular.weighted_parsing import SplitGrammar
 
 
-class ArcHybrid:
+class ArcHybridGrammar:
     """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011), the artificial root at the bottom of the stack.
 
     shift; left_arc: the top becomes a child of the next buffer node and is popped (not the root); right_arc: the top
@@ -37,15 +37,15 @@ class ArcHybrid:
         """A p for each stack element, an s for each buffer node."""
         return "p" * len(configuration.stack) + "s" * len(configuration.buffer)
 
-    def steps(self, configuration: Configuration) -> Iterator[Step]:
+    def transitions(self, configuration: Configuration) -> Iterator[Transition]:
         """shift, left_arc, right_arc, as far as applicable."""
         stack, buffer = configuration.stack, configuration.buffer
         if buffer:
-            yield Step("shift", None, Configuration((*stack, buffer[0]), buffer[1:]))
+            yield Transition("shift", None, Configuration((*stack, buffer[0]), buffer[1:]))
         if buffer and len(stack) >= 2:
-            yield Step("left_arc", (buffer[0], stack[-1]), Configuration(stack[:-1], buffer))
+            yield Transition("left_arc", (buffer[0], stack[-1]), Configuration(stack[:-1], buffer))
         if len(stack) >= 2:
-            yield Step("right_arc", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer))
+            yield Transition("right_arc", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer))
 
 
 class ArcHybridTabular(TabularOracle):
@@ -53,10 +53,10 @@ class ArcHybridTabular(TabularOracle):
 
     name: ClassVar[str] = "arc_hybrid_tabular"
     system: ClassVar[str] = "arc_hybrid"
-    move_names = ("sh", "la", "ra")
-    columns: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
+    transition_names = ("sh", "la", "ra")
+    transition_order: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
     source: ClassVar[str] = "Nederhof 2019, Section 4, for the system of Kuhlmann et al. 2011"
 
-    def grammar_system(self) -> TransitionSystem:
+    def transition_grammar(self) -> TransitionGrammar:
         """See TabularOracle."""
-        return ArcHybrid()
+        return ArcHybridGrammar()

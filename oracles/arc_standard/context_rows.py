@@ -1,4 +1,4 @@
-"""Exact optimal steps for any gold tree, in amortised O(n^2) per step: context rows.
+"""Exact optimal transitions for any gold tree, in amortised O(n^2) per transition: context rows.
 
 Not in the literature that we know. Nederhof 2019 (N19), Section 7, suggests for the linear algorithm that values be reused
 between the configurations of one computation, and does not pursue it; here they are, for any gold tree, projective or not. It
@@ -39,9 +39,9 @@ with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR
                   H_k, as left children that a_k takes before the shift do not count. Under left_before_right and
                   strict_left_before_right a_k takes no left child in this row; under the latter the kept rows are of that kind
 
-Only rows of elements below the top are kept, so a step of a computation makes at most one new one.
+Only rows of elements below the top are kept, so a transition of a computation makes at most one new one.
 
-Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a computation needs three at most. A configuration
+Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs three at most. A configuration
 unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
 Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, rows rounded up to blocks of 8. It is reserved when bound and taken
@@ -65,10 +65,20 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.steps import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
+from oracles.arc_standard.transitions import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.interface import (
+    N_TRANSITIONS,
+    NOT_APPLICABLE,
+    REDUCE_LEFT,
+    REDUCE_RIGHT,
+    SHIFT,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+)
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
@@ -121,7 +131,7 @@ class BoundContextRows(BoundOracle):
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
-        """What compiled code that asks step by step hands to context_kernels.score_batch; one at a time, under ``lock``."""
+        """What compiled code that asks step by step hands to the kernel score_batch; one at a time, under ``lock``."""
         return *self.arena, self.nodes, self.columns
 
     def score_batch(self, query: Query) -> np.ndarray:
@@ -351,7 +361,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
     Args:
         all_heads, offsets: the trees, see Trees.
         memory: what BoundContextRows keeps: an Arena, nodes, columns.
-        strategy: one of the codes of steps.py.
+        strategy: one of the codes of transitions.py.
         levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
         sentences, stacks, stack_sizes, buffer_fronts: the batch.
 
@@ -359,7 +369,7 @@ def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks,
         [batch, 3].
     """
     arena, places, queue, ring, depths, all_nodes, all_columns = memory
-    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, arena.dtype)
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, arena.dtype)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)

@@ -1,4 +1,4 @@
-"""Optimal steps for projective gold trees in quadratic and in linear time: Nederhof 2019 (N19), Sections 5 and 6.
+"""Optimal transitions for projective gold trees in quadratic and in linear time: Nederhof 2019 (N19), Sections 5 and 6.
 
 For a stack a_0..a_k, nederhof_quadratic looks at every pair i < j once: a_j on top, a_i directly below it, what lay between
 reduced into a_j. In nederhof_linear, a_j looks only at those a_i below it where a choice is to be made. Truly linear: no table
@@ -58,8 +58,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.steps import CODES, after_step
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.arc_standard.transitions import CODES, after_transition
+from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import GoldChildren, Trees
 
 # What has become of chain(i); see above.
@@ -98,7 +98,7 @@ class NederhofLinear(Oracle):
 
 
 class BoundProjective(BoundOracle):
-    """Scores of all steps, with or without skipping; memory and time of binding are linear in the number of tokens."""
+    """Scores of all transitions, with or without skipping; memory and time of binding are linear in the number of tokens."""
 
     def __init__(self, trees: Trees, strategy: Strategy, skip: bool) -> None:
         super().__init__(trees)
@@ -275,8 +275,8 @@ def _value(heads, start, children, k, front, closed_from, closed_to, skip, where
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
-    """Applies each applicable step and asks for the value of the configuration after it."""
-    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
+    """Applies each applicable transition and asks for the value of the configuration after it."""
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s])
@@ -290,12 +290,12 @@ def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks
         front = buffer_fronts[row]
         for i in range(k + 1):
             stack[i] = stacks[row, i]
-        for step in range(N_STEPS):
-            new = after_step(step, strategy, stack, k, front, end - start - 1)
+        for transition in range(N_TRANSITIONS):
+            new = after_transition(transition, strategy, stack, k, front, end - start - 1)
             if not new.applicable:
                 continue
             value = _value(heads, start, children, new.k, new.front, new.closed_from, new.closed_to, skip, where, work)
             if not new.top_takes_right:
                 value -= work[_NCHILDREN, new.k]
-            scores[row, step] = value if step == SHIFT else value + (heads[new.child] == new.head)
+            scores[row, transition] = value if transition == SHIFT else value + (heads[new.child] == new.head)
     return scores

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from oracles.interface import Strategy
-from oracles.tabular.oracle import Configuration, Step, TabularOracle, TransitionSystem
+from oracles.tabular.oracle import Configuration, TabularOracle, Transition, TransitionGrammar
 from oracles.tabular.weighted_parsing import ARC_STANDARD, ARC_STANDARD_STRICT
 
 
-class ArcStandard:
+class ArcStandardGrammar:
     """Shift-reduce parsing of Nederhof 2019, Table 1, with its three strategies (Section 2) or without one (any).
 
-    Strategies are restrictions relative to the configuration before the step, so a step hands them on to the
+    Strategies are restrictions relative to the configuration before the transition, so a transition hands them on to the
     configuration after it as edges of weight -inf (for right_before_left those from the top after the reduction; the
     print has its index before it).
     """
@@ -27,31 +27,31 @@ class ArcStandard:
         """A p for each stack element below the top, an s for the top and each buffer node."""
         return "p" * (len(configuration.stack) - 1) + "s" * (1 + len(configuration.buffer))
 
-    def steps(self, configuration: Configuration) -> Iterator[Step]:
+    def transitions(self, configuration: Configuration) -> Iterator[Transition]:
         """shift, reduce_left, reduce_right, as far as applicable."""
         stack, buffer = configuration.stack, configuration.buffer
         strategy = self.strategy
         strict = strategy is Strategy.STRICT_LEFT_BEFORE_RIGHT
         if buffer:
             no_left = stack[-1:] if strict or strategy is Strategy.LEFT_BEFORE_RIGHT else ()
-            yield Step("shift", None, Configuration((*stack, buffer[0]), buffer[1:], no_left))
+            yield Transition("shift", None, Configuration((*stack, buffer[0]), buffer[1:], no_left))
         if len(stack) >= 2:
             # The new top was below the top, so strict forbids it left children.
             no_left = stack[-2:-1] if strict else ()
-            yield Step("reduce_left", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer, no_left))
+            yield Transition("reduce_left", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer, no_left))
         if len(stack) >= 3:
             no_right = stack[-1:] if strategy is Strategy.RIGHT_BEFORE_LEFT else ()
             after = Configuration((*stack[:-2], stack[-1]), buffer, (), no_right)
-            yield Step("reduce_right", (stack[-1], stack[-2]), after)
+            yield Transition("reduce_right", (stack[-1], stack[-2]), after)
 
 
 class ArcStandardTabular(TabularOracle):
     """Arc-standard by the grammar of Nederhof 2019, Table 4: the reference implementation of nederhof_cubic."""
 
     name: ClassVar[str] = "arc_standard_tabular"
-    columns: ClassVar[tuple[str, ...]] = ("shift", "reduce_left", "reduce_right")
+    transition_order: ClassVar[tuple[str, ...]] = ("shift", "reduce_left", "reduce_right")
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)
 
-    def grammar_system(self) -> TransitionSystem:
+    def transition_grammar(self) -> TransitionGrammar:
         """See TabularOracle."""
-        return ArcStandard(self.strategy)
+        return ArcStandardGrammar(self.strategy)

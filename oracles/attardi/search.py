@@ -1,9 +1,9 @@
-"""Exact optimal moves of Attardi's system for any gold tree and any degree, by best-first search.
+"""Exact optimal transitions of Attardi's system for any gold tree and any degree, by best-first search.
 
 Not in the literature that we know: Gómez-Rodríguez, Sartorio and Satta 2014 have a tabular oracle for degree 2 and gold
 trees that the system can parse (oracles.attardi.tabular), polynomial but of high degree.
 
-A gold edge is alive while both its ends are on the stack or in the buffer. The score of a move is
+A gold edge is alive while both its ends are on the stack or in the buffer. The score of a transition is
 
     [its own edge is gold] + alive edges after it - loss(configuration after it)
 
@@ -14,7 +14,7 @@ configurations, in the order of the cost of the way to them:
 2. Its successors, normalised too, are the shift, at no cost, and the sacrifice of each node x != 0 at depth 0..D, whose cost
    is the alive gold children of x + [its own edge is alive, but x cannot go to its gold head now]; always at least 1.
 3. They wait in buckets by cost + a lower bound of the loss from there (A*). Sacrifices are made when the search comes
-   to their cost, not before, and those that have waited the longest come first: what a wrong move buried lies near. A
+   to their cost, not before, and those that have waited the longest come first: what a wrong transition buried lies near. A
    state that is known at no more cost is not added again. The search ends in the final configuration, or in one of known loss.
 4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the best way, and of the others
    that were expanded the lower bound that the search has shown: loss of the first - cost of the way (Koenig and Likhachev 2005,
@@ -26,7 +26,7 @@ configurations, in the order of the cost of the way to them:
    node that was removed the stack is as it was, and above it at most D nodes are left. Without guidance, what is wrong deep
    in the stack is found to cost something only once all that lies above is gone, after every other choice on the way.
 
-What bounds the loss L of the configurations after a move, by that of the configuration before it, L0:
+What bounds the loss L of the configurations after a transition, by that of the configuration before it, L0:
 
 * A removal of x: L <= L0, for every computation can continue without x; and L >= L0 - (alive edges of x).
 * The shift: L >= L0, for it costs nothing; and L <= L0 + what it costs to sacrifice the shifted token at once.
@@ -220,21 +220,21 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
         # First the configuration itself, whose loss bounds the others: -2. Then the shift: -1. Then the removal of the node at
         # each depth; that of the top, depth 0, is what all ra_d do.
         own = np.int64(0)
-        for move in range(-2, min(degree, k - 1) + 1):
-            if (move == -1 and front > n) or (move == 0 and k == 0):
+        for transition in range(-2, min(degree, k - 1) + 1):
+            if (transition == -1 and front > n) or (transition == 0 and k == 0):
                 continue
             words = spaces[0][0]
             words[:width] = here[:width]
             node = np.int64(0)
             front_after, after = front, alive
             lower, upper = np.int64(0), np.int64(n + 1)
-            if move == -1:
+            if transition == -1:
                 front_after = front + 1
                 flip(words, 0, front_after)
                 lower = own
                 upper = own + _cost_of_front(tree, degree, here, stack, k, front)
-            elif move >= 0:
-                node = np.int64(stack[k - move])
+            elif transition >= 0:
+                node = np.int64(stack[k - transition])
                 flip(words, 0, node)
                 after -= is_present(here, 0, front, heads[node])
                 after -= count_alive_children(tree[1], tree[2], here, 0, front, node)
@@ -246,13 +246,13 @@ def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, s
             expanded += taken
             if loss < 0:
                 return scores, row, expanded
-            if move == -2:
+            if transition == -2:
                 own = loss
-            elif move == -1:
+            elif transition == -1:
                 scores[row, 0] = after - loss
-            elif move == 0:
+            elif transition == 0:
                 for d in range(1, min(degree, k) + 1):
                     scores[row, 2 * d - 1] = after - loss + (heads[node] == stack[k - d])
             else:
-                scores[row, 2 * move] = after - loss + (heads[node] == stack[k])
+                scores[row, 2 * transition] = after - loss + (heads[node] == stack[k])
     return scores, -1, expanded

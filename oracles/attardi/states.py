@@ -104,7 +104,7 @@ def count_alive_children(last_child, sibling, words, base, front, node):
 
 @njit(cache=True, nogil=True)
 def is_attachable(head, d, window, size):
-    """Whether the node at depth d can become a child of ``head`` in one move."""
+    """Whether the node at depth d can become a child of ``head`` in one transition."""
     if d > 0:
         return head == window[0]
     e = 1

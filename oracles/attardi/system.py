@@ -1,7 +1,7 @@
 """Attardi's transition system, as its oracles see it: arc-standard with arcs between the top and what lies deeper.
 
-A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d elements below the top. In the
-order of their columns, the moves of degree D are
+A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d elements below the top. The
+transitions of degree D, in their order, are
 
 * sh (shift): pushes b. Applicable if the buffer is not empty.
 * for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if there is one.
@@ -38,10 +38,10 @@ def check_degree(degree: int, oracle: str) -> None:
         raise ValueError(f"oracle {oracle} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
 
 
-def move_names(degree: int) -> tuple[str, ...]:
-    """The names of the columns: sh, ra, la, ra2, la2, and so on."""
+def transition_names(degree: int) -> tuple[str, ...]:
+    """The names of the transitions: sh, ra, la, ra2, la2, and so on."""
     depths = ["", *map(str, range(2, degree + 1))]
-    return ("sh", *(move + depth for depth in depths for move in ("ra", "la")))
+    return ("sh", *(transition + depth for depth in depths for transition in ("ra", "la")))
 
 
 class AttardiOracle(Oracle):
@@ -49,7 +49,7 @@ class AttardiOracle(Oracle):
 
     Args:
         strategy: any, the only one.
-        degree: D, how deep a move reaches, 1 to MAX_DEGREE.
+        degree: D, how deep a transition reaches, 1 to MAX_DEGREE.
 
     Raises:
         ValueError: another strategy or degree.
@@ -64,7 +64,7 @@ class AttardiOracle(Oracle):
         super().__init__(strategy)
         check_degree(degree, self.name)
         self.degree = degree
-        self.move_names = move_names(degree)
+        self.transition_names = transition_names(degree)
 
 
 class UnparseableGoldError(ValueError):

@@ -58,10 +58,10 @@ class AttardiTabular(AttardiOracle):
                 f"oracle {self.name} needs gold trees that Attardi's system of degree {self.degree} can parse, and the tree of "
                 f"sentence {sentence} (counted from 0) is not one; leave it out, or use attardi_search, exact for any gold tree"
             )
-        return _BoundTabular(trees)
+        return _BoundAttardiTabular(trees)
 
 
-class _BoundTabular(BoundOracle):
+class _BoundAttardiTabular(BoundOracle):
     def score_batch(self, query: Query) -> np.ndarray:
         scores = np.full((len(query), 5), NOT_APPLICABLE, np.int16)
         for row, (s, stack, size, front) in enumerate(zip(*query.arrays, strict=True)):

@@ -1,12 +1,12 @@
-"""Exact optimal moves of LR-spine parsing for any gold tree, by a chart: O(m^3) for m nodes of the spines and the buffer.
+"""Exact optimal transitions of LR-spine parsing for any gold tree, by a chart: O(m^3) for m nodes of the spines and the buffer.
 
 Not in the literature that we know: the exact oracle of Goldberg, Sartorio and Satta (2014), Section 6, is for projective gold
 trees and exponential at worst (lr_spine_tabular).
 
 A tree can still be made from a configuration if and only if it is projective, contains the edges made so far, and the root of
 every element below the top has its head to its right, or dominates the root of the top. (The last, because such a root gets a
-head to its left only by a move ra_k as the root of the top, when everything from it to the top is one element.) The most gold
-edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the tokens of the buffer in order:
+head to its left only by a transition ra_k as the root of the top, when everything from it to the top is one element.) The most
+gold edges in such a tree come from the chart of Eisner (1996) over the nodes of all spines and the buffer's tokens in order:
 
     R[i,j], L[i,j]    a part of a tree that covers i..j, headed by i, by j;  R[i,i] = L[i,i] = 0
     J[i,j]          = max over i <= k < j:  R[i,k] + L[k+1,j]
@@ -17,19 +17,18 @@ edges in such a tree come from the chart of Eisner (1996) over the nodes of all 
 
 where w(g,d), the weight of the edge from g to d, is minus infinity if d = 0, or if d is a node of a spine, not its root, and
 g is not its parent; 0 if g is; else 1 if g is the gold head of d, else 0. The value of a configuration is R over all nodes;
-the score of a move is 1 if its edge is gold, and the value of the configuration after it.
+the score of a transition is 1 if its edge is gold, and the value of the configuration after it.
 
 Constituents inside the buffer are those of the chart of the sentence, which is filled once; only the rows that begin in the
-stack are computed for a configuration. Nodes of spines whose gold children are out of reach are left out
-(_add_element).
+stack are computed for a configuration. Nodes of spines whose gold children are out of reach are left out (_add_element).
 
-Complexity: for s nodes of spines that are not left out and m tokens in the buffer, O(s (s + m)^2) per move, in 16-bit vector
-operations; O(n^3) once per sentence.
+Complexity: for s nodes of spines that are not left out and m tokens in the buffer, O(s (s + m)^2) per transition, in 16-bit
+vector operations; O(n^3) once per sentence.
 
 Memory: 3 n^2 bytes per sentence (rows rounded up to blocks of 8), kept as context_rows does it: up to ``max_bytes`` for all
 sentences together, and beyond that those who came first are forgotten and computed again when they return. While a chart is
-filled, 4 n^2 bytes more; while a batch is scored, up to 16 bytes for each pair
-of a node of a spine and a token, and 40 for each pair of such nodes.
+filled, 4 n^2 bytes more; while a batch is scored, up to 16 bytes for each pair of a node of a spine and a token, and 40 for
+each pair of such nodes.
 
 The compiled part: the nodes of a configuration are those of its spines, in order, at positions 0..size-1, and the tokens of
 the buffer, which keep their numbers. The rows of the chart are computed from the last position to the first. In a row the
@@ -49,7 +48,7 @@ from numba import njit
 from oracles.charts.sentence_chart import NEGATIVE_INFINITY
 from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
 from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
-from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, columns_of_batch, spine
+from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, count_transitions, spine
 from oracles.trees import GoldChildren, Trees
 
 MAX_BYTES = 2**28
@@ -74,10 +73,10 @@ class LRSpineChart(LRSpineOracle):
         self.max_bytes = max_bytes
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundChart(trees, self.max_bytes)
+        return _BoundLRSpineChart(trees, self.max_bytes)
 
 
-class _BoundChart(BoundOracle):
+class _BoundLRSpineChart(BoundOracle):
     """Keeps charts of sentences, so it answers one call at a time (threads wait for each other)."""
 
     def __init__(self, trees: Trees, max_bytes: int) -> None:
@@ -275,7 +274,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
         int16[batch, width].
     """
     arena, places, queue, ring, depths = memory
-    scores = np.full((len(sentences), columns_of_batch(stacks, stack_sizes, all_children)), NOT_APPLICABLE, np.int16)
+    scores = np.full((len(sentences), count_transitions(stacks, stack_sizes, all_children)), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s] - 1)
@@ -309,7 +308,7 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
 
         for e in range(1, k + 1):
             awaited[heads[stacks[row, e]]] = True
-        size = 0  # of the elements below the second, which are the same after all moves
+        size = 0  # of the elements below the second, which are the same after all transitions
         for e in range(k - 1):
             n_left = spine(children, stacks[row, e], LEFT_SPINE, top_left)
             n_right = spine(children, stacks[row, e], RIGHT_SPINE, top_right)
@@ -326,11 +325,11 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
             of_stack = np.empty((5, 2 * most, 2 * most), np.int16)
             rows = np.full((4, 2 * most, row_width(longest)), NEGATIVE_INFINITY, np.int16)
 
-        columns = 1 + n_top_left + n_second_right if k > 0 else 1
-        for column in range(columns):
+        count = 1 + n_top_left + n_second_right if k > 0 else 1
+        for transition in range(count):
             edge = False
             after = size
-            if column == 0:
+            if transition == 0:
                 if front > n:
                     continue
                 if k > 0:
@@ -351,28 +350,28 @@ def score_batch(all_heads, offsets, last_child, memory, sentences, stacks, stack
                     nodes, parents, below, after, top_left, n_top_left, top_right, n_top_right, awaited, last, front
                 )
                 top = after
-            elif column <= n_top_left:
+            elif transition <= n_top_left:
                 if second == 0:
                     continue
-                edge = heads[second] == top_left[column - 1]
-                n_joined = _join_spines(top_left, column, second_left, n_second_left, joined)
+                edge = heads[second] == top_left[transition - 1]
+                n_joined = _join_spines(top_left, transition, second_left, n_second_left, joined)
                 after = _add_element(
                     nodes, parents, below, after, joined, n_joined, top_right, n_top_right, awaited, last, front
                 )
             else:
-                length = column - n_top_left
+                length = transition - n_top_left
                 edge = heads[stacks[row, k]] == second_right[length - 1]
                 n_joined = _join_spines(second_right, length, top_right, n_top_right, joined)
                 after = _add_element(
                     nodes, parents, below, after, second_left, n_second_left, joined, n_joined, awaited, last, front
                 )
-            if column > 0:
+            if transition > 0:
                 top = after - 1
                 while parents[top] != _NO_PARENT:
                     top -= 1
                 below[top] = False
             value = _value(heads, after, nodes, parents, below, top, front, right, left, left_arc, of_stack, rows)
-            scores[row, column] = edge + value
+            scores[row, transition] = edge + value
         for e in range(1, k + 1):
             awaited[heads[stacks[row, e]]] = False
     return scores

@@ -1,12 +1,12 @@
 """Arc-standard parsing with swap, Nivre 2009: what its oracles take and answer.
 
-From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; columns in this order:
+From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; the transitions, in this order:
 
 * shift ("sh"): pushes the first token of the buffer. Applicable if there is one.
 * reduce_left ("ra"): the top becomes a child of the element below it, and is popped. Applicable if there is one.
 * reduce_right ("la"): the element below the top, if it is not 0, becomes a child of the top, and is removed.
 * swap ("sw"): the element i below the top goes back to the front of the buffer. Applicable if 0 < i < top, so two tokens
-  change places once at most, and a computation has O(n^2) moves.
+  change places once at most, and a computation has O(n^2) transitions.
 
 The buffer is an array, as it is not b..n in order any more: see oracles.interface.Query.
 """
@@ -19,24 +19,24 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, StepScores, Strategy, by_name
+from oracles.interface import REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
 from oracles.trees import Trees
 
 SWAP = 3
-N_MOVES = 4
+N_TRANSITIONS = 4
 
 
 class SwapOracle(Oracle):
     """What the oracles of parsing with swap share."""
 
     system: ClassVar[str] = "swap"
-    move_names = ("sh", "ra", "la", "sw")
+    transition_names = ("sh", "ra", "la", "sw")
     alternatives: ClassVar[tuple[str, ...]] = ()
     needs_projective_gold: ClassVar[bool] = False
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 
-    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> StepScores:
-        """Scores the moves of one configuration of one sentence; for many, bind the trees and score a batch.
+    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> TransitionScores:
+        """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
@@ -44,7 +44,7 @@ class SwapOracle(Oracle):
             buffer: tokens in any order, the first one first.
 
         Returns:
-            {"sh": score, "ra": ..., "la": ..., "sw": ...} of the applicable moves.
+            {"sh": score, "ra": ..., "la": ..., "sw": ...} of the applicable transitions.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
@@ -62,7 +62,7 @@ class SwapOracle(Oracle):
         buffers = np.zeros((1, n + 1), np.int32)
         buffers[0, front:] = buffer
         scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front, buffers=buffers))[0]
-        return by_name(self.move_names, scores)
+        return by_name(self.transition_names, scores)
 
 
 def buffers_of(query: Query, trees: Trees) -> np.ndarray:
@@ -75,14 +75,14 @@ def buffers_of(query: Query, trees: Trees) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def fill_applicable(stack, size, buffered, score, scores):
-    """Gives all applicable moves of a configuration the same score.
+    """Gives all applicable transitions of a configuration the same score.
 
     Args:
         stack: int32[>= size].
         size: number of stack elements.
         buffered: whether the buffer holds a token.
         score: the score.
-        scores: int16[4], the result; the entries of other moves are left as they are.
+        scores: int16[4], the result; the entries of other transitions are left as they are.
     """
     if buffered:
         scores[SHIFT] = score

@@ -4,11 +4,11 @@
     parse(ARC_STANDARD, "ppss", lambda head, child: SCORE_AND_COUNT.edge(0, head, child), SCORE_AND_COUNT)
 
 The reference implementation of the fast kernels, and a way to an oracle for another transition system: write down as a split
-grammar what its computations can make of a configuration, and its steps (see ``TransitionSystem``). oracle.py makes of
+grammar what its computations can make of a configuration, and its transitions (see ``TransitionGrammar``). oracle.py makes of
 that an oracle that training can use.
 """
 
-from oracles.tabular.oracle import Configuration, Step, TransitionSystem, best_score, step_scores
+from oracles.tabular.oracle import Configuration, Transition, TransitionGrammar, best_score, transition_scores
 from oracles.tabular.weighted_parsing import (
     ARC_STANDARD,
     ARC_STANDARD_STRICT,
@@ -36,10 +36,10 @@ __all__ = [
     "Configuration",
     "Semiring",
     "SplitGrammar",
-    "Step",
-    "TransitionSystem",
+    "Transition",
+    "TransitionGrammar",
     "best_score",
     "edges_of",
     "parse",
-    "step_scores",
+    "transition_scores",
 ]

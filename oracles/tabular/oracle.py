@@ -1,16 +1,16 @@
-"""Oracles from grammars: the score of a step is its edge and the best weight of what can be made after it.
+"""Oracles from grammars: the score of a transition is its edge and the best weight of what can be made after it.
 
 Nederhof 2019, Section 4, for any transition system of which somebody has written down, as a split grammar, what its
 computations can make of a configuration: oracles.arc_standard.tabular has the paper's, oracles.arc_hybrid.tabular another one.
 O(n^3) semiring operations in plain Python: slow, and exact for any gold tree as far as the grammar is right.
 
-To train with another system, write its grammar and steps (see ``TransitionSystem``), and
+To train with another system, write its grammar and transitions (see ``TransitionGrammar``), and
 
     class MyOracle(TabularOracle):
-        name, system, columns = "my_tabular", "my_system", ("shift", "attach")
+        name, system, transition_order = "my_tabular", "my_system", ("shift", "attach")
 
-        def grammar_system(self):
-            return MyGrammarSystem()
+        def transition_grammar(self):
+            return MyGrammar()
 
     oracles.register(MyOracle)
 """
@@ -47,15 +47,15 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step: its name, its edge (head, child) if it makes one, and the configuration after it."""
+class Transition:
+    """One transition: its name, its edge (head, child) if it makes one, and the configuration after it."""
 
     name: str
     edge: tuple[int, int] | None
     after: Configuration
 
 
-class TransitionSystem(Protocol):
+class TransitionGrammar(Protocol):
     """What has to be known of a transition system."""
 
     grammar: SplitGrammar
@@ -63,11 +63,11 @@ class TransitionSystem(Protocol):
     def terminals(self, configuration: Configuration) -> str | Sequence[str]:
         """A terminal of the grammar for each node of the configuration: the stack, then the buffer."""
 
-    def steps(self, configuration: Configuration) -> Iterator[Step]:
-        """The applicable steps."""
+    def transitions(self, configuration: Configuration) -> Iterator[Transition]:
+        """The applicable transitions."""
 
 
-def best_score(system: TransitionSystem, heads: Sequence[int], configuration: Configuration) -> float:
+def best_score(system: TransitionGrammar, heads: Sequence[int], configuration: Configuration) -> float:
     """The most gold edges that can still be made; -inf if no tree can be made. heads = [h_1, ..., h_n]."""
     nodes = configuration.stack + configuration.buffer
 
@@ -81,18 +81,19 @@ def best_score(system: TransitionSystem, heads: Sequence[int], configuration: Co
     return parse(system.grammar, system.terminals(configuration), edge, MAX_PLUS)
 
 
-def step_scores(system: TransitionSystem, heads: Sequence[int], configuration: Configuration) -> dict[str, float]:
-    """The score of each applicable step by its name: the most gold edges if it is taken, its own edge included."""
+def transition_scores(system: TransitionGrammar, heads: Sequence[int], configuration: Configuration) -> dict[str, float]:
+    """The score of each applicable transition by its name: the most gold edges if it is taken, its own edge included."""
     return {
-        step.name: (step.edge is not None and heads[step.edge[1] - 1] == step.edge[0]) + best_score(system, heads, step.after)
-        for step in system.steps(configuration)
+        transition.name: (transition.edge is not None and heads[transition.edge[1] - 1] == transition.edge[0])
+        + best_score(system, heads, transition.after)
+        for transition in system.transitions(configuration)
     }
 
 
 class TabularOracle(Oracle):
-    """An oracle that is a grammar. Subclasses name the columns of their moves, and say what the grammar is."""
+    """An oracle that is a grammar. Subclasses say what the grammar is, and in what order its transitions come."""
 
-    columns: ClassVar[tuple[str, ...]]  # the names of the steps, in the order of the system's moves
+    transition_order: ClassVar[tuple[str, ...]]  # their names in the grammar, in the order of the system
     needs_projective_gold: ClassVar[bool] = False
     alternatives: ClassVar[tuple[str, ...]] = ()
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
@@ -100,25 +101,25 @@ class TabularOracle(Oracle):
     source: ClassVar[str] = "Nederhof 2019, Section 4"
 
     @abstractmethod
-    def grammar_system(self) -> TransitionSystem:
-        """The steps of the system, and the grammar of what they can make."""
+    def transition_grammar(self) -> TransitionGrammar:
+        """The transitions of the system, and the grammar of what they can make."""
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundTabular(trees, self.grammar_system(), self.columns)
+        return _BoundTabular(trees, self.transition_grammar(), self.transition_order)
 
 
 class _BoundTabular(BoundOracle):
-    def __init__(self, trees: Trees, system: TransitionSystem, columns: tuple[str, ...]) -> None:
+    def __init__(self, trees: Trees, system: TransitionGrammar, transition_order: tuple[str, ...]) -> None:
         super().__init__(trees)
         self.system = system
-        self.columns = columns
+        self.transition_order = transition_order
 
     def score_batch(self, query: Query) -> np.ndarray:
-        scores = np.full((len(query), len(self.columns)), NOT_APPLICABLE, np.int16)
+        scores = np.full((len(query), len(self.transition_order)), NOT_APPLICABLE, np.int16)
         for row, (sentence, stack, size, front) in enumerate(zip(*query.arrays, strict=True)):
             heads = self.trees[int(sentence)]
             configuration = Configuration(tuple(stack[:size].tolist()), tuple(range(int(front), len(heads) + 1)))
-            for step, score in step_scores(self.system, heads, configuration).items():
+            for transition, score in transition_scores(self.system, heads, configuration).items():
                 if score != -math.inf:
-                    scores[row, self.columns.index(step)] = score
+                    scores[row, self.transition_order.index(transition)] = score
         return scores

@@ -179,7 +179,7 @@ def _step(
     relation: str | None = None,
 ) -> Step:
     """What there is to say of a configuration in which the move of that column is taken, by a model with that relation."""
-    names = oracle.move_names if len(oracle.move_names) == moves.rows.shape[1] else ()
+    names = oracle.transition_names if len(oracle.transition_names) == moves.rows.shape[1] else ()
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
     applicable = np.flatnonzero(moves.rows[0] != NO_NODE).tolist()

@@ -32,7 +32,7 @@ def scores_of(bound, found: list[Case]) -> np.ndarray:
 
 
 def by_name(oracle, row: np.ndarray) -> dict[str, int]:
-    return {name: int(score) for name, score in zip(oracle.move_names, row, strict=True) if score != NOT_APPLICABLE}
+    return {name: int(score) for name, score in zip(oracle.transition_names, row, strict=True) if score != NOT_APPLICABLE}
 
 
 def assert_equals_brute_force(oracle, heads: list[list[int]], found: list[Case]) -> None:

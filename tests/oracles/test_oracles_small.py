@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import oracles
 from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, NonProjectiveGoldError, Oracle, Strategy, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
-from oracles.arc_standard.static import Static
+from oracles.arc_standard.static import ArcStandardStatic
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 
@@ -163,7 +163,7 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
     for n in range(1, LARGEST + 1):
         for heads in brute_force.projective_trees(n):
             search = brute_force.StepScores(heads, strategy)
-            bound = Static(strategy).bind(Trees.from_heads([heads]))
+            bound = ArcStandardStatic(strategy).bind(Trees.from_heads([heads]))
             stack, front, made = (0,), 1, {}
             while random_trees.applicable_steps(stack, front, n):
                 scores = bound.score_batch(random_trees.query([(0, stack, front)]))[0].tolist()
@@ -181,7 +181,7 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
 @settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_static_answers_one_applicable_step_anywhere(case, strategy):
     heads, stack, front = case
-    scores = Static(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
+    scores = ArcStandardStatic(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
     applicable = random_trees.applicable_steps(stack, front, len(heads))
     assert [step for step in range(3) if scores[step] is not None] == applicable
     assert sorted(x for x in scores if x is not None) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
@@ -189,7 +189,7 @@ def test_static_answers_one_applicable_step_anywhere(case, strategy):
 
 @pytest.mark.parametrize(("heads", "stack"), [([2, 0, 2], [0, 1, 3]), ([2, 0], [0, 1])])
 def test_static_reduces_left_where_nothing_else_is_left(heads, stack):
-    scores = Static().step_scores(heads, stack, [])
+    scores = ArcStandardStatic().step_scores(heads, stack, [])
     assert scores[REDUCE_LEFT] == 1
     assert scores[SHIFT] is None
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 import oracles
-from oracles.arc_hybrid.tabular import ArcHybrid
+from oracles.arc_hybrid.tabular import ArcHybridGrammar
 from oracles.tabular.oracle import TabularOracle
 from parser import transitions
 from parser.data.parses import NO_NODE
@@ -61,12 +61,12 @@ class ToyOracle(TabularOracle):
 
     name: ClassVar[str] = "toy_oracle"
     system: ClassVar[str] = "toy_arc_hybrid"
-    move_names = ("shift", "left", "right")
-    columns: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
+    transition_names = ("shift", "left", "right")
+    transition_order: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
 
-    def grammar_system(self) -> ArcHybrid:
+    def transition_grammar(self) -> ArcHybridGrammar:
         """See TabularOracle."""
-        return ArcHybrid()
+        return ArcHybridGrammar()
 
 
 transitions.register(ToyArcHybrid)
