@@ -8,7 +8,7 @@ from typing import Any
 
 from oracles.interface import Oracle, Strategy
 
-# By system, by name. A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost
+# By system, by name. A module is imported when its oracle is requested: loading the compiled kernels of all of them would cost
 # seconds.
 _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     "arc_standard": {

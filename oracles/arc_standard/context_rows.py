@@ -42,7 +42,7 @@ with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR
 Only rows of elements below the top are kept, so a transition of a computation makes at most one new one.
 
 Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs three at most. A configuration
-unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
+unrelated to those scored before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
 Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, rows rounded up to blocks of 8. It is reserved when bound and taken
 when a sentence is first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the
@@ -131,7 +131,7 @@ class BoundContextRows(BoundOracle):
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
-        """What compiled code that asks step by step hands to the kernel score_batch; one at a time, under ``lock``."""
+        """What compiled code hands to the kernel score_batch; one at a time, under ``lock``."""
         return *self.arena, self.nodes, self.columns
 
     def score_batch(self, query: Query) -> np.ndarray:

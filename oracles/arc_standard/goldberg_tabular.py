@@ -75,7 +75,7 @@ class _BoundGoldberg(BoundOracle):
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stack_sizes, buffer_fronts):
-    """Applies each applicable transition and asks for the value of the configuration after it."""
+    """Scores each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:

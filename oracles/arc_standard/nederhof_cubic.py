@@ -127,7 +127,7 @@ def _score_batch(
     buffer_fronts,
     scores,
 ):
-    """Applies each applicable transition and asks for the value of the configuration after it."""
+    """Scores each applicable transition by the value of the configuration after it."""
     space = np.empty((3, 32, 32), scores.dtype)
     work = np.empty((5, 32), np.int16)
     table = np.empty(0, np.int32)

@@ -62,7 +62,7 @@ from oracles.arc_standard.transitions import CODES, after_transition
 from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
 from oracles.trees import GoldChildren, Trees
 
-# What has become of chain(i); see above.
+# The state of chain(i); see above.
 FRESH, SPENT, GONE = range(3)
 
 # No such computation. Sums of a few of these stay far from the bounds of int32.
@@ -275,7 +275,7 @@ def _value(heads, start, children, k, front, closed_from, closed_to, skip, where
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
-    """Applies each applicable transition and asks for the value of the configuration after it."""
+    """Scores each applicable transition by the value of the configuration after it."""
     scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:

@@ -12,11 +12,11 @@ from oracles.attardi.states import are_equal, flip, hash_of, normalise, read_win
 
 # Of a state that a search has found, int32 each: the cost of the way to it, the state before it, the next state in its bucket,
 # the cost of the sacrifices to be tried next (0: the shift), a lower bound of the loss from here, its place in the hash
-# table, the front of its buffer, and what has become of it.
+# table, the front of its buffer, and its status.
 COST, BEFORE, NEXT, STAGE, BOUND, SLOT, FRONT, STATUS = range(8)
 _FIELDS = 8
 
-# A state waits until it is taken out of its bucket; is open once its successors are being made; solved if its loss is known;
+# A state waits until it leaves its bucket; is open once its successors are being made; solved if its loss is known;
 # and replaced if a cheaper way to it was found.
 WAITING, OPEN, SOLVED, REPLACED = range(4)
 
@@ -230,7 +230,7 @@ def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max
     return np.int64(-1) if refused else loss, space, guiding, taken
 
 
-# Compiled twice, for the one asks the other: a function that called itself, if only for arguments of other types, crashed when
+# Compiled twice, for the one calls the other: a function that called itself, if only for arguments of other types, crashed when
 # numba (0.68) loaded it from disk.
 _guided_search = njit(cache=True, nogil=True)(_search)
 _unguided_search = njit(cache=True, nogil=True)(_search)

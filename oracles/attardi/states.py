@@ -1,4 +1,4 @@
-"""Configurations as bit sets: what the search of attardi_search asks of a configuration, and what it does to one.
+"""Configurations as bit sets: what attardi_search reads of a configuration, does to one, and remembers of it.
 
 A configuration of a sentence of n tokens is the set of its stack nodes and the front b of its buffer, since the stack
 ascends. Bit x < b says that node x is on the stack (bit 0 always, so no configuration is all zeros), bit b is set to mark
@@ -119,7 +119,7 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
 
     That is a node x != 0 at depth 0..degree without alive gold children that can become a child of its gold head at once, or
     whose own edge is not alive. To remove it never does harm: every computation can continue without x, the other nodes only
-    come nearer to each other, and whoever would have become a child of x can go elsewhere at no loss.
+    come nearer to each other, and a node that would have become a child of x can go elsewhere at no loss.
 
     Args:
         heads: int32[n + 1].

@@ -92,5 +92,5 @@ def _parseable(all_heads, offsets, all_last, all_siblings, degree):
         for front in range(2, n + 2):
             flip(words, 0, front)
             left = normalise(heads, last_child, sibling, degree, words, 0, front, window)
-        able[s] = left == 1  # no edge is ever lost on the way, so whoever is left waits for somebody out of reach
+        able[s] = left == 1  # no edge is ever lost on the way, so a node that is left waits for another out of reach
     return able

@@ -4,9 +4,9 @@ Loops over columns are the cost of context rows. They run over blocks of BLOCK c
 as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
 or j > n hold a filler, so small that whatever is added to it, it stays below negative_infinity and does not wrap around.
 
-What is remembered of sentences lies in an arena that these enter in the order in which they are asked for. The arena is a
-ring: a sentence is put after the one that came before it, and where there is no room, those who came first are forgotten. So
-all that is remembered is the latest, and nothing is ever moved.
+What is remembered of sentences lies in an arena, which they enter in the order in which they are first scored. The arena is a
+ring: a sentence is put after the one before it, and where there is no space, those that came first are forgotten. So the
+latest sentences are remembered, and nothing is ever moved.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class Arena(NamedTuple):
         Raises:
             ValueError: one does not fit on its own; ``advice`` says what can be done but raise ``max_bytes``.
         """
-        room = max_bytes // kind.itemsize
-        if len(sizes) and sizes.max() > room:
+        most = max_bytes // kind.itemsize
+        if len(sizes) and sizes.max() > most:
             s = int(sizes.argmax())
             raise ValueError(
                 f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: what the oracle keeps of it takes "
@@ -130,7 +130,7 @@ class Arena(NamedTuple):
             )
         # The entries are not touched here: the system hands out pages when they are first written to.
         count = len(trees)
-        entries = np.empty(min(int(sizes.sum()), room), kind)
+        entries = np.empty(min(int(sizes.sum()), most), kind)
         return cls(
             entries, np.full(count, -1, np.int64), np.empty(count, np.int32), np.zeros(3, np.int64), np.zeros(count, np.int32)
         )
@@ -138,12 +138,12 @@ class Arena(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def place(s, size, arena, places, queue, ring, depths):
-    """Where sentence s begins in an Arena; makes room at the cost of those who came first. Returns (place, whether new)."""
+    """Where sentence s begins in an Arena; makes space at the cost of those that came first. Returns (place, whether new)."""
     if places[s] >= 0:
         return places[s], False
     begin = ring[2]
     if begin + size > len(arena):
-        # Too little room at the end: whoever is there came before all others.
+        # Too little space at the end: what is there came before all others.
         while ring[1] > 0 and places[queue[ring[0]]] >= begin:
             _forget_first(places, queue, ring, depths)
         begin = 0
