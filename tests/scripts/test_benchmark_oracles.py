@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import oracles
-from parser.commands.benchmarks.explorations import explorations, in_lockstep
-from parser.commands.benchmarks.oracles import differing, growth
-from parser.commands.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.training.passes.passes import train
 from parser.transitions.decisions import best
+from scripts.benchmarks.explorations import explorations, in_lockstep
+from scripts.benchmarks.oracles import differing, growth
+from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from tests.forked import script
 from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree

@@ -8,14 +8,14 @@ import random
 import pytest
 
 from parser.beam_settings import Beam
-from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios, spacy_parser
-from parser.commands.benchmarks.other_parsers import udpipe_parser
-from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
 from parser.transitions.features import slots_of
+from scripts.benchmarks import parsing, parts_of_parsing, processes, ratios, spacy_parser
+from scripts.benchmarks.other_parsers import udpipe_parser
+from scripts.benchmarks.ratios import Time
 from tests.toy import sentence, write_conllu
 
 

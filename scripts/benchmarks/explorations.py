@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parser.commands.benchmarks.random_computations import Batch
 from parser.data.treebank import Sentence
 from parser.model.model import Model
 from parser.transitions.decisions import best
+from scripts.benchmarks.random_computations import Batch
 
 # The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
 Exploration = list[tuple[np.ndarray, int]]

@@ -34,9 +34,19 @@ from pathlib import Path
 from typing import Any
 
 from parser.beam_settings import Beam, Merge
-from parser.commands.benchmarks.machine import machine
-from parser.commands.benchmarks.other_parsers import spacy_parser_of, udpipe_parser
-from parser.commands.benchmarks.parts_of_parsing import (
+from parser.conllu.stream import read_raw_sentences
+from parser.data.sentences import Sentences
+from parser.decoding.beam.signature import merges_by_signature
+from parser.decoding.files.file_parsing import Columns, parse_file
+from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.model import loading as models
+from parser.model.loading import AnyModel
+from parser.model.model import Model
+from parser.start_up import short_switch_interval
+from parser.storage.versions import versions
+from scripts.benchmarks.machine import machine
+from scripts.benchmarks.other_parsers import spacy_parser_of, udpipe_parser
+from scripts.benchmarks.parts_of_parsing import (
     READING,
     WORD_ROWS,
     has_word_rows,
@@ -44,8 +54,8 @@ from parser.commands.benchmarks.parts_of_parsing import (
     microseconds_per_word,
     read,
 )
-from parser.commands.benchmarks.processes import OURS, UDPIPE, parse_command, seconds_of_processes, start_up
-from parser.commands.benchmarks.ratios import (
+from scripts.benchmarks.processes import OURS, UDPIPE, parse_command, seconds_of_processes, start_up
+from scripts.benchmarks.ratios import (
     OURS_AS_UDPIPE,
     SPACY,
     UDPIPE_BEAM,
@@ -59,16 +69,6 @@ from parser.commands.benchmarks.ratios import (
     ratios_over_others,
     repeated,
 )
-from parser.conllu.stream import read_raw_sentences
-from parser.data.sentences import Sentences
-from parser.decoding.beam.signature import merges_by_signature
-from parser.decoding.files.file_parsing import Columns, parse_file
-from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.model import loading as models
-from parser.model.loading import AnyModel
-from parser.model.model import Model
-from parser.start_up import short_switch_interval
-from parser.storage.versions import versions
 
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from parser.commands.benchmarks import spacy_parser, udpipe
-from parser.commands.benchmarks.spacy_parser import Spacy
-from parser.commands.benchmarks.udpipe import PARSER, Udpipe
+from scripts.benchmarks import spacy_parser, udpipe
+from scripts.benchmarks.spacy_parser import Spacy
+from scripts.benchmarks.udpipe import PARSER, Udpipe
 
 _SPACY_ITERATIONS = 5
 

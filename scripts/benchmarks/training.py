@@ -35,9 +35,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.commands.benchmarks.encoder_products import batches_of, products_of
-from parser.commands.benchmarks.first_update import AFTER_UPDATE
-from parser.commands.benchmarks.machine import machine
 from parser.commands.configs import training_settings
 from parser.kernels.torch_products import product
 from parser.model.model import Model
@@ -46,9 +43,12 @@ from parser.settings import Settings, TrainingTrees
 from parser.storage.versions import versions
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.training.passes import passes
+from scripts.benchmarks.encoder_products import batches_of, products_of
+from scripts.benchmarks.first_update import AFTER_UPDATE
+from scripts.benchmarks.machine import machine
 
 # Its exit status tells a run that came to its first update from one that ended otherwise.
-_FIRST_UPDATE = "parser.commands.benchmarks.first_update"
+_FIRST_UPDATE = "scripts.benchmarks.first_update"
 
 Product = Callable[[Tensor, Tensor], Tensor]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parser.beam_settings import Beam
-from parser.commands.benchmarks.processes import UDPIPE
+from scripts.benchmarks.processes import UDPIPE
 
 # UDPipe's own choice for its models.
 UDPIPE_BEAM = 5

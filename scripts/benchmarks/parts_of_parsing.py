@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 
-from parser.commands.benchmarks.ratios import job_name
 from parser.conllu.chunks import find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
@@ -14,6 +13,7 @@ from parser.decoding.files.word_cache import WordCache
 from parser.decoding.greedy.compiled import SHARE, CompiledParser
 from parser.decoding.parsers import parser_of
 from parser.model.loading import AnyModel
+from scripts.benchmarks.ratios import job_name
 
 READING = job_name("reading", 1)
 WORD_ROWS = job_name("rows of words", 1)

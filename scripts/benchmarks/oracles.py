@@ -22,13 +22,13 @@ import numpy as np
 import oracles
 from oracles import Oracle, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
-from parser.commands.benchmarks.explorations import Exploration, explorations, in_lockstep
-from parser.commands.benchmarks.machine import machine
-from parser.commands.benchmarks.random_computations import Batch, aligned_at, random_computations
-from parser.commands.benchmarks.random_computations import random_trees as draw_trees
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.storage.versions import versions
+from scripts.benchmarks.explorations import Exploration, explorations, in_lockstep
+from scripts.benchmarks.machine import machine
+from scripts.benchmarks.random_computations import Batch, aligned_at, random_computations
+from scripts.benchmarks.random_computations import random_trees as draw_trees
 
 SIZES = (10, 20, 40, 60, 80, 100)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 UDPIPE = "UDPipe, end to end, greedy, 1 thread"
 OURS = "scripts/parse.py"
-UDPIPE_MODULE = "parser.commands.benchmarks.udpipe"  # which is a program, too
+UDPIPE_MODULE = "scripts.benchmarks.udpipe"  # which is a program, too
 _PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
 
 
