@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parser.storage.versions import versions
-from scripts.benchmarks.machine import machine
+from scripts.benchmarks.measurements import machine
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLACK, GREY = "#000000", "#777777"

@@ -33,7 +33,7 @@ from experiments.tables import markdown
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
-from scripts.benchmarks.machine import machine
+from scripts.benchmarks.measurements import machine
 
 COMMAND = "python experiments/growth.py"
 PARSE = ROOT / "scripts" / "parse.py"

@@ -31,7 +31,7 @@ from parser.decoding.files.file_parsing import parse_file
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.storage.versions import versions
-from scripts.benchmarks.machine import machine
+from scripts.benchmarks.measurements import machine
 
 # Sentences of a document, at most.
 _SENTENCES = 5

@@ -16,7 +16,7 @@ from parser.networks.embeddings import Embeddings
 from parser.networks.representation import AttributeEmbeddings
 from parser.transitions.features import slots_of
 from scripts.benchmarks import training
-from scripts.benchmarks.encoder_products import batches_of, products_of
+from scripts.benchmarks.training import batches_of, products_of
 from tests.forgery import small_model
 from tests.forked import script
 from tests.toy import sentence, settings, write_conllu
