@@ -37,9 +37,8 @@ from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
 from parser.settings import training_files
 from parser.storage.atomic import replacing
-from parser.text.model_tokenizer import segmenter_beside
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import Tokenizer
+from parser.text.tokenizer import Tokenizer, segmenter_beside
 from parser.text.tokenizer_training import train_tokenizer
 from scripts.benchmarks import udpipe
 

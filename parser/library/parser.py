@@ -32,10 +32,8 @@ from parser.library.parsed_sentence import ParsedSentence
 from parser.library.words import TAG_COLUMNS, InputError, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
-from parser.text.model_tokenizer import model_tokenizer
-from parser.text.token_spans import spans
-from parser.text.tokenizer import Tokenizer
-from parser.text.tokens import TokenizerError
+from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokens import TokenizerError, spans
 
 
 class Parser:

@@ -16,14 +16,10 @@ from parser.model_folder import TOKENIZER
 from parser.serving.requests import Request
 from parser.serving.service import Job, Service
 from parser.text import udpipe
-from parser.text.blocks import blocks_of
-from parser.text.model_tokenizer import model_tokenizer
-from parser.text.pieces import LONGEST_RUN, pieces
-from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
-from parser.text.token_spans import spans
-from parser.text.tokenizer import Tokenizer, as_stream
-from parser.text.tokens import Token, TokenizerError, conllu_lines
+from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
+from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
+from parser.text.worker import ShardParser
 from tests.networks.test_text_model import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
@@ -221,7 +217,7 @@ def test_multiword_tokens_have_lines_of_their_own():
 
 @pytest.mark.parametrize("size", [1, 7, 2**16])
 def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     text = "é a\nb\n\nc\r\n\r\n\n\nd"
     blocks = list(blocks_of(io.BytesIO(text.encode("utf-8-sig")), "text"))
     assert "".join(blocks) == text.replace("\r\n", "\n")
@@ -231,7 +227,7 @@ def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
 @pytest.mark.parametrize(("content", "place"), [(b"ab\xffc", 2), (b"a\n\n" * 30 + b"\xc3", 90), (b"\xe9", 0)])
 @pytest.mark.parametrize("size", [4, 2**16])
 def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, place, size):
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {place}"):
         list(blocks_of(io.BytesIO(content), "text"))
 
@@ -239,7 +235,7 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, 
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"])
 def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} "):
@@ -248,7 +244,7 @@ def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
 
 def test_lines_without_blank_ones_between_are_looked_at_once(monkeypatch):
     content, size = b"a b c.\n" * 5_000, 64
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     source, looked_at = io.BytesIO(content), [0]
 
     def trace(frame, event, argument):
