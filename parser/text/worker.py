@@ -1,4 +1,4 @@
-"""What a process does that parses files for others: it loads the model once, and makes an outcome of one file after the other."""
+"""What a process does that parses files for others: it loads the model once, and makes an outcome of each file."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
 from parser.serving.requests import Request
-from parser.serving.service import Job, Service
+from parser.serving.service import Service, TimedRequest
 from parser.text import udpipe
 from parser.text.shards import Options, Shard
 from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
@@ -296,13 +296,13 @@ def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
     service = Service(Model.load(folder), "hu", model_tokenizer(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
     everything, split = service.answers(
-        [Job(Request.of({"data": TEXT, **steps})), Job(Request.of({"data": TEXT, "tokenizer": ""}))]
+        [TimedRequest(Request.of({"data": TEXT, **steps})), TimedRequest(Request.of({"data": TEXT, "tokenizer": ""}))]
     )
     assert everything == of_parse
     assert isinstance(split, str)
     assert split.replace("\t_", "").splitlines()[4:7] == ["1\tA", "2\tkutya", "3\tugat\tSpaceAfter=No"]
     assert service.steps == ["tokenizer", "tagger", "parser"]
     # Presegmented text has a sentence a line, whatever is in it.
-    (lines,) = service.answers([Job(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
+    (lines,) = service.answers([TimedRequest(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
     assert isinstance(lines, str)
     assert [line for line in lines.splitlines() if line.startswith("# text")] == ["# text = A kutya. Ugat a", "# text = Ma"]
