@@ -30,7 +30,7 @@ from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, prov
 from oracles import Query, Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.trees import GoldChildren
-from parser.commands.benchmarks.random_computations import random_computations
+from scripts.benchmarks.random_computations import random_computations
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
-from parser.data.attributes import Columns
+from parser.data.attributes import AttributeColumns
 from parser.data.parses import NO_NODE
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
@@ -109,7 +109,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
 
 
 def model_trace(
-    model: Model, words: Columns, n: int, oracle: Oracle, gold: GoldTree | None = None, *, single_root: bool = True
+    model: Model, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None, *, single_root: bool = True
 ) -> Trace:
     """The computation that a model makes.
 
@@ -216,3 +216,39 @@ def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> 
 
 def _name(relations: Sequence[str], number: int) -> str | None:
     return None if number == NO_NODE else relations[int(number)]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A head that some step could have given a word.
+
+    Attributes:
+        head: the head, 0 = the artificial root.
+        relation: the most probable relation of such an arc.
+        probability: the highest that a step gave the moves which make the arc; of the head that was taken, that of its step.
+        taken: whether the word got it.
+    """
+
+    head: int
+    relation: str
+    probability: float
+    taken: bool
+
+
+def candidates(trace: Trace) -> list[list[Candidate]]:
+    """For each word its candidates: the head that it got, then the others, the most probable first.
+
+    Args:
+        trace: a computation of a model.
+    """
+    found: list[dict[int, Candidate]] = [{} for _ in trace.heads]
+    for step in trace.steps:
+        for number, move in enumerate(step.moves):
+            if move.child is None or move.head is None or move.probability is None:
+                continue
+            of_word = found[move.child - 1]
+            taken = number == step.taken
+            before = of_word.get(move.head)
+            if taken or before is None or before.probability < move.probability:
+                of_word[move.head] = Candidate(move.head, move.relation or "_", move.probability, taken)
+    return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.head)) for of_word in found]

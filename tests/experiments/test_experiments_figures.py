@@ -15,8 +15,8 @@ from experiments import figure8, figure9, figure10, table6, treebanks
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from oracles import Query, Trees
-from parser.commands.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
-from parser.commands.benchmarks.random_computations import random_computations
+from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
+from scripts.benchmarks.random_computations import random_computations
 from tests import brute_force
 from tests.forked import script
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star

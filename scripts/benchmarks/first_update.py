@@ -1,4 +1,4 @@
-"""Training up to its first update, for the start-up time: python -m parser.commands.benchmarks.first_update [KEY=VALUE]."""
+"""Training up to its first update, for the start-up time: python -m scripts.benchmarks.first_update [KEY=VALUE]."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ turn, several times, in one process; medians are reported, of words per second a
 * decoding: encoded sentences to trees, the files read before;
 * end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
 * reading, and rows of words, where they are worked out before the steps: the parts that can be measured alone
-  (parts_of_parsing.py); the others follow;
+  (see microseconds_per_word()); the others follow;
 * UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
   one trained for this;
 * spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, a given pipeline or one trained for this;
@@ -25,29 +25,38 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import resource
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from parser.beam_settings import Beam, Merge
-from parser.commands.benchmarks.machine import machine
-from parser.commands.benchmarks.other_parsers import spacy_parser_of, udpipe_parser
-from parser.commands.benchmarks.parts_of_parsing import (
-    READING,
-    WORD_ROWS,
-    has_word_rows,
-    make_word_rows,
-    microseconds_per_word,
-    read,
-)
-from parser.commands.benchmarks.processes import OURS, UDPIPE, parse_command, seconds_of_processes, start_up
-from parser.commands.benchmarks.ratios import (
+from parser.conllu.chunks import find_words, read_chunks
+from parser.conllu.stream import read_raw_sentences
+from parser.data.sentences import Sentences
+from parser.decoding.beam.signature import merges_by_signature
+from parser.decoding.files.file_parsing import Columns, parse_file
+from parser.decoding.files.word_cache import WordCache
+from parser.decoding.greedy.compiled import SHARE, CompiledParser
+from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.model import loading as models
+from parser.model.loading import AnyModel
+from parser.model.model import Model
+from parser.start_up import short_switch_interval
+from parser.storage.versions import versions
+from scripts.benchmarks import spacy_parser, udpipe
+from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.ratios import (
     OURS_AS_UDPIPE,
     SPACY,
+    UDPIPE,
     UDPIPE_BEAM,
     UDPIPE_WITH_BEAM,
     Time,
@@ -59,22 +68,22 @@ from parser.commands.benchmarks.ratios import (
     ratios_over_others,
     repeated,
 )
-from parser.conllu.stream import read_raw_sentences
-from parser.data.sentences import Sentences
-from parser.decoding.beam.signature import merges_by_signature
-from parser.decoding.files.file_parsing import Columns, parse_file
-from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.model import loading as models
-from parser.model.loading import AnyModel
-from parser.model.model import Model
-from parser.start_up import short_switch_interval
-from parser.storage.versions import versions
+from scripts.benchmarks.spacy_parser import Spacy
+from scripts.benchmarks.udpipe import PARSER, Udpipe
 
 WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
+READING = job_name("reading", 1)
+WORD_ROWS = job_name("rows of words", 1)
+OURS = "scripts/parse.py"
+UDPIPE_MODULE = "scripts.benchmarks.udpipe"  # which is a program, too
+_PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
+
+# Training of the parsers to compare with is brief: the time to parse does not depend on the number of iterations.
+_SPACY_ITERATIONS = 5
 
 
 @dataclass(frozen=True)
-class Job:
+class TimedTask:
     """What is measured: this many words are parsed by a model just loaded; ``model`` is its folder if another's."""
 
     words: int
@@ -149,31 +158,31 @@ def run(
     sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
-    jobs: dict[str, Job] = {}
+    jobs: dict[str, TimedTask] = {}
     numbers = list(dict.fromkeys([1, threads]))
     for count in numbers:
-        jobs[job_name("decoding", count)] = Job(words, partial(_decode, sentences=encoded, threads=count))
-        jobs[job_name("end to end", count)] = Job(words, partial(_end_to_end, text=text, threads=count))
-    jobs[READING] = Job(words, partial(read, text=text))
+        jobs[job_name("decoding", count)] = TimedTask(words, partial(_decode, sentences=encoded, threads=count))
+        jobs[job_name("end to end", count)] = TimedTask(words, partial(_end_to_end, text=text, threads=count))
+    jobs[READING] = TimedTask(words, partial(read, text=text))
     if has_word_rows(parser):
-        jobs[WORD_ROWS] = Job(words, partial(make_word_rows, sentences=encoded))
+        jobs[WORD_ROWS] = TimedTask(words, partial(make_word_rows, sentences=encoded))
     if repeat > 1:
         again = partial(_end_to_end, text=text * repeat, threads=1)
-        jobs[job_name(repeated(repeat), 1)] = Job(words * repeat, again)
+        jobs[job_name(repeated(repeat), 1)] = TimedTask(words * repeat, again)
     for name, folder, other in others:
         coded = other.vocabularies.encode(sentences)
-        jobs[decoding_of(name)] = Job(words, partial(_decode, sentences=coded, threads=1), folder)
+        jobs[decoding_of(name)] = TimedTask(words, partial(_decode, sentences=coded, threads=1), folder)
     beams = {beam_job_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in _merges_of(parser)}
     for name, one in beams.items():
-        jobs[name] = Job(words, partial(_decode, sentences=encoded, threads=1, beam=one))
+        jobs[name] = TimedTask(words, partial(_decode, sentences=encoded, threads=1, beam=one))
     decoded = text.decode()
     if (theirs := udpipe_parser(udpipe, udpipe_train, udpipe_iterations)) is not None:
-        jobs[UDPIPE] = Job(words, lambda _: theirs.parse(decoded))
+        jobs[UDPIPE] = TimedTask(words, lambda _: theirs.parse(decoded))
         if beams:
-            jobs[UDPIPE_WITH_BEAM] = Job(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
-            jobs[OURS_AS_UDPIPE] = Job(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
+            jobs[UDPIPE_WITH_BEAM] = TimedTask(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
+            jobs[OURS_AS_UDPIPE] = TimedTask(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
     if (pipeline := spacy_parser_of(spacy, spacy_train)) is not None:
-        jobs[SPACY] = Job(words, lambda _: pipeline.parse(decoded))
+        jobs[SPACY] = TimedTask(words, lambda _: pipeline.parse(decoded))
     same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
     with short_switch_interval():  # as scripts/parse.py has it
         found = _measure(jobs, model, times, int8)
@@ -246,7 +255,7 @@ def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = 
     return target.getvalue()
 
 
-def _measure(jobs: dict[str, Job], model: Path, times: int, int8: bool = False) -> dict[str, list[Time]]:
+def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool = False) -> dict[str, list[Time]]:
     """Times of each job, measured in turn so that all of them meet the same load; a first round does not count."""
     found: dict[str, list[Time]] = {name: [] for name in jobs}
     for round_number in range(times + 1):
@@ -282,3 +291,123 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
     found |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
     found |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
     return found | {"start-up": (result["start_up_seconds"], "s")}
+
+
+def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udpipe | None:
+    """UDPipe's parser; None if neither a model is given nor a file.
+
+    Args:
+        model: its model.
+        train: CoNLL-U to train one on, instead.
+        iterations: of the training.
+
+    Raises:
+        ValueError: UDPipe is not installed, there is no such file, or it can make nothing of it.
+    """
+    if model is not None:
+        return Udpipe(model)
+    if train is None:
+        return None
+    text = _training_text(train, "UDPipe")
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / "model.udpipe"
+        udpipe.train(text, str(train), made, parser=PARSER | {"iterations": iterations})
+        return Udpipe(made)
+
+
+def spacy_parser_of(pipeline: Path | None, train: Path | None) -> Spacy | None:
+    """spaCy's parser; None if neither a pipeline is given nor a file.
+
+    Args:
+        pipeline: its folder.
+        train: CoNLL-U to train one on, instead.
+
+    Raises:
+        ValueError: spaCy is not installed, or there is no such pipeline or file.
+    """
+    if pipeline is not None:
+        return Spacy(pipeline)
+    if train is None:
+        return None
+    text = _training_text(train, "spaCy")
+    with TemporaryDirectory() as folder:
+        spacy_parser.train(text, Path(folder), _SPACY_ITERATIONS)
+        return Spacy(folder)
+
+
+def _training_text(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: there is no such file to train {name} on; check the path") from error
+
+
+def read(model: AnyModel, text: bytes) -> None:
+    """From bytes to numbers, as parse_file() reads them."""
+    cache = WordCache(model.vocabularies)
+    for chunk in read_chunks(io.BytesIO(text)):
+        if (words := find_words(chunk)) is not None:
+            cache.encode(words)
+        else:
+            cache.encode_slowly([Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))])
+
+
+def has_word_rows(model: AnyModel) -> bool:
+    """Whether what words contribute to the hidden layer is worked out before the steps."""
+    return isinstance(parser_of(model), CompiledParser)
+
+
+def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
+    """What decoding works out before the first step: for each word type, or each word that an encoder has read, its rows."""
+    parser = parser_of(model)
+    assert isinstance(parser, CompiledParser)
+    for span in sentences.spans(SHARE):
+        parser.words_of(sentences.span(*span))
+
+
+def microseconds_per_word(rates: Mapping[str, float]) -> dict[str, float]:
+    """Where the time goes of parsing a file with one thread.
+
+    Args:
+        rates: words per second, by job: "end to end, 1 thread", "decoding, 1 thread", READING, and WORD_ROWS where they are
+            worked out before.
+    """
+    whole, decoding, reading = (1e6 / rates[job] for job in (job_name("end to end", 1), job_name("decoding", 1), READING))
+    rows = 1e6 / rates[WORD_ROWS] if WORD_ROWS in rates else 0.0
+    parts = {"reading": reading, "rows of words": rows, "steps": decoding - rows}
+    return parts | {"writing, and the rest": whole - reading - decoding}
+
+
+def parse_command(model: Path, int8: bool = False) -> list[str]:
+    """The command that parses its standard input by a model: what scripts/parse.py runs, as a module."""
+    return [*_PARSE, str(model), *(["--int8"] if int8 else [])]
+
+
+def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
+    """CPU seconds of processes that parse the text, ``times`` of them for each parser.
+
+    Args:
+        ours: the command of parse_command().
+        text: what they read.
+        udpipe: a model of UDPipe 1, if it is to be measured as well.
+        times: how often each is measured.
+    """
+    commands = {OURS: ours}
+    if udpipe is not None:
+        commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(times):
+        for name, command in commands.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, input=text, capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return found
+
+
+def start_up(command: list[str], text: bytes) -> float:
+    """Seconds of a process that parses the first sentence of the text."""
+    end = text.find(b"\n\n") + 2
+    start = time.perf_counter()
+    subprocess.run(command, input=text[:end], capture_output=True, check=True)
+    return time.perf_counter() - start

@@ -22,13 +22,13 @@ import numpy as np
 import oracles
 from oracles import Oracle, Query, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
-from parser.commands.benchmarks.explorations import Exploration, explorations, in_lockstep
-from parser.commands.benchmarks.machine import machine
-from parser.commands.benchmarks.random_computations import aligned_at, random_computations
-from parser.commands.benchmarks.random_computations import random_trees as draw_trees
-from parser.data.treebank import read_treebank
+from parser.data.treebank import Sentence, read_treebank
 from parser.model.model import Model
 from parser.storage.versions import versions
+from parser.transitions.decisions import best
+from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.random_computations import aligned_at, random_computations
+from scripts.benchmarks.random_computations import random_trees as draw_trees
 
 SIZES = (10, 20, 40, 60, 80, 100)
 
@@ -104,7 +104,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
     def computations(chosen: np.ndarray) -> tuple[Trees, list[Query]]:
         subset = trees.select(chosen)
         if explored is not None:
-            return subset, in_lockstep([explored[s] for s in chosen])
+            return subset, batched([explored[s] for s in chosen])
         return subset, random_computations(subset, guide.bind(subset), how.follow, how.seed)
 
     sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
@@ -275,3 +275,37 @@ def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
             for size, microseconds in entry["by_size"].items():
                 found[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
     return found
+
+
+# The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
+Exploration = list[tuple[np.ndarray, int]]
+
+
+def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
+    """The computation that an arc-standard model predicts for each sentence; several children of the root, as in training."""
+    encoded = model.vocabularies.encode(sentences)
+    scorer = model.scorer(encoded)
+    numbers = np.arange(len(sentences), dtype=np.int32)
+    now = model.system.initial(encoded.lengths)
+    found: list[Exploration] = [[] for _ in sentences]
+    while len(rows := model.system.unfinished(now)):
+        for row in rows:
+            found[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
+        scores = scorer(model.table.extract(now, rows, encoded, numbers))
+        moves = model.system.moves(now, rows)
+        model.system.apply(now, rows, moves, *best(model.system, scores, moves))
+    return found
+
+
+def batched(chosen: Sequence[Exploration]) -> list[Query]:
+    """The explorations as batches: the i-th holds the i-th configuration of each one that is long enough."""
+    batches = []
+    for i in range(max(map(len, chosen), default=0)):
+        rows = [row for row, exploration in enumerate(chosen) if i < len(exploration)]
+        now = [chosen[row][i] for row in rows]
+        stacks = np.zeros((len(rows), max(len(stack) for stack, _ in now)), np.int32)
+        for r, (stack, _) in enumerate(now):
+            stacks[r, : len(stack)] = stack
+        sizes, fronts = ([len(stack) for stack, _ in now], [front for _, front in now])
+        batches.append(Query(np.array(rows, np.int32), stacks, np.array(sizes, np.int32), np.array(fronts, np.int32)))
+    return batches

@@ -25,13 +25,13 @@ from threading import Thread
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from parser.commands.benchmarks.machine import machine
 from parser.commands.command_line import number_of_threads
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.storage.versions import versions
+from scripts.benchmarks.measurements import machine
 
 # Sentences of a document, at most.
 _SENTENCES = 5

@@ -1,14 +1,26 @@
-"""Measured numbers as CSV, one line each, with what they depend on."""
+"""Measured numbers as CSV, one line each, with the machine and all else that they depend on."""
 
 from __future__ import annotations
 
 import csv
+import os
+import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from parser.storage.atomic import replacing
+
+
+def machine() -> dict[str, Any]:
+    """The processor, as far as the system tells, and the system."""
+    processor = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), processor)
+    return {"processor": processor, "cores": os.cpu_count(), "system": platform.platform()}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """UDPipe 1, for comparison (Straka and Strakova 2017): training on a treebank, tagging, parsing; needs the package ufal.udpipe.
 
-Training is repeatable: UDPipe fixes its seeds itself. ``python -m parser.commands.benchmarks.udpipe MODEL``
+Training is repeatable: UDPipe fixes its seeds itself. ``python -m scripts.benchmarks.udpipe MODEL``
 parses standard input: a whole process to compare with.
 """
 

@@ -27,28 +27,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from parser.commands.benchmarks.encoder_products import batches_of, products_of
-from parser.commands.benchmarks.first_update import AFTER_UPDATE
-from parser.commands.benchmarks.machine import machine
 from parser.commands.configs import training_settings
 from parser.kernels.torch_products import product
 from parser.model.model import Model
+from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings, TrainingTrees
 from parser.storage.versions import versions
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.training.passes import passes
+from parser.transitions.features import TOKEN
+from scripts.benchmarks.first_update import AFTER_UPDATE
+from scripts.benchmarks.measurements import machine
 
 # Its exit status tells a run that came to its first update from one that ended otherwise.
-_FIRST_UPDATE = "parser.commands.benchmarks.first_update"
+_FIRST_UPDATE = "scripts.benchmarks.first_update"
 
 Product = Callable[[Tensor, Tensor], Tensor]
 
@@ -210,7 +211,7 @@ def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, 
 
 @torch.no_grad()
 def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product) -> float:
-    """The same for a classifier with an encoder; see encoder_products.py.
+    """The same for a classifier with an encoder; see products_of().
 
     Args:
         classifier, examples, batch_size, multiply: as there.
@@ -252,3 +253,55 @@ def start_up(overrides: list[str]) -> float:
     if process.returncode != AFTER_UPDATE:
         raise ValueError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")
     return seconds
+
+
+Shape = tuple[int, int, int]
+"""Of a product: float32[m, k] times float32[k, n]."""
+
+
+def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Batches as in SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
+
+    Args:
+        lengths: int[sentences], words of the sentences of an epoch.
+        examples: of an epoch; each word has as many.
+        batch_size: examples that a batch has about.
+    """
+    ordered = np.sort(lengths)
+    ends = np.cumsum(ordered) * (examples / ordered.sum())
+    numbers = (np.ceil(ends).astype(np.int64) - 1) // batch_size
+    for of_batch in np.split(ordered, np.flatnonzero(np.diff(numbers)) + 1):
+        yield of_batch + 1, round(float(of_batch.sum()) * examples / ordered.sum())
+
+
+def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
+    """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
+
+    A batch holds whole sentences, like those of a SentenceFitter, of similar lengths. In each layer and direction, inputs are
+    multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect to
+    inputs and weights. Characters and tags are not counted, so that they appear as overhead.
+
+    Args:
+        classifier: with an encoder.
+        lengths: int[sentences], tokens of each sentence, the root counted.
+        examples: of all of them.
+    """
+    tokens = classifier.tokens
+    assert isinstance(tokens, BiLSTM)
+    steps, sentences = int(lengths.max()), len(lengths)
+    for layer in cast(Iterable[nn.LSTM], tokens.forwards):
+        width, hidden = layer.input_size, layer.hidden_size
+        for _ in range(2):  # directions
+            yield from _both_ways(steps * sentences, width, 4 * hidden)
+            yield from [(sentences, hidden, 4 * hidden), (sentences, 4 * hidden, hidden)] * steps
+            yield 4 * hidden, steps * sentences, hidden
+    output = classifier.output.weight
+    for name, columns, weights in classifier.slot_weights():
+        values = int(lengths.sum()) if name == TOKEN else len(tokens.embeddings.vectors[name])
+        yield from _both_ways(values, len(weights), len(columns) * output.shape[1])
+    yield from _both_ways(examples, output.shape[1], output.shape[0])
+
+
+def _both_ways(m: int, k: int, n: int) -> Iterable[Shape]:
+    """A product, and what its derivatives take."""
+    return (m, k, n), (m, n, k), (n, m, k)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parser.beam_settings import Beam
-from parser.commands.benchmarks.processes import UDPIPE
 
+UDPIPE = "UDPipe, end to end, greedy, 1 thread"
 # UDPipe's own choice for its models.
 UDPIPE_BEAM = 5
 UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
