@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings import Settings, given_models, named_files, teachers
 from parser.storage.atomic import remove_leftovers, write_json
-from parser.storage.digest import sha256_of
+from parser.storage.versions import sha256_of
 from parser.training.checkpoint import CheckpointError
 
 MODEL = "model"

@@ -15,8 +15,7 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.lattice.lattice_parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
-from parser.lattices.lattice import Arc, Lattice, SurfaceToken
-from parser.lattices.output import conllu
+from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
 from tests.decoding.test_greedy import random_model

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_kernels import score_batch
-from oracles.arc_standard.steps import ANY
+from oracles.arc_standard.context_rows import score_batch
+from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
 from parser.decoding.beam.beam_items import Expansion, Items
 from parser.decoding.beam.beam_scores import highest_output

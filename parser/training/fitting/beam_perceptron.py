@@ -28,6 +28,7 @@ from parser.linear.templates import Templates
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_objectives import UpdateStep
 from parser.transitions.configurations import Configurations
+from parser.transitions.optimal import query
 from parser.transitions.system import Moves, TransitionSystem
 
 
@@ -171,8 +172,7 @@ class BeamPerceptron:
     def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a move."""
         numbers = np.full(len(moves.rows), s, np.int32)
-        children = now.children if self._oracle.needs_children else None
-        found = self._oracle.score_batch(numbers, now.stacks, now.stack_sizes, now.buffer_fronts, children)
+        found = self._oracle.score_batch(query(numbers, now))
         edges = found.astype(np.int64) // self._oracle.gold_weight
         applicable = (moves.rows != NO_NODE) & (found != NOT_APPLICABLE)
         highest = np.where(applicable, edges, -1).max(axis=1, keepdims=True)

@@ -31,6 +31,7 @@ from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTr
 from parser.training.observers.observer import ExplorationEnd, SearchEnd
 from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
+from parser.transitions.optimal import query
 
 PASS = "online"
 BEAM_PASS = "beam"
@@ -175,12 +176,10 @@ def iterate(
         start, end = int(trees.offsets[s]), int(trees.offsets[s + 1])
         gold = trees.heads[start:end], data.relations[start:end]
         now = system.initial(trees.lengths[s : s + 1])
-        number = np.array([s], np.int32)
-        children = now.children if oracle.needs_children else None
-        buffers = now.buffers if system.reorders_buffer else None
+        asked = query(np.array([s], np.int32), now)
         goes_on = len(system.unfinished(now))
         while goes_on:
-            scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
+            scores = oracle.score_batch(asked)[0]
             followed = follow == 1 or (follow > 0 and generator.random() < follow)
             step = perceptron.step(now, scores, sentences.values, start, gold, canonical=canonical, follows=followed)
             updated, optimal, highest, score, goes_on = step.counts()
