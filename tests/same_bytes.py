@@ -64,7 +64,7 @@ def tensors(file: Path) -> dict[str, str]:
     (length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + length])
     header.pop("__metadata__", None)
-    found = {}
+    found: dict[str, str] = {}
     for name, entry in header.items():
         start, end = (8 + length + offset for offset in entry["data_offsets"])
         found[name] = _digest(f"{entry['dtype']} {entry['shape']} ".encode() + content[start:end])
@@ -73,7 +73,7 @@ def tensors(file: Path) -> dict[str, str]:
 
 def contents(run: Path) -> dict[str, str]:
     """The SHA-256 of what a run has trained and measured: the tensors and other files of its model, and metrics.json."""
-    found = {}
+    found: dict[str, str] = {}
     for file in sorted(path for path in (run / "model").rglob("*") if path.is_file()):
         name = file.relative_to(run).as_posix()
         if file.suffix == ".safetensors":
