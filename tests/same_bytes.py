@@ -6,7 +6,7 @@ SHA-256 are compared: every tensor of the model and its other files, what was pa
 time, of versions, and the card. The new checkout also parses with the model of the old one. Only their commands are used
 (scripts/train.py, scripts/parse.py), with this Python. The exit status is 1 if anything differs.
 
-Once kernels are compiled it takes five minutes on two processors. An old checkout: git worktree add /tmp/old COMMIT.
+Once kernels are compiled it takes six minutes of one processor. An old checkout: git worktree add /tmp/old COMMIT.
 """
 
 from __future__ import annotations
