@@ -18,6 +18,7 @@ from parser.settings.choices import (
     OnlineSentences,
     SettingsError,
     TrainingTrees,
+    UpdateStep,
     VocabularySource,
 )
 from parser.settings.groups import (
@@ -67,6 +68,7 @@ __all__ = [
     "TensorBoardSettings",
     "TrainingTrees",
     "TreebankFiles",
+    "UpdateStep",
     "VectorSettings",
     "VocabularySource",
     "check_column",
@@ -78,6 +80,7 @@ __all__ = [
     "system_options",
     "teachers",
     "training_files",
+    "update_of",
     "vocabulary_is_of_subset",
 ]
 
@@ -140,6 +143,12 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
     """Whether vocabularies and word vectors are made only of the sentences with projective trees."""
     source, trees = settings.vocabulary_from, settings.first_pass.trees
     return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
+
+
+def update_of(training: BeamTrainingSettings) -> str | None:
+    """The setting ``beam.training.update``, by its name: as an attribute it is the method of a mapping."""
+    found: str | None = OmegaConf.select(training, "update")  # type: ignore[arg-type]
+    return found
 
 
 def training_files(settings: Settings) -> list[str]:

@@ -112,12 +112,11 @@ class MergingSearch:
             if bucket < self._lookahead:
                 for item in items:
                     waiting[bucket + 1] += self._beginnings(item, through)
-            elif bucket < last:
-                if items:
-                    scores = scorer(through.features(items, self._slots))
-                    for item, row in zip(items, scores, strict=True):
-                        for candidate in self._candidates(item, row, through):
-                            waiting[candidate.item.bucket].append(candidate)
+            elif bucket < last and items:
+                scores = scorer(through.features(items, self._slots))
+                for item, row in zip(items, scores, strict=True):
+                    for candidate in self._candidates(item, row, through):
+                        waiting[candidate.item.bucket].append(candidate)
 
     def _beginnings(self, item: Item, through: _Lattice) -> Iterator[_Candidate]:
         """The choices before the first step."""
