@@ -62,10 +62,8 @@ class Origin:
         training = plain["beam"]["training"]
         if training is None:
             del plain["beam"]["training"]
-        else:
-            for key, value in (("start", None), ("margin", 0.0), ("continue_without_gold", False)):
-                if training[key] == value:
-                    del training[key]
+        elif training["start"] is None:
+            del training["start"]
         if plain["distillation"]["teacher"] is None:
             del plain["distillation"]
         elif plain["distillation"]["temperature"] == 1:

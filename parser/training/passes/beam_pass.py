@@ -16,7 +16,6 @@ from parser.training.build import task_weights_of, word_dropout_of
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_fitter import BeamFitter, SearchReport
-from parser.training.fitting.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.fitting.beam_updates import BeamTraining
 from parser.training.fitting.exact_fitter import ExactFitter, ExactReport
 from parser.training.fitting.fitter import OnUpdate, Span, unobserved
@@ -61,17 +60,8 @@ def beam_fitter_of(model: Model, corpus: Corpus, settings: Settings, beam: Searc
     if isinstance(beam, Exact):
         assert clipped is not None, "see beam_check.py"
         return ExactFitter(model, data, optimizer, span, clipped, settings.single_root, word_dropout, weights)
-    update = update_of(wanted)
-    assert update is not None, "see beam_check.py"
-    assert wanted.gold_size is not None
-    training = BeamTraining(
-        beam.for_training(),
-        Objective(wanted.objective),
-        UpdateStep(update),
-        wanted.gold_size,
-        wanted.margin,
-        wanted.continue_without_gold,
-    )
+    assert wanted.gold_size is not None, "see beam_check.py"
+    training = BeamTraining(beam.for_training(), wanted.gold_size)
     return BeamFitter(model, data, training, optimizer, span, word_dropout, clipped, weights)
 
 

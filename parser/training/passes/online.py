@@ -21,12 +21,11 @@ from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.linear.weights import HashedWeights
-from parser.settings import Mode, OnlineSettings, TrainingTrees, system_options
+from parser.settings import Mode, OnlineSettings, TrainingTrees, UpdateStep, system_options, update_of
 from parser.training.examples.example_sources import oracle_of
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
 from parser.training.fitting.beam_fitter import SearchReport
-from parser.training.fitting.beam_objectives import UpdateStep, update_of
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.observers.observer import ExplorationEnd, SearchEnd
 from parser.training.representation_settings import MODELS
@@ -125,7 +124,7 @@ class OnlineRun(Run):
         update, gold_size = update_of(wanted), wanted.gold_size
         assert update is not None, "see beam_check.py"
         assert gold_size is not None, "see beam_check.py"
-        return StructuredTraining(self.beam.for_training(), UpdateStep(update), gold_size, wanted.margin)
+        return StructuredTraining(self.beam.for_training(), UpdateStep(update), gold_size)
 
     def _state(self, number: int) -> Saved:
         return {"perceptron": {name: torch.from_numpy(array) for name, array in self._perceptron.state().items()}}
