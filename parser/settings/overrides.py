@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.settings.choices import SettingsError
-from parser.settings.groups import BEAMS, MODELS, Settings
+from parser.settings.groups import BEAMS, MODELS, Range, Settings
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +39,19 @@ class Key:
         name: with dots.
         choices: those of a group that have it, such as "beam=local"; none: all have it.
         read: the settings that it is read beside; see groups.setting().
-        type: as the schema says.
+        type, range: as the schema says.
     """
 
     name: str
     choices: list[str]
     read: str
     type: Any
+    range: Range | None = None
+
+    @property
+    def is_dictionary(self) -> bool:
+        """Whether its own keys are its user's."""
+        return str(self.type).startswith("dict")
 
 
 @cache
@@ -66,7 +72,7 @@ def _keys_of(kind: type, prefix: str, choice: str, read: str = "") -> Iterator[K
     for field in fields(kind):
         name, of, by = f"{prefix}{field.name}", types[field.name], field.metadata.get("chosen_by", choice)
         reads = field.metadata.get("read") or read
-        yield Key(name, [by] if by else [], reads, of)
+        yield Key(name, [by] if by else [], reads, of, field.metadata.get("range"))
         if (nested := next((one for one in (of, *get_args(of)) if is_dataclass(one)), None)) and name != "table7":
             yield from _keys_of(nested, f"{name}.", by, reads)  # type: ignore[arg-type]
 
@@ -125,17 +131,20 @@ def _is_in(key: str, names: Iterable[str]) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
-def absent(key: str, settings: Any) -> str:
-    """What to say of a key that is none of this run's: that it is misspelt, or of another choice of a group."""
-    if key not in keys():
+def absent(key: str, settings: Any, given: str) -> str:
+    """What to say of a key that is none of this run's, as it was given: it is misspelt, or of another choice of a group."""
+    known = next((one for one in _and_above(key) if one in keys() and (one == key or keys()[one].is_dictionary)), None)
+    if known is None:
         # The last part decides: of optimizer.lr the nearest key is one of the optimizer.
         group, _, name = key.rpartition(".")
         beside = [other for other in keys() if other.rpartition(".")[0] == group] or list(keys())
         nearest = max(beside, key=lambda other: difflib.SequenceMatcher(None, name, other.rpartition(".")[2]).ratio())
         return f"there is no setting {key}; the nearest is {nearest}; --help lists them all"
-    missing = [one for one in _and_above(key) if _select(settings, one) is None and keys()[one].choices]
-    group = missing[-1] if missing else key
-    return f"{key}: there is no {group} in this run; leave it out, or choose {' or '.join(keys()[group].choices)}"
+    missing = [one for one in _and_above(known) if keys()[one].choices and (one == key or _select(settings, one) is None)]
+    if not missing:  # in a dictionary, whose keys are its user's
+        return f"there is no {key} yet; write +{given}"
+    choices = " or ".join(keys()[missing[-1]].choices)
+    return f"{given}: there is no {missing[-1]} in this run; leave it out, or choose {choices}"
 
 
 def explained(error: Exception) -> SettingsError | None:
@@ -169,7 +178,7 @@ def _translated(error: Exception) -> str | None:
     if given.is_add() and name in keys() and not given.package:
         return f"{override}: leave out the plus, there is such a setting"
     if isinstance(error, AssertionError | AttributeError) or str(error).startswith("Could not override"):
-        return absent(name, settings) if name in keys() or not _of_user(name) else f"there is no {name} yet; write +{override}"
+        return absent(name, settings, override)
     if name not in keys():
         return None
     inside = [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]
@@ -178,11 +187,6 @@ def _translated(error: Exception) -> str | None:
     if known := _words(keys()[name].type):
         return f"{override} is unknown; known: {', '.join(known)}"
     return f"{override}: it cannot be null" if given.value() is None else f"{override}: {_first_line(error.__cause__ or error)}"
-
-
-def _of_user(key: str) -> bool:
-    """Whether a key is in a dictionary, whose keys are its user's."""
-    return any(str(keys()[one].type).startswith("dict") for one in _and_above(key) if one in keys())
 
 
 def _first_line(error: BaseException) -> str:

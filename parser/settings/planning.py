@@ -132,7 +132,7 @@ def _check_values(settings: Settings, made: Any, prefix: str = "") -> None:
     for name, value in vars(made).items():
         key = f"{prefix}{name}"
         if name not in known:
-            raise SettingsError(absent(key, settings))
+            raise SettingsError(absent(key, settings, key))
         if value == MISSING:
             raise SettingsError(f"{key} has no value; give {key}=VALUE")
         if is_dataclass(value):

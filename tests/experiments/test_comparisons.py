@@ -11,7 +11,7 @@ import pytest
 from experiments import comparisons
 from experiments.command import settings_of
 from experiments.comparisons import Claim, Comparison, Estimate, Row, differences, jobs_by_key, page, run_ours, training_of
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 
 CONFIGS = ("online", "systems", "systems_bilstm")
 
@@ -30,7 +30,7 @@ def test_every_variant_can_be_trained_and_every_claim_names_variants(config):
     found = wanted(config)
     for name, overrides in found.all_variants.items():
         one, other = training_of(found, overrides, "hu", 1), training_of(found, overrides, "got", 2)
-        check(one.settings())
+        plan(one.settings())
         assert one.fingerprint() == other.fingerprint(), name
     fingerprints = [training_of(found, overrides, "hu", 1).fingerprint() for overrides in found.all_variants.values()]
     assert len(set(fingerprints)) == len(fingerprints)

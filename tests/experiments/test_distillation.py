@@ -8,7 +8,7 @@ from experiments import distillation
 from experiments.command import settings_of
 from experiments.comparisons import Row
 from experiments.distillation import Distillation, asked_of, is_taught, page, run_variants, variant_of
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from tests.experiments.test_comparisons import row
 
 
@@ -19,7 +19,7 @@ def wanted(*overrides: str) -> Distillation:
 def test_every_variant_can_be_trained_and_every_claim_names_variants():
     found = wanted()
     for name in found.all_variants:
-        check(variant_of(found, name, "hu", 1).settings())
+        plan(variant_of(found, name, "hu", 1).settings())
     named = {name for claim in found.all_claims.values() for name in (*claim.better, *claim.worse)}
     assert named <= set(found.all_variants)
     assert not is_taught(found, found.teacher)

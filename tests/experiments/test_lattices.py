@@ -8,7 +8,7 @@ from experiments import lattices
 from experiments.command import settings_of
 from parser.data.treebank import read_treebank
 from parser.lattices.conllul import read_lattices
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from tests.toy import ROOT
 
 
@@ -22,7 +22,7 @@ def test_the_systems_are_settings_that_can_be():
     assert len(cells) == len(set(cells)) == 3 * (4 + 8 + 8 + 1) + 8  # and those of hu that are guessed
     trainings = {key: lattices.training_of(asked, key[0], key[1], 1, int(key[3]), key[4] == "true") for key in cells}
     for training in set(trainings.values()):
-        check(training.settings())
+        plan(training.settings())
     of_turkish = {training.fingerprint() for key, training in trainings.items() if key[1] == "tr"}
     assert len(of_turkish) == 9  # gold paths and lattices with 1 and 3 ahead, with lemmas and without, plain
     given, alone = (lattices.training_of(asked, system, "he", 1, 3, lemmas=True) for system in (lattices.GOLD, lattices.ALONE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments import text
 from experiments.command import settings_of
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 
 
 def test_raw_text_is_that_of_the_comments(tmp_path):
@@ -31,7 +31,7 @@ def test_the_systems_are_settings_that_can_be():
     wanted = settings_of(text.Text, "text")
     trainings = {system: text.training_of(wanted, system, "hu", 1) for system in wanted.all_systems}
     for training in trainings.values():
-        check(training.settings())
+        plan(training.settings())
     fingerprints = {training.fingerprint() for training in trainings.values()}
     assert len(fingerprints) == len(trainings) - 4 == 5  # whose sentences are parsed, and how, is all the same to a training
     assert wanted.beams.keys() <= wanted.all_systems.keys()

@@ -20,7 +20,6 @@ from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.settings.choices import Over
-from parser.training.checks.settings_check import check
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples.examples import Examples, TrainingSentences
 from parser.training.examples.exploration import explore
@@ -30,7 +29,6 @@ from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.passes.passes import train
 from parser.training.run_folder import Origin
-from tests.toy import settings
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
 
@@ -238,23 +236,3 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     mlp.save(tmp_path / "mlp")
     with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["recipe=accurate", "model=bilstm"], "teaches model=mlp, not model=bilstm"),
-        (["column=2"], "teaches in the second pass, and there is none"),
-        (["system=lr_spine"], "is not supported with system=lr_spine"),
-        (["beam=local", "second_pass.policy=beam"], "is not supported with second_pass.policy=beam"),
-        (["distillation.teacher=[]"], r"distillation.teacher=\[\] names no teacher"),
-        (["distillation.teacher=[3]"], r"distillation.teacher=\[3\] is neither a path nor a list of paths"),
-        (["distillation.teacher={a: b}"], "is neither a path nor a list of paths"),
-        (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
-        (["distillation.weight=0"], "distillation.weight=0"),
-        (["distillation.temperature=0"], "distillation.temperature=0"),
-    ],
-)
-def test_settings_that_no_taught_run_can_have(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        check(settings("distillation.teacher=there", *overrides))

@@ -12,8 +12,7 @@ from parser.commands.configs import PACKAGE
 from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
-from parser.settings import SettingsError, vectors_to_train
-from parser.training.checks.settings_check import check, check_files
+from parser.settings import vectors_to_train
 from parser.training.examples.corpus import prepare
 from parser.training.passes.passes import train
 from parser.training.run_folder import Origin
@@ -100,12 +99,3 @@ def test_names_and_places(files, tmp_path):
     sample = settings()
     _make_paths_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == (PACKAGE / "data" / "sample" / "sample-ud-train.conllu").resolve()
-
-
-def test_what_cannot_be(files):
-    with pytest.raises(SettingsError, match=r"treebank\.train\.1=nowhere: there is no such file"):
-        check_files(settings(f"treebank.train=[{files[0]},nowhere]"))
-    with pytest.raises(SettingsError, match="there is no training part"):
-        check_files(settings("treebank.train=[]"))
-    with pytest.raises(SettingsError, match=r"treebank.held_out=0.9 is out of range"):
-        check(settings("treebank.held_out=0.9"))
