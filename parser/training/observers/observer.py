@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parser.training.examples.exploration import ExplorationReport
     from parser.training.fitting.beam_fitter import SearchReport
     from parser.training.fitting.exact_fitter import ExactReport
-    from parser.training.run_folder import Origin
+    from parser.training.run_folder import Manifest
 
 Metrics = dict[str, float]
 """Percentages under the keys of metrics.json."""
@@ -42,7 +42,7 @@ class RunStart:
 
     Attributes:
         settings: its settings.
-        origin: what it is made from.
+        manifest: what it is made from.
         folder: its folder.
         corpus: what it trains and measures on.
         model: the model; training changes it in place.
@@ -51,7 +51,7 @@ class RunStart:
     """
 
     settings: Settings
-    origin: Origin
+    manifest: Manifest
     folder: Path
     corpus: Corpus
     model: AnyModel
