@@ -28,7 +28,7 @@ from parser.commands import command_line
 from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import FILES, FOLDERS, Settings, check_column, register, teachers, training_files
+from parser.settings import FILES, FOLDERS, Settings, check_column, register, teachers, training_files, vectors_to_train
 from parser.training.checks.unread_settings import absent_setting_message, check_overrides
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
@@ -82,7 +82,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
     try:
-        with background_vectors(settings) as vectors:
+        with background_vectors(vectors_to_train(settings)) as vectors:
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
             from parser.training.observers.console import final_table

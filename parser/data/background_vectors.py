@@ -1,6 +1,6 @@
 """Word vectors that a process of its own trains while this one loads torch and reads the treebank.
 
-    with background_vectors(settings) as vectors:
+    with background_vectors(request) as vectors:
         from parser.training.passes.passes import train  # loads torch
         train(settings, folder, vectors=vectors)
 
@@ -19,20 +19,40 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-from omegaconf import OmegaConf
 
 from parser.child_process import end_with_parent
 from parser.data.attributes import attribute_values
 from parser.data.treebank import read_treebanks, without_held_out
 from parser.data.vocabulary import Vocabulary
-from parser.data.word_vectors import WordVectors, train_vectors
-from parser.settings import Settings, VectorSettings, held_out, training_files, vocabulary_is_of_subset
+from parser.data.word_vectors import VectorTraining, WordVectors
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class VectorRequest:
+    """Which word vectors to train.
+
+    Attributes:
+        files: the training part.
+        held_out: the share of its sentences that are left out, see without_held_out().
+        subset: whether only the sentences with projective trees are read.
+        attribute: whose values get vectors.
+        training: how.
+        seed: of the run.
+    """
+
+    files: tuple[str, ...]
+    held_out: float
+    subset: bool
+    attribute: str
+    training: VectorTraining
+    seed: int
 
 
 class BackgroundVectors:
@@ -62,22 +82,13 @@ class BackgroundVectors:
 
 
 @contextmanager
-def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]:
-    """Begins to train the word vectors of a run; None if the settings ask for none, or the training part is not there."""
-    vectors, files = settings.vectors, training_files(settings)
-    read = vectors.attribute is not None and settings.features.get(vectors.attribute)
-    if vectors.file is not None or not read or not files or not all(Path(file).is_file() for file in files):
+def background_vectors(request: VectorRequest | None) -> Iterator[BackgroundVectors | None]:
+    """Begins to train the word vectors of a run; None if none are wanted, or the training part is not there."""
+    if request is None or not all(Path(file).is_file() for file in request.files):
         yield None
         return
-    request = {
-        "train": files,
-        "held_out": held_out(settings),
-        "subset": vocabulary_is_of_subset(settings),
-        "vectors": OmegaConf.to_container(vectors, resolve=True),
-        "seed": settings.seed,
-    }
     # -P: a file parser.py in the folder where the user stands is not ours.
-    command = [sys.executable, "-P", "-m", "parser.data.background_vectors", json.dumps(request)]
+    command = [sys.executable, "-P", "-m", "parser.data.background_vectors", json.dumps(asdict(request))]
     with (
         tempfile.TemporaryFile() as messages,
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages) as process,
@@ -91,10 +102,11 @@ def background_vectors(settings: Settings) -> Iterator[BackgroundVectors | None]
 def _answer(request: str) -> None:
     """What the process does."""
     end_with_parent()
-    wanted = json.loads(request)
-    train, _ = without_held_out(read_treebanks(wanted["train"]), wanted["held_out"])
-    values = attribute_values(train.projective_subset if wanted["subset"] else train.sentences, wanted["vectors"]["attribute"])
-    vectors = train_vectors(VectorSettings(**wanted["vectors"]), values, wanted["seed"])
+    fields = json.loads(request)
+    wanted = VectorRequest(**(fields | {"training": VectorTraining(**fields["training"])}))
+    train, _ = without_held_out(read_treebanks(wanted.files), wanted.held_out)
+    values = attribute_values(train.projective_subset if wanted.subset else train.sentences, wanted.attribute)
+    vectors = WordVectors.train(values, wanted.training, wanted.seed)
     forms = np.frombuffer(json.dumps(vectors.vocabulary.symbols).encode(), np.uint8)
     file = io.BytesIO()
     np.savez(file, forms=forms, matrix=vectors.matrix)

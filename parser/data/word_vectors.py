@@ -17,13 +17,31 @@ import numpy as np
 
 from parser.data.vector_files import check_finite, read_vector_file
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
-from parser.settings import VectorSettings
 
 log = logging.getLogger(__name__)
 
 # Rarest forms whose mean stands for unknown ones, when the file does not say how often a form was seen (files are sorted by
 # frequency, so the last ones are the rarest).
 _RAREST = 1000
+
+
+@dataclass(frozen=True)
+class VectorTraining:
+    """How word vectors are trained.
+
+    Attributes:
+        dimensions: length of a vector.
+        window: words to either side that a word is seen with.
+        epochs: times that the sentences are gone through. Over a treebank of some 40,000 words it takes dozens.
+        min_count: rarer forms get no vector of their own. From 2 on, the classifier learns what to do about unknown forms.
+        skip_gram: predict the neighbours from the word, not the word from its neighbours.
+    """
+
+    dimensions: int = 100
+    window: int = 2
+    epochs: int = 50
+    min_count: int = 2
+    skip_gram: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,41 +66,27 @@ class WordVectors:
         return cls(Vocabulary(forms), matrix)
 
     @classmethod
-    def train(
-        cls,
-        sentences: list[list[str]],
-        *,
-        dimensions: int = 100,
-        window: int = 2,
-        epochs: int = 50,
-        min_count: int = 2,
-        skip_gram: bool = False,
-        seed: int = 0,
-    ) -> WordVectors:
+    def train(cls, sentences: list[list[str]], how: VectorTraining, seed: int) -> WordVectors:
         """Trains Word2Vec on forms, reproducibly: one worker, and a hash of words that does not depend on the process.
 
         Args:
             sentences: forms by sentence.
-            dimensions: length of a vector.
-            window: words to either side that a word is seen with.
-            epochs: times that the sentences are gone through. Over a treebank of some 40,000 words it takes dozens.
-            min_count: rarer forms get no vector of their own. From 2 on, the classifier learns what to do about unknown forms.
-            skip_gram: predict the neighbours from the word, not the word from its neighbours.
+            how: dimensions, window, epochs, and so on.
             seed: of the first vectors and of all draws.
         """
         from gensim.models import Word2Vec  # a slow import, not needed to parse
 
-        most = max(Counter(chain.from_iterable(sentences)).values(), default=0)
+        most, min_count = max(Counter(chain.from_iterable(sentences)).values(), default=0), how.min_count
         if most < min_count:
             log.warning("no form occurs %d times; vectors are trained with vectors.min_count=%d", min_count, most)
             min_count = most
         model = Word2Vec(
             sentences,
-            vector_size=dimensions,
-            window=window,
-            epochs=epochs,
+            vector_size=how.dimensions,
+            window=how.window,
+            epochs=how.epochs,
             min_count=min_count,
-            sg=int(skip_gram),
+            sg=int(how.skip_gram),
             seed=seed,
             workers=1,
             hashfxn=_stable_hash,
@@ -123,19 +127,6 @@ class WordVectors:
         found = cls.from_forms([*(forms[i] for i in kept), *more], vectors, np.zeros(len(vectors), bool))
         found.matrix[UNKNOWN] = unknown
         return found
-
-
-def train_vectors(settings: VectorSettings, values: list[list[str]], seed: int) -> WordVectors:
-    """Vectors of the values (lists by sentence), trained as the settings of a run say."""
-    return WordVectors.train(
-        values,
-        dimensions=settings.dimensions,
-        window=settings.window,
-        epochs=settings.epochs,
-        min_count=settings.min_count,
-        skip_gram=settings.skip_gram,
-        seed=seed,
-    )
 
 
 def _stable_hash(word: str) -> int:

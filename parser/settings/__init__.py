@@ -12,6 +12,8 @@ from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING, OmegaConf
 
 import oracles
+from parser.data.background_vectors import VectorRequest
+from parser.data.word_vectors import VectorTraining
 from parser.settings.choices import (
     ExampleUse,
     Mode,
@@ -78,6 +80,8 @@ __all__ = [
     "system_options",
     "teachers",
     "training_files",
+    "vector_training",
+    "vectors_to_train",
     "vocabulary_is_of_subset",
 ]
 
@@ -182,6 +186,21 @@ def _given(settings: Settings, keys: Iterable[str]) -> dict[str, str]:
 def held_out(settings: Settings) -> float:
     """The share of the training sentences that are held out as the dev part; 0 where there is a dev part already."""
     return 0.0 if settings.treebank.dev is not None else settings.treebank.held_out
+
+
+def vector_training(settings: Settings) -> VectorTraining:
+    """How word vectors are trained."""
+    vectors = settings.vectors
+    return VectorTraining(vectors.dimensions, vectors.window, vectors.epochs, vectors.min_count, vectors.skip_gram)
+
+
+def vectors_to_train(settings: Settings) -> VectorRequest | None:
+    """The word vectors that the run trains; None if none are read, or all are read from a file."""
+    attribute, files = settings.vectors.attribute, tuple(training_files(settings))
+    if settings.vectors.file is not None or attribute is None or not settings.features.get(attribute) or not files:
+        return None
+    subset = vocabulary_is_of_subset(settings)
+    return VectorRequest(files, held_out(settings), subset, attribute, vector_training(settings), settings.seed)
 
 
 def system_options(settings: Settings) -> dict[str, int]:

@@ -52,3 +52,38 @@ class OnlineSentences(StrEnum):
 
     ALL = "all"
     PROJECTIVE = "projective"
+
+
+class Target(StrEnum):
+    """What an example teaches where several moves are optimal.
+
+    * OWN_BEST: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
+    * FIXED_ORDER: the first optimal move of the system's eager order: attach as soon as possible.
+    * MARGINAL: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
+    """
+
+    OWN_BEST = "own_best"
+    FIXED_ORDER = "fixed_order"
+    MARGINAL = "marginal"
+
+
+class Policy(StrEnum):
+    """Which moves exploration takes.
+
+    * PREDICTION: the one that the classifier scores highest (Nederhof 2019, Section 8).
+    * MIXED: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
+    * SAMPLE: one drawn from the classifier's distribution over the applicable outputs.
+    * BEAM: those that a beam takes, from all of its items; see explore_with_beam().
+    """
+
+    PREDICTION = "prediction"
+    MIXED = "mixed"
+    SAMPLE = "sample"
+    BEAM = "beam"
+
+
+class Over(StrEnum):
+    """What the teacher's distribution is over: the right outputs of optimal moves, or all outputs."""
+
+    OPTIMAL = "optimal"
+    ALL = "all"

@@ -15,7 +15,8 @@ import pytest
 
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import background_vectors
-from parser.data.word_vectors import train_vectors
+from parser.data.word_vectors import WordVectors
+from parser.settings import vector_training, vectors_to_train
 from parser.training.examples.corpus import prepare
 from tests.toy import ROOT, sentence, settings, write_conllu
 
@@ -34,8 +35,8 @@ def run(treebank, *overrides: str):
 @pytest.mark.parametrize("attribute", ["form", "lower"])
 def test_they_are_those_that_this_process_trains(treebank, attribute):
     wanted = run(treebank, "seed=3", f"vectors.attribute={attribute}", "+features.lower=[s0]", "vectors.dimensions=12")
-    here = train_vectors(wanted.vectors, attribute_values(SENTENCES, attribute), wanted.seed)
-    with background_vectors(wanted) as vectors:
+    here = WordVectors.train(attribute_values(SENTENCES, attribute), vector_training(wanted), wanted.seed)
+    with background_vectors(vectors_to_train(wanted)) as vectors:
         assert vectors is not None
         found = vectors.result()
     assert found.vocabulary.symbols == here.vocabulary.symbols
@@ -44,7 +45,7 @@ def test_they_are_those_that_this_process_trains(treebank, attribute):
 
 def test_the_corpus_takes_them(treebank):
     wanted = run(treebank)
-    with background_vectors(wanted) as vectors:
+    with background_vectors(vectors_to_train(wanted)) as vectors:
         there = prepare(wanted, vectors).vectors
     here = prepare(wanted).vectors
     assert there is not None
@@ -58,13 +59,13 @@ def test_the_corpus_takes_them(treebank):
     ids=["not read", "of nothing", "from a file", "no training part"],
 )
 def test_nothing_is_begun_for_a_run_without(treebank, overrides):
-    with background_vectors(run(treebank, *overrides)) as vectors:
+    with background_vectors(vectors_to_train(run(treebank, *overrides))) as vectors:
         assert vectors is None
 
 
 def test_its_warnings_are_heard(treebank, caplog):
     wanted = run(treebank, "vectors.min_count=1000")
-    with caplog.at_level(logging.WARNING), background_vectors(wanted) as vectors:
+    with caplog.at_level(logging.WARNING), background_vectors(vectors_to_train(wanted)) as vectors:
         assert vectors is not None
         vectors.result()
     assert "no form occurs 1000 times" in caplog.text
@@ -73,20 +74,21 @@ def test_its_warnings_are_heard(treebank, caplog):
 def test_its_failure_is_told(tmp_path):
     broken = tmp_path / "broken.conllu"
     broken.write_text("1\tno\ttree\n\n")
-    with background_vectors(run(broken)) as vectors:
+    with background_vectors(vectors_to_train(run(broken))) as vectors:
         assert vectors is not None
         with pytest.raises(ChildProcessError, match=r"broken\.conllu"):
             vectors.result()
 
 
 def test_a_run_that_fails_does_not_wait_for_them(treebank):
-    with pytest.raises(ZeroDivisionError), background_vectors(run(treebank, "vectors.epochs=1000000")):
+    with pytest.raises(ZeroDivisionError), background_vectors(vectors_to_train(run(treebank, "vectors.epochs=1000000"))):
         raise ZeroDivisionError
 
 
 _PARENT = """
 import sys
 from parser.data import background_vectors as module
+from parser.settings import vectors_to_train
 from tests.toy import settings
 
 started = module.subprocess.Popen
@@ -97,7 +99,8 @@ def note(*arguments, **options):
     return process
 
 module.subprocess.Popen = note
-with module.background_vectors(settings(f"treebank.train={sys.argv[1]}", "vectors.epochs=10000000")):
+request = vectors_to_train(settings(f"treebank.train={sys.argv[1]}", "vectors.epochs=10000000"))
+with module.background_vectors(request):
     sys.stdin.read()
 """
 

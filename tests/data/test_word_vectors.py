@@ -16,7 +16,7 @@ from gensim.models.fasttext import save_facebook_model
 from parser.data.vector_files import VectorFileError
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
-from parser.data.word_vectors import WordVectors
+from parser.data.word_vectors import VectorTraining, WordVectors
 from tests.toy import ROOT as REPOSITORY
 from tests.toy import sentence
 
@@ -28,18 +28,18 @@ SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a
 def test_training_is_reproducible_from_process_to_process():
     code = """
 import hashlib
-from parser.data.word_vectors import WordVectors
+from parser.data.word_vectors import VectorTraining, WordVectors
 from tests.data.test_word_vectors import SENTENCES
-print(hashlib.sha256(WordVectors.train(SENTENCES, dimensions=10, seed=3).matrix.tobytes()).hexdigest())
+print(hashlib.sha256(WordVectors.train(SENTENCES, VectorTraining(10), 3).matrix.tobytes()).hexdigest())
 """
     prints = {subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY) for _ in range(2)}
     assert len(prints) == 1
-    one, other = (WordVectors.train(SENTENCES, dimensions=10, seed=seed).matrix for seed in (3, 4))
+    one, other = (WordVectors.train(SENTENCES, VectorTraining(10), seed).matrix for seed in (3, 4))
     assert not np.array_equal(one, other)
 
 
 def test_reserved_rows():
-    vectors = WordVectors.train(SENTENCES, dimensions=10, min_count=1)
+    vectors = WordVectors.train(SENTENCES, VectorTraining(10, min_count=1), 0)
     assert vectors.matrix.shape == (len(vectors.vocabulary), 10)
     assert not vectors.matrix[[ABSENT, ROOT]].any()
     rare = vectors.vocabulary.encode(["hapax", "legomenon"])
@@ -47,13 +47,13 @@ def test_reserved_rows():
 
 
 def test_rare_forms_share_the_vector_of_unknown_ones():
-    vectors = WordVectors.train(SENTENCES, dimensions=10, min_count=2)
+    vectors = WordVectors.train(SENTENCES, VectorTraining(10, min_count=2), 0)
     assert vectors.vocabulary.encode(["hapax", "never seen", "cat"])[:2] == [UNKNOWN, UNKNOWN]
     assert vectors.matrix[UNKNOWN].any()
 
 
 def test_a_treebank_without_any_repetition_is_no_error(caplog):
-    vectors = WordVectors.train([["one", "two"], ["three"]], dimensions=4, min_count=2)
+    vectors = WordVectors.train([["one", "two"], ["three"]], VectorTraining(4, min_count=2), 0)
     assert sorted(vectors.vocabulary.symbols) == ["one", "three", "two"]
     assert "vectors.min_count=1" in caplog.text
 

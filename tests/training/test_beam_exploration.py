@@ -13,7 +13,8 @@ from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.training.examples.examples import Target, TrainingSentences
+from parser.settings.choices import Target
+from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import explore, explore_with_beam
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.features import FeatureTable, Slot

@@ -9,7 +9,7 @@ import pytest
 
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence, TreebankError
-from parser.settings import SettingsError
+from parser.settings import SettingsError, vectors_to_train
 from parser.training.checks.settings_check import check
 from parser.training.examples.corpus import Corpus, prepare
 from tests import brute_force, random_trees
@@ -65,7 +65,7 @@ def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, s
     wanted = settings(
         f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
     )
-    with background_vectors(wanted) as vectors:
+    with background_vectors(vectors_to_train(wanted)) as vectors:
         ahead = prepare(wanted, vectors).vectors
     here = prepare(wanted).vectors
     assert ahead is not None

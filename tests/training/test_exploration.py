@@ -13,6 +13,7 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.settings.choices import Policy
 from parser.training.examples.examples import (
     Examples,
     GatheredExamples,
@@ -24,7 +25,7 @@ from parser.training.examples.examples import (
     new_examples,
     target_columns,
 )
-from parser.training.examples.exploration import Exploration, Policy, explore
+from parser.training.examples.exploration import Exploration, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, right

@@ -12,7 +12,7 @@ from parser.commands.configs import PACKAGE
 from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
-from parser.settings import SettingsError
+from parser.settings import SettingsError, vectors_to_train
 from parser.training.checks.settings_check import check, check_files
 from parser.training.examples.corpus import prepare
 from parser.training.passes.passes import train
@@ -63,7 +63,7 @@ def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
 def test_vectors_of_another_process_are_of_the_same_sentences(files):
     made = run(files)
     alone = prepare(made).vectors
-    with background_vectors(made) as background:
+    with background_vectors(vectors_to_train(made)) as background:
         other = prepare(made, background).vectors
     assert alone is not None
     assert other is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.settings import BeamTrainingSettings, Settings, SettingsError, vocabulary_is_of_subset
-from parser.training.examples.exploration import Policy
+from parser.settings.choices import Policy
 from parser.training.fitting.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.representation_settings import MODELS
 

@@ -28,14 +28,12 @@ from parser.settings import (
     training_files,
     vocabulary_is_of_subset,
 )
+from parser.settings.choices import Over, Policy, Target
 from parser.text.udpipe import package
 from parser.training.checks.beam_check import check_beam
 from parser.training.checks.settings_keys import check_keys
 from parser.training.checks.settings_ranges import check_ranges
 from parser.training.examples.example_sources import oracle_of
-from parser.training.examples.examples import Target
-from parser.training.examples.exploration import Policy
-from parser.training.examples.teacher import Over
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import ANCHORS, RELATION
 

@@ -22,7 +22,7 @@ from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary
-from parser.data.word_vectors import WordVectors, train_vectors
+from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart
 from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
@@ -30,10 +30,10 @@ from parser.settings import (
     Settings,
     SettingsError,
     TrainingTrees,
-    VectorSettings,
     held_out,
     teachers,
     training_files,
+    vector_training,
     vocabulary_is_of_subset,
 )
 from parser.training.examples.examples import TrainingSentences
@@ -142,7 +142,7 @@ def prepare(settings: Settings, background: BackgroundVectors | None = None) -> 
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
         elif attribute == settings.vectors.attribute:
-            vectors = _vectors(settings.vectors, values, settings.seed, background)
+            vectors = _vectors(settings, values, background)
             by_attribute[attribute] = vectors.vocabulary
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
@@ -231,11 +231,14 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
     return GoldPart.of(treebank.sentences, vocabularies, relations)
 
 
-def _vectors(settings: VectorSettings, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
-    if settings.file is not None:
-        wanted = set(chain.from_iterable(values)) if settings.restrict else None
-        return WordVectors.read(Path(settings.file), settings.limit, wanted)
-    return train_vectors(settings, values, seed) if background is None else background.result()
+def _vectors(settings: Settings, values: list[list[str]], background: BackgroundVectors | None) -> WordVectors:
+    vectors = settings.vectors
+    if vectors.file is not None:
+        wanted = set(chain.from_iterable(values)) if vectors.restrict else None
+        return WordVectors.read(Path(vectors.file), vectors.limit, wanted)
+    if background is not None:
+        return background.result()
+    return WordVectors.train(values, vector_training(settings), settings.seed)
 
 
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:

@@ -17,11 +17,12 @@ from parser.inference.scorer import Scorer
 from parser.model.model import Model
 from parser.networks.batch_scorer import ContextualScorer, batch_scorer
 from parser.settings import ExampleUse, Settings, SettingsError, TrainingTrees, system_options
+from parser.settings.choices import Policy, Target
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.choice_examples import Choices
 from parser.training.examples.corpus import Corpus
-from parser.training.examples.examples import Examples, Target, TrainingSentences, gold_examples
-from parser.training.examples.exploration import Exploration, ExplorationReport, Policy, explore, explore_with_beam
+from parser.training.examples.examples import Examples, TrainingSentences, gold_examples
+from parser.training.examples.exploration import Exploration, ExplorationReport, explore, explore_with_beam
 from parser.training.examples.teacher import Teacher, teacher_of
 from parser.training.observers.observer import ExplorationEnd, Observer
 from parser.training.observers.stopwatch import Stopwatch

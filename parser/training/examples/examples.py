@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
 from oracles import BoundOracle, Trees
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
+from parser.settings.choices import Target
 from parser.training.examples.soft_targets import SoftTargets, concatenate
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
@@ -20,19 +20,6 @@ from parser.transitions.system import Moves, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
 _LOCKSTEP = 4096
-
-
-class Target(StrEnum):
-    """What an example teaches where several moves are optimal.
-
-    * OWN_BEST: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
-    * FIXED_ORDER: the first optimal move of the system's eager order: attach as soon as possible.
-    * MARGINAL: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
-    """
-
-    OWN_BEST = "own_best"
-    FIXED_ORDER = "fixed_order"
-    MARGINAL = "marginal"
 
 
 @dataclass(frozen=True)

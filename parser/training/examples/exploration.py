@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 
@@ -18,12 +17,12 @@ from parser.data.parses import NO_NODE
 from parser.decoding.beam.batched_beam import LockstepItems, step
 from parser.inference.scorer import Scorer
 from parser.networks.batch_scorer import ContextualScorer
+from parser.settings.choices import Policy, Target
 from parser.training.examples.examples import (
     Batch,
     Examples,
     GatheredExamples,
     OnStep,
-    Target,
     TrainingSentences,
     batches,
     new_examples,
@@ -34,22 +33,6 @@ from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable
 from parser.transitions.optimal import best_right_columns, optimal_moves
 from parser.transitions.system import Moves, TransitionSystem
-
-
-class Policy(StrEnum):
-    """Which moves exploration takes.
-
-    * PREDICTION: the one that the classifier scores highest (Nederhof 2019, Section 8).
-    * MIXED: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
-    * SAMPLE: one drawn from the classifier's distribution over the applicable outputs.
-    * BEAM: those that a beam takes, from all of its items; see explore_with_beam().
-    """
-
-    PREDICTION = "prediction"
-    MIXED = "mixed"
-    SAMPLE = "sample"
-    BEAM = "beam"
-
 
 Teach = Callable[[Batch, np.ndarray, Moves, np.ndarray], SoftTargets]
 """From a batch, its rows that are at a step (int[m]), their moves and the right outputs (int32[m, width]) to soft targets."""

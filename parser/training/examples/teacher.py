@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
 from parser.networks.batch_scorer import batch_scorer
 from parser.settings import Settings, SettingsError, TrainingTrees, teachers
+from parser.settings.choices import Over
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import Batch
 from parser.training.examples.soft_targets import SoftTargets
@@ -36,13 +36,6 @@ _KEPT = 4 * 2**30
 
 # Tokens whose vectors are made at a time.
 _TOGETHER = 20_000
-
-
-class Over(StrEnum):
-    """What the teacher's distribution is over: the right outputs of optimal moves, or all outputs."""
-
-    OPTIMAL = "optimal"
-    ALL = "all"
 
 
 class Teacher:

@@ -1,0 +1,345 @@
+"""The plan of a run: what its settings come to, as plain frozen data; plan() makes it, and refuses what cannot be.
+
+Whoever trains is given the plan, or a part of it, and never sees settings. What stands in a plan is read by somebody, and its
+parts fit one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import oracles
+from parser.beam_settings import Beam, Search
+from parser.data.word_vectors import VectorTraining
+from parser.inference.shape import ClassifierShape
+from parser.lattices.gold_paths import MissingPath
+from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees
+
+
+@dataclass(frozen=True)
+class Span:
+    """The epochs that a schedule spans: ``epochs`` in all, of which ``done`` lie behind when the pass begins."""
+
+    done: int
+    epochs: int
+
+
+@dataclass(frozen=True)
+class OptimizerPlan:
+    """How the weights of a pass are fitted.
+
+    Attributes:
+        name: sgd, adam or adamw.
+        learning_rate: the highest; see ``schedule``.
+        schedule: of the learning rate: constant, cosine or linear.
+        span: the epochs that the schedule spans.
+        momentum: of sgd, Nesterov's.
+        weight_decay: the share by which an update shrinks the weights, times the learning rate.
+        batch_size: examples between two updates; of a GlobalPlan, sentences.
+        rate_key: the setting that the learning rate comes from, for messages.
+    """
+
+    name: str
+    learning_rate: float
+    schedule: str
+    span: Span
+    momentum: float
+    weight_decay: float
+    batch_size: int
+    rate_key: str = "optimizer.learning_rate"
+
+
+@dataclass(frozen=True)
+class GivenModel:
+    """The model of another run that takes the place of the first pass, or of both; ``key`` is the setting that names it."""
+
+    key: str
+    folder: str
+
+
+@dataclass(frozen=True)
+class GoldPlan:
+    """The first pass: on gold computations.
+
+    Attributes:
+        name: in metrics.json, and what its settings are named by.
+        epochs: passes over the examples.
+        trees: which trees it learns from.
+        optimizer: how the classifier is fitted.
+        given: the model that takes its place, so that it is only measured; None: it is trained.
+    """
+
+    epochs: int
+    trees: TrainingTrees
+    optimizer: OptimizerPlan
+    given: GivenModel | None = None
+    name: str = "first_pass"
+
+
+@dataclass(frozen=True)
+class DistillationPlan:
+    """What the second pass learns from other models, beside the oracle.
+
+    Attributes:
+        teachers: run folders, one at least; the mean of their distributions is learned.
+        weight: of the cross entropy with it, relative to the loss of the oracle's steps.
+        temperature: by which the scores of both are divided.
+        over: what the distributions are over.
+    """
+
+    teachers: tuple[str, ...]
+    weight: float
+    temperature: float
+    over: Over
+
+
+@dataclass(frozen=True)
+class ExplorationPlan:
+    """The second pass: on the parser's own computations; ``Plan.oracle`` says which moves are optimal.
+
+    Attributes:
+        name, epochs, trees, optimizer: as in GoldPlan.
+        target: what an example teaches where several moves are optimal.
+        start_from_first_pass: whether it begins with the first pass's weights; else with fresh ones, after those have explored.
+        examples: whether its examples replace or join those of the first pass.
+        explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
+        policy: which moves exploration takes.
+        follow: with Policy.MIXED, the probability of following the prediction.
+        beam: with Policy.BEAM, the beam that explores, else None.
+        distillation: what teachers add; None: there are none.
+    """
+
+    epochs: int
+    trees: TrainingTrees
+    optimizer: OptimizerPlan
+    target: Target
+    start_from_first_pass: bool
+    examples: ExampleUse
+    explore_every: int
+    policy: Policy
+    follow: float
+    beam: Beam | None = None
+    distillation: DistillationPlan | None = None
+    name: str = "second_pass"
+
+
+@dataclass(frozen=True)
+class GlobalPlan:
+    """The pass over whole computations, which compete in a search.
+
+    Attributes:
+        name: "third_pass"; "beam" of a linear model.
+        epochs, trees: as in GoldPlan.
+        search: how the parser will search. A Beam, or Exact: the loss is that of all trees.
+        optimizer: how the classifier is fitted, in batches of sentences; None: the structured perceptron of a linear model.
+        gold_size: items of the beam of gold computations; None with Exact, which keeps all.
+    """
+
+    name: str
+    epochs: int
+    trees: TrainingTrees
+    search: Search
+    optimizer: OptimizerPlan | None
+    gold_size: int | None
+
+
+@dataclass(frozen=True)
+class OnlinePlan:
+    """The pass of a linear model, which learns at every step.
+
+    Attributes:
+        name, trees: as in GoldPlan.
+        epochs: iterations over the sentences.
+        mode: what is learned, and along which computations.
+        explore_after: with Mode.EXPLORE, epochs on gold computations first.
+        follow: with Mode.EXPLORE, the probability of taking the prediction where it is not optimal.
+    """
+
+    epochs: int
+    trees: TrainingTrees
+    mode: Mode
+    explore_after: int
+    follow: float
+    name: str = "online"
+
+
+PassPlan = GoldPlan | ExplorationPlan | GlobalPlan | OnlinePlan
+
+
+@dataclass(frozen=True)
+class SystemPlan:
+    """The transition system: its name, and what it and its oracles are made with besides the relations."""
+
+    name: str
+    options: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OraclePlan:
+    """The oracle of exploration and of online learning: its name, and the arguments of ``oracles.create``."""
+
+    name: str
+    strategy: oracles.Strategy
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def create(self) -> oracles.Oracle:
+        """The oracle."""
+        return oracles.create(self.name, self.strategy, **self.options)
+
+
+@dataclass(frozen=True)
+class VectorPlan:
+    """Word vectors: whose values they are for, where they come from, and whether the classifier's training changes them.
+
+    Attributes:
+        attribute: of tokens.
+        trained: whether the classifier's training changes them.
+        training: how they are trained on the training part; None: they are read from ``file``.
+        file: of word2vec or fastText.
+        limit: how many vectors of the file are read; None: all.
+        restrict: whether only those of forms in the training part are kept.
+    """
+
+    attribute: str
+    trained: bool
+    training: VectorTraining | None = None
+    file: str | None = None
+    limit: int | None = None
+    restrict: bool = False
+
+
+@dataclass(frozen=True)
+class NetworkPlan:
+    """A classifier over learned representations, model=mlp or model=bilstm.
+
+    Attributes:
+        attributes: of tokens that it reads, which there will be vocabularies of.
+        templates: by attribute, the addresses at which slots read it.
+        shape: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
+        vectors: None: there are none.
+        word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
+        max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
+        tag_weights: by column that the encoder predicts, the weight of its loss beside the parser's.
+        heads_weight: that of the heads' and relations' loss; 0: they are not predicted.
+    """
+
+    attributes: tuple[str, ...]
+    templates: Mapping[str, tuple[str, ...]]
+    shape: ClassifierShape
+    vectors: VectorPlan | None
+    word_dropout: float
+    max_grad_norm: float | None = None
+    tag_weights: Mapping[str, float] = field(default_factory=dict)
+    heads_weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class LinearPlan:
+    """A linear model: the attributes that its templates read, and whether FEATS are among them."""
+
+    attributes: tuple[str, ...]
+    feats: bool
+
+
+@dataclass(frozen=True)
+class FilesPlan:
+    """What a run reads: the parts of the treebank, and how many of the training sentences are held out as the dev part.
+
+    Attributes:
+        train: files of CoNLL-U, one at least.
+        dev, test: None where there is no such part.
+        held_out: the share of the training sentences that are the dev part; 0 where ``dev`` is given.
+    """
+
+    train: tuple[str, ...]
+    dev: str | None = None
+    test: str | None = None
+    held_out: float = 0.0
+
+
+@dataclass(frozen=True)
+class LatticePlan:
+    """Word lattices of the parts, and how they are learned from.
+
+    Attributes:
+        files: by part (train, always; dev; test), a file of lattices.
+        lookahead: words decided ahead; slots that read further are left out.
+        gold: what becomes of training sentences without a gold path.
+        max_arcs: a sentence with more is refused; None: none is.
+        choices: whether the choice among arcs is learned; else only gold paths are.
+        beam: how lattices are searched where other input is parsed greedily.
+    """
+
+    files: Mapping[str, str]
+    lookahead: int
+    gold: MissingPath
+    max_arcs: int | None
+    choices: bool
+    beam: Beam
+
+
+@dataclass(frozen=True)
+class TokenizerPlan:
+    """UDPipe's tokenizer is trained, too; ``segmenter``: and an LSTM that finds the sentences."""
+
+    segmenter: bool
+
+
+@dataclass(frozen=True)
+class TensorBoardPlan:
+    """What the events hold besides curves: trees of dev after each epoch, figures after each pass, the word vectors."""
+
+    trees: int
+    figures: bool
+    projector: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run.
+
+    Attributes:
+        labels: what metrics.json says of the settings: treebank, column, recipe, model, system, degree, beam, oracle, strategy,
+            ties, seed.
+        files: what it reads.
+        system: the transition system.
+        oracle: of all passes but the first.
+        projectivization: how trees are made projective; see oracles.PROJECTIVIZATIONS.
+        model: what is trained.
+        passes: one after the other; a GoldPlan and what follows it, or an OnlinePlan and what follows it.
+        search: how dev and test are parsed at the end, and as the model remembers; None: greedily.
+        lattices: None: there are none.
+        vocabulary_of_subset: whether vocabularies and word vectors are made only of the sentences with projective trees.
+        seed, device, threads: of the computation.
+        single_root: whether parses have exactly one child of the root.
+        keep_best: whether a pass ends with the weights of its best epoch on dev; else with the last.
+        resume: whether a run that was interrupted in the same folder is resumed.
+        tokenizer: None: none is trained.
+        tensorboard: what is recorded.
+    """
+
+    labels: Mapping[str, str | int | None]
+    files: FilesPlan
+    system: SystemPlan
+    oracle: OraclePlan
+    projectivization: str
+    model: NetworkPlan | LinearPlan
+    passes: tuple[PassPlan, ...]
+    search: Search | None
+    lattices: LatticePlan | None
+    vocabulary_of_subset: bool
+    seed: int
+    device: str
+    threads: int
+    single_root: bool
+    keep_best: bool
+    resume: bool
+    tokenizer: TokenizerPlan | None
+    tensorboard: TensorBoardPlan
+
+    @property
+    def trees(self) -> set[TrainingTrees]:
+        """The kinds of trees that its passes learn from."""
+        return {one.trees for one in self.passes}
