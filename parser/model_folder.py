@@ -29,8 +29,8 @@ SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classif
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
 TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
 
-# Within a run's folder.
-_MODEL = "model"
+# The folder of the model within the folder of its run.
+MODEL = "model"
 # Of what an error quotes, the characters that it shows.
 _QUOTED = 300
 # Of a form, the most characters that an encoder may read: each takes a row of memory for every token.
@@ -63,7 +63,7 @@ def find_model(folder: Path) -> Path:
     with errors_named(folder):
         if not folder.is_dir():
             raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
-        inside = folder / _MODEL
+        inside = folder / MODEL
         return inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
 
 

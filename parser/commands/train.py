@@ -26,7 +26,7 @@ from parser.commands import command_line
 from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, vectors_to_train
+from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
@@ -87,7 +87,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
             from parser.training.passes.passes import train
 
             card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
-            metrics = train(settings, folder, [_HydraFiles(job), card, *observers, _Interruptible()], vectors)
+            metrics = train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
@@ -100,14 +100,14 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
 class _HydraFiles(Observer):
     """Writes .hydra/ as hydra would, but not before the run has its folder for itself."""
 
-    def __init__(self, job: HydraConf) -> None:
-        self._job = job
+    def __init__(self, job: HydraConf, settings: Settings) -> None:
+        self._job, self._settings = job, settings
 
     def on_start(self, start: RunStart) -> None:
         """Writes the files."""
         folder = start.folder / ".hydra"
         folder.mkdir(exist_ok=True)
-        parts = {"config": start.settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
+        parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
 
@@ -130,10 +130,7 @@ def _name_treebank(settings: Settings, overrides: Sequence[str]) -> None:
     elif not OmegaConf.is_missing(files, "name"):
         return
     if "treebank.name" not in given:
-        files.name = (
-            "+".join(Path(file).name.partition(".")[0] for file in named_files(settings, ["treebank.train"]).values())
-            or "unnamed"
-        )
+        files.name = "+".join(Path(file).name.partition(".")[0] for file in training_files(settings)) or "unnamed"
 
 
 def _make_paths_absolute(settings: Settings, start: Path) -> None:

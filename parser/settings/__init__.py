@@ -27,6 +27,7 @@ __all__ = [
     "named_files",
     "numbered",
     "register",
+    "training_files",
     "vector_training",
     "vectors_to_train",
     "vocabulary_is_of_subset",
@@ -54,6 +55,11 @@ def named_files(settings: Settings, keys: Sequence[str] = FILES) -> dict[str, st
         value: Any = OmegaConf.select(settings, key, default=None)  # type: ignore[arg-type]
         found |= numbered(key, value)
     return found
+
+
+def training_files(settings: Settings) -> list[str]:
+    """The files of the training part; none if there is none."""
+    return list(named_files(settings, ["treebank.train"]).values())
 
 
 def numbered(key: str, value: str | Sequence[str] | None) -> dict[str, str]:
@@ -86,7 +92,7 @@ def vector_training(vectors: VectorSettings) -> VectorTraining:
 
 def vectors_to_train(settings: Settings) -> VectorRequest | None:
     """The word vectors that the run trains; None if none are read, or all are read from a file."""
-    vectors, files = settings.vectors, tuple(named_files(settings, ["treebank.train"]).values())
+    vectors, files = settings.vectors, tuple(training_files(settings))
     if vectors.file is not None or vectors.attribute is None or not settings.features.get(vectors.attribute) or not files:
         return None
     held_out, subset = held_out_of(settings.treebank), vocabulary_is_of_subset(settings)

@@ -222,15 +222,15 @@ class VectorPlan:
     Attributes:
         attribute: of tokens.
         trained: whether the classifier's training changes them.
-        training: how they are trained on the training part; None: they are read from ``file``.
-        file: of word2vec or fastText.
+        training: how they are trained on the training part, if they are.
+        file: of word2vec or fastText, that they are read from; None: they are trained.
         limit: how many vectors of the file are read; None: all.
         restrict: whether only those of forms in the training part are kept.
     """
 
     attribute: str
     trained: bool
-    training: VectorTraining | None = None
+    training: VectorTraining
     file: str | None = None
     limit: int | None = None
     restrict: bool = False

@@ -23,7 +23,14 @@ from parser.lattices.gold_paths import MissingPath
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
 from parser.networks.activations import ACTIVATIONS
 from parser.networks.device import check_device
-from parser.settings import check_column, held_out_of, named_files, vector_training, vocabulary_is_of_subset
+from parser.settings import (
+    check_column,
+    held_out_of,
+    named_files,
+    training_files,
+    vector_training,
+    vocabulary_is_of_subset,
+)
 from parser.settings.choices import (
     ExampleUse,
     Keep,
@@ -84,7 +91,7 @@ def plan(settings: Settings) -> Plan:
         SettingsError: a run cannot be so; the message names the key and the fix.
     """
     check_column(settings)
-    if not (files := named_files(settings)) or not named_files(settings, ["treebank.train"]):
+    if not training_files(settings):
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
     teachers = tuple(named_files(settings, ["distillation.teacher"]).values())
     made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment, arg-type]
@@ -93,7 +100,7 @@ def plan(settings: Settings) -> Plan:
         raise SettingsError(message)
     return Plan(
         labels=_labels(made),
-        files=_files(made, files),
+        files=_files(made, tuple(training_files(settings)), named_files(settings)),
         system=SystemPlan(made.system, _system_options(made)),
         oracle=_oracle(made),
         projectivization=made.projectivization,
@@ -419,9 +426,8 @@ def _labels(made: Settings) -> dict[str, str | int | None]:
     }
 
 
-def _files(made: Settings, named: Mapping[str, str]) -> FilesPlan:
+def _files(made: Settings, train: tuple[str, ...], named: Mapping[str, str]) -> FilesPlan:
     treebank = made.treebank
-    train = tuple(name for key, name in named.items() if key.startswith("treebank.train"))
     return FilesPlan(train, treebank.dev, treebank.test, held_out_of(treebank), named, made.paths.treebanks)
 
 
@@ -490,7 +496,7 @@ def _vectors(made: Settings) -> VectorPlan:
     return VectorPlan(
         str(wanted.attribute),
         wanted.trained,
-        vector_training(wanted) if wanted.file is None else None,
+        vector_training(wanted),
         wanted.file,
         wanted.limit,
         wanted.restrict,

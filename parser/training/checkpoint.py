@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from parser.storage.atomic import replacing
 
-FORMAT = 2
+FORMAT = 3
 
 
 class CheckpointError(ValueError):
@@ -33,7 +33,7 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        origin: what the run is made from, as plain values; see run_folder.py.
+        manifest: what the run is made from, as plain values; see run_folder.py.
         pass_number: the pass under way, from 0.
         epochs_done: epochs of that pass that are done.
         best_las: the highest dev LAS of the pass so far; None without a dev part, or before its first epoch.
@@ -42,7 +42,7 @@ class Progress:
         cpu_seconds: processor time of all processes that have worked on the run so far.
     """
 
-    origin: dict[str, Any]
+    manifest: dict[str, Any]
     pass_number: int = 0
     epochs_done: int = 0
     best_las: float | None = None

@@ -8,11 +8,11 @@ from typing import Any
 
 from parser.conllu.checks import COLUMN_NAMES, FORM
 from parser.decoding.files.missing_columns import read_columns
-from parser.model_folder import TENSORS, VOCABULARIES, read_json
+from parser.model_folder import MODEL, TENSORS, VOCABULARIES, read_json
 from parser.settings import numbered
 from parser.storage.atomic import replacing
 from parser.training.observers.observer import Observer, RunStart
-from parser.training.run_folder import MODEL, Origin
+from parser.training.run_folder import Manifest
 
 CARD = "README.md"
 
@@ -30,26 +30,26 @@ class ModelCard(Observer):
 
     def __init__(self, command: str) -> None:
         self._command = command
-        self._origin: Origin | None = None
+        self._manifest: Manifest | None = None
         self._folder = Path()
 
     def on_start(self, start: RunStart) -> None:
         """Notes what the run is made from: its files may change while it trains."""
-        self._origin, self._folder = start.origin, start.folder
+        self._manifest, self._folder = start.manifest, start.folder
 
     def on_end(self, metrics: dict[str, Any]) -> None:
         """Writes the card beside the model."""
-        assert self._origin is not None
+        assert self._manifest is not None
         with replacing(self._folder / MODEL / CARD) as temporary:
             attributes = read_json(self._folder / MODEL, VOCABULARIES)["attributes"]
-            temporary.write_text(card(self._origin, metrics, self._command, attributes), encoding="utf-8")
+            temporary.write_text(card(self._manifest, metrics, self._command, attributes), encoding="utf-8")
 
 
-def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iterable[str]) -> str:
+def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: Iterable[str]) -> str:
     """The card, Markdown; the same for the same run.
 
     Args:
-        origin: settings and files of the run.
+        manifest: settings and files of the run.
         metrics: what metrics.json holds.
         command: the command that trained the model.
         attributes: what the model reads of a word.
@@ -69,10 +69,10 @@ def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iter
         needs += "; --tags=fill writes those that the model predicts"
     settings = ", ".join(f"{key}={metrics[key]}" for key in _SETTINGS if metrics.get(key) is not None)
     files = []
-    for key, digest in sorted(origin.files.items()):
+    for key, digest in sorted(manifest.files.items()):
         if "/" in key:  # a file of another model
             continue
-        path: Any = origin.settings
+        path: Any = manifest.settings
         for name in key.split("."):
             path = path[int(name)] if isinstance(path, list) else path.get(name, {})
         if isinstance(path, str):
@@ -84,7 +84,7 @@ def card(origin: Origin, metrics: dict[str, Any], command: str, attributes: Iter
     ]
     return f"""# A dependency parser for {metrics["treebank"]}
 
-Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} words. {settings}.{_taught(origin)}
+Trained by optimal-step on {train["sentences"]:,} sentences, {train["words"]:,} words. {settings}.{_taught(manifest)}
 
     {command}
 
@@ -110,16 +110,16 @@ Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 201
 """
 
 
-def _taught(origin: Origin) -> str:
+def _taught(manifest: Manifest) -> str:
     """A sentence on the model's teachers, if it has any."""
-    distillation = origin.settings.get("distillation")
-    if distillation is None:
+    distillation = manifest.settings.get("distillation", {})
+    if distillation.get("teacher") is None:
         return ""
     encoders = []
     for key, path in numbered("distillation.teacher", distillation["teacher"]).items():
         folder = Path(path)
         name = folder.parent.name if folder.name == MODEL else folder.name
-        encoders.append(f"{name} (SHA-256 of its weights: `{origin.files.get(f'{key}/{TENSORS}', 'not there')}`)")
+        encoders.append(f"{name} (SHA-256 of its weights: `{manifest.files.get(f'{key}/{TENSORS}', 'not there')}`)")
     of_them = f"an encoder, {encoders[0]}" if len(encoders) == 1 else f"{len(encoders)} encoders (mean): {', '.join(encoders)}"
     over = "all steps" if distillation["over"] == "all" else "the optimal steps"
     temperature = distillation.get("temperature", 1)

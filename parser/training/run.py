@@ -24,7 +24,7 @@ from parser.training.checkpoint import CheckpointError, Progress
 from parser.training.examples.corpus import prepare
 from parser.training.observers.observer import EpochEnd, Metrics, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.stopwatch import Stopwatch
-from parser.training.run_folder import Origin
+from parser.training.run_folder import Manifest
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Run(ABC):
 
     Args:
         settings: of the run.
-        origin: what it is made from.
+        manifest: what it is made from.
         folder: its folder.
         observers: who hears of it.
         vectors: see corpus.prepare().
@@ -73,13 +73,13 @@ class Run(ABC):
     """
 
     def __init__(
-        self, settings: Settings, origin: Origin, folder: Path, observers: Observers, vectors: BackgroundVectors | None
+        self, settings: Settings, manifest: Manifest, folder: Path, observers: Observers, vectors: BackgroundVectors | None
     ) -> None:
         self.settings = settings
-        self._origin = origin
+        self._manifest = manifest
         self.folder = folder
         self.observers = observers
-        self.progress, self.saved = _last_state(folder, origin)
+        self.progress, self.saved = _last_state(folder, manifest)
         self.stopwatch = Stopwatch(self.progress.seconds)
         self._cpu_begun = _cpu_seconds() - self.progress.cpu_seconds
         with self.stopwatch("read"):
@@ -140,7 +140,7 @@ class Run(ABC):
         given = self.first_pass_is_given and self.progress.pass_number == 0
         before = sum(one.epochs for one in self.passes[: 1 if given else self.progress.pass_number])
         epochs, done = sum(one.epochs for one in self.passes), before + self.progress.epochs_done
-        self.observers.on_start(RunStart(self.settings, self._origin, self.folder, self.corpus, self.model, epochs, done))
+        self.observers.on_start(RunStart(self.settings, self._manifest, self.folder, self.corpus, self.model, epochs, done))
         if given:
             self._end_pass(self.passes[0])
         for one in self.passes[self.progress.pass_number :]:
@@ -235,13 +235,13 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def _last_state(folder: Path, origin: Origin) -> tuple[Progress, Saved]:
+def _last_state(folder: Path, manifest: Manifest) -> tuple[Progress, Saved]:
     """The state of a run that was interrupted in this folder, or of a new one, which has no tensors."""
     path = folder / run_folder.CHECKPOINT
     if not path.exists():
-        return Progress(origin=asdict(origin)), {}
+        return Progress(manifest=asdict(manifest)), {}
     progress, tensors = checkpoint.load(path)
-    if (difference := Origin(**progress.origin).difference(origin)) is not None:
+    if (difference := Manifest(**progress.manifest).difference(manifest)) is not None:
         raise CheckpointError(
             f"{path}: a run with {difference} was interrupted in this folder; choose another hydra.run.dir, "
             "resume with the original ones, or start over with resume=false"

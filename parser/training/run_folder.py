@@ -17,16 +17,15 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import Settings, given_models, named_files, teachers
+from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
+from parser.settings import FOLDERS, Settings, named_files
 from parser.storage.atomic import remove_leftovers, write_json
 from parser.storage.versions import sha256_of
 from parser.training.checkpoint import CheckpointError
 
-MODEL = "model"
 METRICS = "metrics.json"
 CHECKPOINT = "checkpoint.safetensors"
-ORIGIN = "run.json"
+MANIFEST = "run.json"
 _LOCK = ".lock"
 _EVENTS = "events.out.tfevents.*"
 _MISSING = object()
@@ -37,7 +36,7 @@ class RunFolderError(ValueError):
 
 
 @dataclass(frozen=True)
-class Origin:
+class Manifest:
     """What a run is made from.
 
     Attributes:
@@ -49,32 +48,17 @@ class Origin:
     files: dict[str, str]
 
     @classmethod
-    def of(cls, settings: Settings) -> Origin:
+    def of(cls, settings: Settings) -> Manifest:
         """That of a run with these settings and the files as they are now."""
-        plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
+        plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)  # type: ignore[assignment]
         del plain["resume"], plain["tensorboard"]
-        if not plain["treebank"]["held_out"]:  # a run from before there was this setting is the same
-            del plain["treebank"]["held_out"]
-        if plain["tokenizer"] != "udpipe":
-            del plain["segmenter"]
-        if plain["encoder"] is not None and plain["encoder"]["heads"] is None:
-            del plain["encoder"]["heads"]
-        training = plain["beam"]["training"]
-        if training is None:
-            del plain["beam"]["training"]
-        elif training["start"] is None:
-            del training["start"]
-        if plain["distillation"]["teacher"] is None:
-            del plain["distillation"]
-        elif plain["distillation"]["temperature"] == 1:
-            del plain["distillation"]["temperature"]
         paths = {key: Path(name) for key, name in named_files(settings).items()}
-        for key, model in (given_models(settings) | teachers(settings)).items():
+        for key, model in named_files(settings, FOLDERS).items():
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})
 
-    def difference(self, other: Origin) -> str | None:
+    def difference(self, other: Manifest) -> str | None:
         """How another run differs, for a message; None if it does not."""
         if self.settings != other.settings:
             keys = sorted(_differing(self.settings, other.settings))
@@ -107,7 +91,7 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
-def finished_metrics(folder: Path, origin: Origin) -> dict[str, Any] | None:
+def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:
     """The metrics of the finished run that the folder holds; None if it holds none.
 
     Raises:
@@ -117,25 +101,25 @@ def finished_metrics(folder: Path, origin: Origin) -> dict[str, Any] | None:
         return None
     advice = "choose another hydra.run.dir, or replace it with resume=false"
     try:
-        found = Origin(**json.loads((folder / ORIGIN).read_text(encoding="utf-8")))
+        found = Manifest(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
         metrics: dict[str, Any] = json.loads((folder / METRICS).read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
         raise CheckpointError(f"{folder}: a finished run is here that does not say what it was made from; {advice}") from None
-    if (difference := found.difference(origin)) is not None:
+    if (difference := found.difference(manifest)) is not None:
         raise CheckpointError(f"{folder}: a finished run with {difference} is here; {advice}")
     return metrics
 
 
-def write_results(folder: Path, origin: Origin, metrics: dict[str, Any]) -> None:
+def write_results(folder: Path, manifest: Manifest, metrics: dict[str, Any]) -> None:
     """Writes what a finished run leaves besides its model, and removes its checkpoint."""
-    write_json(folder / ORIGIN, asdict(origin))
+    write_json(folder / MANIFEST, asdict(manifest))
     write_json(folder / METRICS, metrics)
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def start_over(folder: Path) -> None:
     """Removes what an earlier run left, but for its model, which stays until the new one is whole."""
-    for path in (*(folder / name for name in (METRICS, ORIGIN, CHECKPOINT)), *folder.glob(_EVENTS)):
+    for path in (*(folder / name for name in (METRICS, MANIFEST, CHECKPOINT)), *folder.glob(_EVENTS)):
         path.unlink(missing_ok=True)
 
 

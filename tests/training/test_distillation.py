@@ -28,7 +28,7 @@ from parser.training.examples.teacher import Teacher
 from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.passes.passes import train
-from parser.training.run_folder import Origin
+from parser.training.run_folder import Manifest
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
 
@@ -171,13 +171,13 @@ def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(
     assert files_of(tmp_path / "killed") == files_of(tmp_path / "whole")
     steps = "all steps" if over == "all" else "the optimal steps"
     divided = ", temperature 2" if over == "all" else ""
-    digest = Origin.of(taught).files["distillation.teacher/classifier.safetensors"]
+    digest = Manifest.of(taught).files["distillation.teacher/classifier.safetensors"]
     assert f"distributions over {steps} of an encoder, encoder (SHA-256 of its weights: `{digest}`), weight 1{divided}." in card
     assert str(teacher) not in card
     without = run(treebank, "recipe=accurate", *FEW)
     train(without, tmp_path / "without")
     assert files_of(tmp_path / "without") != files_of(tmp_path / "whole")
-    assert "distillation" not in Origin.of(without).settings  # as before there were teachers
+    assert "distillation" not in Manifest.of(without).settings  # as before there were teachers
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_run_with_several_teachers_names_them_all(treebank, teacher, second_te
     taught = run(treebank, "recipe=accurate", *FEW, f"distillation.teacher=[{teacher},{second_teacher}]")
     train(taught, tmp_path / "whole", [ModelCard("train")])
     card = (tmp_path / "whole" / "model" / "README.md").read_text()
-    digests = [Origin.of(taught).files[f"distillation.teacher.{i}/classifier.safetensors"] for i in range(2)]
+    digests = [Manifest.of(taught).files[f"distillation.teacher.{i}/classifier.safetensors"] for i in range(2)]
     told = [f"{name} (SHA-256 of its weights: `{it}`)" for name, it in zip(("encoder", "another"), digests, strict=True)]
     assert f"over the optimal steps of 2 encoders (mean): {', '.join(told)}, weight 1." in card
     (tmp_path / "whole" / "model" / "README.md").unlink()

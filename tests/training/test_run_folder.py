@@ -14,7 +14,7 @@ from parser.training import run_folder
 from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observers.observer import EpochEnd, Observer
 from parser.training.passes.passes import train
-from parser.training.run_folder import Origin, RunFolderError, held
+from parser.training.run_folder import Manifest, RunFolderError, held
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import KilledError
 
@@ -83,9 +83,9 @@ def test_a_finished_run_is_kept(tmp_path, treebank, caplog):
 
 
 def test_runs_from_before_a_setting_was_there_are_the_same(treebank):
-    origin = Origin.of(run(treebank, "recipe=accurate", "model=bilstm"))
-    assert "heads" not in origin.settings["encoder"]
-    assert origin.difference(Origin({**origin.settings, "seed": 2, "new": None}, {})) == "other settings (new, seed)"
+    manifest = Manifest.of(run(treebank, "recipe=accurate", "model=bilstm"))
+    assert "heads" not in manifest.settings["encoder"]
+    assert manifest.difference(Manifest({**manifest.settings, "seed": 2, "new": None}, {})) == "other settings (new, seed)"
 
 
 def test_a_finished_run_is_not_replaced_by_another_unless_asked(tmp_path, treebank):
@@ -102,7 +102,7 @@ def test_a_finished_run_is_not_replaced_by_another_unless_asked(tmp_path, treeba
 
 def test_a_finished_run_of_an_unknown_kind_is_kept(tmp_path, treebank):
     train(run(treebank), tmp_path / "run")
-    (tmp_path / "run" / run_folder.ORIGIN).unlink()
+    (tmp_path / "run" / run_folder.MANIFEST).unlink()
     with pytest.raises(CheckpointError, match="does not say what it was made from"):
         train(run(treebank), tmp_path / "run")
 

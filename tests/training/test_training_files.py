@@ -15,7 +15,7 @@ from parser.data.treebank import TreebankError, read_treebank, read_treebanks, w
 from parser.settings import vectors_to_train
 from parser.training.examples.corpus import prepare
 from parser.training.passes.passes import train
-from parser.training.run_folder import Origin
+from parser.training.run_folder import Manifest
 from tests.toy import sentence, settings, write_conllu
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
@@ -55,8 +55,8 @@ def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
     metrics = train(made, tmp_path / "run")
     assert metrics["train"]["sentences"] == 20
     assert metrics["dev"] is not None
-    origin = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert sorted(origin["files"]) == ["treebank.train.0", "treebank.train.1"]
+    manifest = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert sorted(manifest["files"]) == ["treebank.train.0", "treebank.train.1"]
 
 
 def test_vectors_of_another_process_are_of_the_same_sentences(files):
@@ -78,7 +78,7 @@ def test_a_dev_part_that_is_given_goes_first(files):
 
 def test_nothing_held_out_is_as_before_there_was_the_setting(files):
     made = settings(f"treebank.train={files[0]}")
-    assert "held_out" not in Origin.of(made).settings["treebank"]
+    assert "held_out" not in Manifest.of(made).settings["treebank"]
 
 
 def test_names_and_places(files, tmp_path):

@@ -14,7 +14,7 @@ script can define an observer before it loads torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from parser.model.loading import AnyModel
-    from parser.settings import Settings
+    from parser.settings.plan import Plan
     from parser.training.examples.corpus import Corpus
     from parser.training.examples.exploration import ExplorationReport
     from parser.training.fitting.beam_fitter import SearchReport
     from parser.training.fitting.exact_fitter import ExactReport
-    from parser.training.run_folder import Origin
+    from parser.training.run_folder import Manifest
 
 Metrics = dict[str, float]
 """Percentages under the keys of metrics.json."""
@@ -41,8 +41,8 @@ class RunStart:
     """A run begins, or is resumed.
 
     Attributes:
-        settings: its settings.
-        origin: what it is made from.
+        plan: its plan.
+        manifest: what it is made from, its settings among them.
         folder: its folder.
         corpus: what it trains and measures on.
         model: the model; training changes it in place.
@@ -50,8 +50,8 @@ class RunStart:
         epochs_done: those that are not to be done any more: by an interrupted process, or in the run of first_pass.model.
     """
 
-    settings: Settings
-    origin: Origin
+    plan: Plan
+    manifest: Manifest
     folder: Path
     corpus: Corpus
     model: AnyModel
@@ -189,7 +189,7 @@ class Observer:
 
 
 class Observers(Observer):
-    """Several observers as one. As a context manager it closes them all."""
+    """Several observers as one: each hook of Observer calls theirs in turn. As a context manager it closes them all."""
 
     def __init__(self, observers: Iterable[Observer]) -> None:
         self._observers = tuple(observers)
@@ -200,48 +200,21 @@ class Observers(Observer):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self.close()
 
-    def on_start(self, start: RunStart) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_start(start)
-
-    def on_pass_start(self, start: PassStart) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_pass_start(start)
-
-    def on_exploration(self, exploration: ExplorationEnd) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_exploration(exploration)
-
-    def on_search(self, search: SearchEnd) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_search(search)
-
-    def on_update(self, update: Update) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_update(update)
-
-    def on_epoch(self, epoch: EpochEnd) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_epoch(epoch)
-
-    def on_pass(self, end: PassEnd) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_pass(end)
-
-    def on_end(self, metrics: dict[str, Any]) -> None:
-        """See Observer."""
-        for observer in self._observers:
-            observer.on_end(metrics)
-
     def close(self) -> None:
         """See Observer."""
         with ExitStack() as stack:
             for observer in reversed(self._observers):
                 stack.callback(observer.close)
+
+
+def _told_to_all(hook: str) -> Callable[[Observers, Any], None]:
+    def tell(self: Observers, event: Any) -> None:
+        for observer in self._observers:
+            getattr(observer, hook)(event)
+
+    return tell
+
+
+for _hook in vars(Observer):
+    if _hook.startswith("on_"):
+        setattr(Observers, _hook, _told_to_all(_hook))

@@ -24,7 +24,7 @@ from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.model import Model
-from parser.model_folder import TOKENIZER
+from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import Settings, SettingsError, given_models, training_files
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer_training import train_tokenizer_apart
@@ -43,7 +43,7 @@ from parser.training.passes.beam_pass import GlobalFitter, beam_fitter_of, beam_
 from parser.training.passes.online import OnlineRun
 from parser.training.representation_settings import MODELS
 from parser.training.run import Fitted, Pass, Run, Saved
-from parser.training.run_folder import Origin
+from parser.training.run_folder import Manifest
 
 log = logging.getLogger(__name__)
 
@@ -74,26 +74,26 @@ def train(
     check_files(settings)
     torch.set_num_threads(settings.threads)
     with run_folder.held(folder):
-        origin = Origin.of(settings)
+        manifest = Manifest.of(settings)
         if not settings.resume:
             run_folder.start_over(folder)
-        elif (finished := run_folder.finished_metrics(folder, origin)) is not None:
+        elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
             kind = _Passes if MODELS[settings.model].two_passes else OnlineRun
-            run: Run = kind(settings, origin, folder, everyone, vectors)
+            run: Run = kind(settings, manifest, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
             metrics |= run.finish()
-            run.model.save(folder / run_folder.MODEL)
+            run.model.save(folder / MODEL)
             if settings.tokenizer == "udpipe":
-                target = folder / run_folder.MODEL / TOKENIZER
+                target = folder / MODEL / TOKENIZER
                 train_tokenizer_apart(training_files(settings), settings.treebank.dev, target)
                 if settings.segmenter == "bilstm":
                     train_segmenter(training_files(settings), settings.treebank.dev, target, settings.seed)
             everyone.on_end(metrics)
-        run_folder.write_results(folder, origin, metrics)
+        run_folder.write_results(folder, manifest, metrics)
     return metrics
 
 
