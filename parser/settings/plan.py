@@ -127,22 +127,39 @@ class ExplorationPlan:
 
 @dataclass(frozen=True)
 class GlobalPlan:
-    """The pass over whole computations, which compete in a search.
+    """The third pass: on whole computations, which compete in a search.
 
     Attributes:
-        name: "third_pass"; "beam" of a linear model.
-        epochs, trees: as in GoldPlan.
+        name, epochs, trees, optimizer: as in GoldPlan; a batch has ``batch_size`` sentences.
         search: how the parser will search. A Beam, or Exact: the loss is that of all trees.
-        optimizer: how the classifier is fitted, in batches of sentences; None: the structured perceptron of a linear model.
-        gold_size: items of the beam of gold computations; None with Exact, which keeps all.
+        gold_size: with a Beam, items of the one of gold computations.
     """
 
-    name: str
     epochs: int
     trees: TrainingTrees
     search: Search
-    optimizer: OptimizerPlan | None
-    gold_size: int | None
+    optimizer: OptimizerPlan
+    gold_size: int = 4
+    name: str = "third_pass"
+
+
+@dataclass(frozen=True)
+class StructuredPlan:
+    """The pass of a linear model on whole computations, which compete in a beam: the structured perceptron.
+
+    Attributes:
+        name, epochs, trees: as in GoldPlan.
+        search: how the parser will search.
+        update: the step of the search that is learned from.
+        gold_size: items of the beam of gold computations.
+    """
+
+    epochs: int
+    trees: TrainingTrees
+    search: Beam
+    update: str
+    gold_size: int = 4
+    name: str = "beam"
 
 
 @dataclass(frozen=True)
@@ -165,7 +182,7 @@ class OnlinePlan:
     name: str = "online"
 
 
-PassPlan = GoldPlan | ExplorationPlan | GlobalPlan | OnlinePlan
+PassPlan = GoldPlan | ExplorationPlan | GlobalPlan | OnlinePlan | StructuredPlan
 
 
 @dataclass(frozen=True)

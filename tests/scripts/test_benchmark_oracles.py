@@ -16,7 +16,7 @@ from parser.commands.benchmarks.oracles import differing, growth
 from parser.commands.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.transitions.decisions import best
 from tests.forked import script
 from tests.jit import COMPILED

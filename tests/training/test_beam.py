@@ -14,7 +14,7 @@ from parser.model.loading import load_for_parsing
 from parser.model.model import Model
 from parser.settings import SettingsError
 from parser.training.observers.observer import ExplorationEnd, Observer
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.training.small_runs import files_of, run
 
 

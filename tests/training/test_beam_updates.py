@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
+from parser.training.fitting.beam_fitter import BeamFitter
+from parser.training.fitting.fitter import Span
 
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
@@ -21,10 +23,8 @@ from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
 from parser.networks.representation import ContextualRepresentation
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_fitter import BeamFitter
 from parser.training.fitting.beam_objectives import Objective, UpdateStep
 from parser.training.fitting.beam_updates import BeamTraining, BeamUpdates, GoldTrees, _Room
-from parser.training.fitting.fitter import Span
 from parser.transitions.features import slots_of
 from tests.jit import COMPILED
 from tests.random_trees import random_tree

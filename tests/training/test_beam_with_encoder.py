@@ -13,7 +13,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED
 from tests.training.small_runs import files_of, run, train_until_killed

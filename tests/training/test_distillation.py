@@ -22,13 +22,12 @@ from parser.settings import SettingsError
 from parser.settings.choices import Over
 from parser.training.checks.settings_check import check
 from parser.training.compiled.gradients import CompiledGradients
-from parser.training.examples.examples import Examples, TrainingSentences
+from parser.training.examples.examples import Examples, SoftTargets, TrainingSentences
 from parser.training.examples.exploration import explore
-from parser.training.examples.soft_targets import SoftTargets
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.toy import settings
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed

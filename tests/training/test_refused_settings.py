@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from parser.settings import SettingsError
 from parser.training.checks.settings_check import check
 from parser.training.checks.settings_ranges import RANGES, numbers
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import settings
 from tests.training.small_runs import run
 

@@ -15,7 +15,7 @@ from parser.data.treebank import TreebankError, read_treebank, read_treebanks, w
 from parser.settings import SettingsError, vectors_to_train
 from parser.training.checks.settings_check import check, check_files
 from parser.training.examples.corpus import prepare
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.toy import sentence, settings, write_conllu
 

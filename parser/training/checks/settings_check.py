@@ -33,7 +33,7 @@ from parser.text.udpipe import package
 from parser.training.checks.beam_check import check_beam
 from parser.training.checks.settings_keys import check_keys
 from parser.training.checks.settings_ranges import check_ranges
-from parser.training.examples.example_sources import oracle_of
+from parser.training.plans import oracle_plan
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import ANCHORS, RELATION
 
@@ -109,7 +109,7 @@ def check(settings: Settings) -> None:
         raise SettingsError(f"device={settings.device}: {error}") from error
     if settings.tokenizer == "udpipe":
         package()  # says how to install it
-    oracle_of(settings)  # an oracle may know only some of the strategies, and no ties
+    oracle_plan(settings)  # an oracle may know only some of the strategies, and no ties
 
 
 def check_files(settings: Settings) -> None:

@@ -37,7 +37,7 @@ from parser.settings import (
     vocabulary_is_of_subset,
 )
 from parser.training.examples.examples import TrainingSentences
-from parser.training.examples.lattice_corpus import LatticePart, within_lookahead
+from parser.training.examples.lattices import LatticePart, within_lookahead
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
 
