@@ -27,8 +27,8 @@ from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training, system_folder
-from parser.commands.benchmarks import udpipe
 from parser.evaluation import evaluate_files
+from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 BEAMS = (1, 5)
@@ -154,7 +154,7 @@ def report(rows: Rows, languages: list[str], systems: list[str], train_on: str) 
         "# recipe=accurate beside UDPipe 1",
         "",
         "LAS / UAS on test in percent, all words, full relations, gold tags; mean ± standard deviation over seeds. UDPipe 1.4 "
-        "was trained on the same files (options: parser/commands/benchmarks/udpipe.py), one seed. In parentheses the CPU "
+        "was trained on the same files (options: scripts/benchmarks/udpipe.py), one seed. In parentheses the CPU "
         f"seconds of the training, one thread, mean.{trained}",
         "",
         "| | " + " | ".join(languages) + " |",

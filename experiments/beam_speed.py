@@ -22,9 +22,8 @@ from matplotlib.axes import Axes
 
 from experiments.figures import BLACK, BLUE, GREEN, GREY, ORANGE, label_beam_axis, panels, save
 from parser.beam_settings import Merge
-from parser.commands.benchmarks.measurements import Measurement, read_measurements
-from parser.commands.benchmarks.processes import UDPIPE
-from parser.commands.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE_BEAM, UDPIPE_WITH_BEAM, job_name
+from scripts.benchmarks.measurements import Measurement, read_measurements
+from scripts.benchmarks.ratios import OURS_AS_UDPIPE, UDPIPE, UDPIPE_BEAM, UDPIPE_WITH_BEAM, job_name
 
 ROWS = Path(__file__).parent / "speed" / "beams.csv"
 PLOT = ROWS.with_suffix(".svg")

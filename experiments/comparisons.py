@@ -25,11 +25,11 @@ from experiments.jobs import Job
 from experiments.results import Key, Results, check
 from experiments.tables import markdown, mean_and_deviation
 from experiments.trainings import Training, run_training, variant_folder
-from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parse
 from parser.evaluation import NonprojectiveEdges, evaluate_files
 from parser.model import loading as models
+from scripts.benchmarks import udpipe
 
 _TOGETHER = "all"
 _NOT_RUN = "not run"

@@ -27,10 +27,10 @@ import oracles
 from experiments import treebanks
 from experiments.command import Pictures, run
 from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, provenance, save, write_csv
-from oracles import Trees
+from oracles import Query, Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
-from oracles.gold_children import gold_children
-from parser.commands.benchmarks.random_computations import Batch, random_computations
+from oracles.trees import GoldChildren
+from scripts.benchmarks.random_computations import random_computations
 
 COMMAND = "python experiments/figure10.py"
 COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", "tenth_percentile", "ninetieth_percentile")
@@ -52,15 +52,15 @@ class Figure10(Pictures):
 ConfigStore.instance().store(name="figure10_schema", node=Figure10)
 
 
-def critical_counts(trees: Trees, batches: list[Batch]) -> np.ndarray:
+def critical_counts(trees: Trees, batches: list[Query]) -> np.ndarray:
     """int[configurations, 5]: sentence, k, m, and the number of critical nodes by the paper's definition and as kept here.
 
     Args:
         trees: projective ones.
         batches: configurations of these trees.
     """
-    facts = gold_children(trees.heads, trees.offsets)
-    counted = [_count(trees.heads, trees.offsets, facts, *batch.arguments) for batch in batches]
+    facts = GoldChildren.of(trees)
+    counted = [_count(trees.heads, trees.offsets, facts, *batch.arrays) for batch in batches]
     return np.concatenate(counted) if counted else np.zeros((0, 5), np.int32)
 
 

@@ -40,8 +40,8 @@ from experiments.figures import (
     write_csv,
 )
 from experiments.tables import markdown
-from parser.commands.benchmarks import oracles as benchmark
-from parser.commands.benchmarks.oracles import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING
+from scripts.benchmarks import oracles as benchmark
+from scripts.benchmarks.oracles import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING
 
 COMMAND = "python experiments/figure9.py"
 COLUMNS = ("trees", "oracle", "k_plus_m", "microseconds")

@@ -16,8 +16,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parser.commands.benchmarks.machine import machine
 from parser.storage.versions import versions
+from scripts.benchmarks.measurements import machine
 
 # Okabe and Ito's colours, which colour-blind readers tell apart.
 BLACK, GREY = "#000000", "#777777"

@@ -30,10 +30,10 @@ from experiments import treebanks
 from experiments.command import ROOT, Pictures, run
 from experiments.figures import BLUE, RED, describe, panels, provenance, save, write_csv
 from experiments.tables import markdown
-from parser.commands.benchmarks.machine import machine
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
+from scripts.benchmarks.measurements import machine
 
 COMMAND = "python experiments/growth.py"
 PARSE = ROOT / "scripts" / "parse.py"

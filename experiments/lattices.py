@@ -33,7 +33,6 @@ from experiments.tables import mean_and_deviation
 from experiments.text import raw_text, tokenizer_of
 from experiments.trainings import Training, run_training
 from parser.beam_settings import Beam
-from parser.commands.benchmarks import udpipe
 from parser.conllu.files import open_input, open_output
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.lattice.lattice_file import parsed_texts
@@ -47,6 +46,7 @@ from parser.model.model import Model
 from parser.settings import training_files
 from parser.storage.atomic import replacing
 from parser.text.tokenizer import Tokenizer
+from scripts.benchmarks import udpipe
 
 GOLD, LATTICES, ALONE, PIPELINE = "gold path", "lattices", "gold paths alone", "UDPipe"
 SUFFIXES = "lattices by suffixes"

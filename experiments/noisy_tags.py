@@ -23,13 +23,13 @@ from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
-from parser.commands.benchmarks import udpipe
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation import evaluate_files
 from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 from parser.storage.atomic import replacing
+from scripts.benchmarks import udpipe
 
 TAGS = ("gold", "predicted")
 

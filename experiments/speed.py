@@ -18,9 +18,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from parser.commands.benchmarks.measurements import Measurement, read_measurements
-from parser.commands.benchmarks.parsing import WHOLE_PROCESS
-from parser.commands.benchmarks.ratios import repeated
+from scripts.benchmarks.measurements import Measurement, read_measurements
+from scripts.benchmarks.parsing import WHOLE_PROCESS
+from scripts.benchmarks.ratios import repeated
 
 ROWS = Path(__file__).parent / "speed" / "parsing.csv"
 LABELS = ("recipe=paper", "recipe=accurate", "recipe=accurate model=bilstm", "recipe=accurate model=bilstm, --int8")

@@ -37,6 +37,7 @@ from oracles.lr_spine.tabular import elements_of, fragments
 from parser import transitions
 from parser.data.parses import NO_NODE
 from parser.transitions.configurations import Configurations
+from parser.transitions.optimal import query
 from parser.transitions.system import TransitionSystem
 
 COMMAND = "python experiments/system_oracles.py"
@@ -98,19 +99,13 @@ def computations(
     while len(rows := system.unfinished(now)):
         numbers, part = rows.astype(np.int32), Configurations(*(array[rows] for array in now))
         yield numbers, part
-        scores = score(oracle, numbers, part)
+        scores = oracle.score_batch(query(numbers, part))
         moves = system.moves(now, rows)
         allowed = moves.rows != NO_NODE
         best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
         allowed = np.where(rng.random((len(rows), 1)) < follow, best & allowed, allowed)
         chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
         system.apply(now, rows, moves, chosen, np.zeros(len(rows), np.int32))
-
-
-def score(oracle: BoundOracle, numbers: np.ndarray, now: Configurations) -> np.ndarray:
-    """The oracle's scores of some configurations; see BoundOracle.score_batch."""
-    children = now.children if oracle.needs_children else None
-    return oracle.score_batch(numbers, now.stacks, now.stack_sizes, now.buffer_fronts, children)
 
 
 def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
@@ -122,17 +117,17 @@ def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
         trees = oracles.projectivize_trees(trees)
     steps = list(computations(trees, system, oracle.bind(trees), follow, seed))
     in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # what a search remembers is its own
-    score(first, *steps[0])  # compiled code is loaded
+    first.score_batch(query(*steps[0]))  # compiled code is loaded
     start = time.process_time_ns()
     for numbers, now in steps:
-        score(in_batches, numbers, now)
+        in_batches.score_batch(query(numbers, now))
     total = time.process_time_ns() - start
     calls, sizes = [], []
     for numbers, now in steps:
         for row in range(len(numbers)):
             one = Configurations(*(array[row : row + 1] for array in now))
             start = time.thread_time_ns()
-            score(in_calls, numbers[row : row + 1], one)
+            in_calls.score_batch(query(numbers[row : row + 1], one))
             calls.append(time.thread_time_ns() - start)
         sizes += (now.stack_sizes - 1 + now.lengths + 1 - now.buffer_fronts).tolist()
     return Cost(total / 1000 / len(calls), np.array(calls) / 1000, np.array(sizes))

@@ -23,8 +23,8 @@ from statistics import fmean
 from experiments.comparisons import Row
 from experiments.rows import read_rows
 from experiments.speed import as_markdown
-from parser.commands.benchmarks.measurements import Measurement, read_measurements
-from parser.commands.benchmarks.ratios import decoding_over
+from scripts.benchmarks.measurements import Measurement, read_measurements
+from scripts.benchmarks.ratios import decoding_over
 
 ROWS = Path(__file__).parent / "systems" / "results.csv"
 SPEED = Path(__file__).parent / "speed" / "systems.csv"

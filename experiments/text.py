@@ -28,7 +28,6 @@ from experiments.jobs import Job, run_jobs
 from experiments.results import Key, Results, check
 from experiments.tables import mean_and_deviation
 from experiments.trainings import Training, run_training
-from parser.commands.benchmarks import udpipe
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
@@ -38,10 +37,10 @@ from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
 from parser.settings import training_files
 from parser.storage.atomic import replacing
-from parser.text.model_tokenizer import segmenter_beside
 from parser.text.segmenter_training import train_segmenter
-from parser.text.tokenizer import Tokenizer
+from parser.text.tokenizer import Tokenizer, segmenter_beside
 from parser.text.tokenizer_training import train_tokenizer
+from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 

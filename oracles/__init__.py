@@ -1,4 +1,4 @@
-"""Optimal steps for shift-reduce dependency parsing. Integer arrays in, integer arrays out; knows nothing of any parser.
+"""Optimal transitions for shift-reduce dependency parsing. Integer arrays in, integer arrays out; knows nothing of any parser.
 
 import oracles
 oracle = oracles.create("nederhof_cubic", strategy="left_before_right")
@@ -16,7 +16,7 @@ from oracles.kernel_cache import forget_stale_kernels  # before numba is importe
 
 from oracles.edge_weights import TIES
 from oracles.interface import (
-    N_STEPS,
+    N_TRANSITIONS,
     NO_NODE,
     NOT_APPLICABLE,
     REDUCE_LEFT,
@@ -25,8 +25,9 @@ from oracles.interface import (
     BoundOracle,
     NonProjectiveGoldError,
     Oracle,
-    StepScores,
+    Query,
     Strategy,
+    TransitionScores,
 )
 from oracles.projectivization.lifting import lift, lift_trees
 from oracles.projectivization.optimal import PROJECTIVIZATIONS, count_projectivizations, projectivize, projectivize_trees
@@ -36,7 +37,7 @@ from oracles.trees import Trees
 __all__ = [
     "NOT_APPLICABLE",
     "NO_NODE",
-    "N_STEPS",
+    "N_TRANSITIONS",
     "PROJECTIVIZATIONS",
     "REDUCE_LEFT",
     "REDUCE_RIGHT",
@@ -45,8 +46,9 @@ __all__ = [
     "BoundOracle",
     "NonProjectiveGoldError",
     "Oracle",
-    "StepScores",
+    "Query",
     "Strategy",
+    "TransitionScores",
     "Trees",
     "all_names",
     "count_projectivizations",

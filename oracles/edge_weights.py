@@ -1,9 +1,9 @@
 """What an edge weighs in the charts and rows of an oracle, and the integers that sums of such weights are kept in.
 
 Without ``ties`` an edge weighs 1 if it is gold and 0 if not. So where a word's gold head cannot be had, be it that an earlier
-step lost it or that the gold tree is not projective, all other heads are as good as each other, and many steps are optimal.
-``ties="nearest_ancestor"`` prefers, among the steps that lose the fewest gold edges, those that keep the most other words
-attachable to their nearest gold ancestor that can be had. An edge from h to d then weighs
+transition lost it or that the gold tree is not projective, all other heads are as good as each other, and many transitions are
+optimal. ``ties="nearest_ancestor"`` prefers, among the transitions that lose the fewest gold edges, those that keep the most
+other words attachable to their nearest gold ancestor that can be had. An edge from h to d then weighs
 
     GOLD_WEIGHT                                 if h is the gold head of d
     max(0, LEVELS - ancestors between d and h)  if h is an ancestor of d farther up the gold tree
@@ -11,8 +11,9 @@ attachable to their nearest gold ancestor that can be had. An edge from h to d t
 
 The artificial root is an ancestor of every word. The weights depend only on the sentence, so they go through the same dynamic
 programs. The rewards of a sentence's other edges sum to less than GOLD_WEIGHT, so gold edges come first: a score is GOLD_WEIGHT
-times what it is without ``ties``, plus rewards, and the optimal steps are some of those without ``ties``. Not in the literature
-that we know; a choice among optimal projective trees by the same idea is ``nearest_ancestor`` in projectivization/optimal.py.
+times what it is without ``ties``, plus rewards, and the optimal transitions are some of those without ``ties``. Not in the
+literature that we know; a choice among optimal projective trees by the same idea is ``nearest_ancestor`` in
+projectivization/optimal.py.
 
 Sums of plain weights fit in 16 bits, of which a vector instruction takes twice as many; the others need 32.
 """
@@ -27,7 +28,7 @@ TIES = ("none", "nearest_ancestor")
 GOLD_WEIGHT = 2**16
 
 # How many ancestors of a word are worth something, its gold head included: the most for which MAX_TOKENS times the greatest
-# reward is below GOLD_WEIGHT. With 32, the optimal steps differ in one configuration of ten thousand (got, grc).
+# reward is below GOLD_WEIGHT. With 32, the optimal transitions differ in one configuration of ten thousand (got, grc).
 LEVELS = 7
 
 

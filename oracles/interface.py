@@ -1,21 +1,23 @@
-"""What every oracle is: bound to gold trees once, then asked for the scores of a batch of configurations.
+"""What every oracle is: bound to gold trees once, then queried for the scores of a batch of configurations.
 
 A configuration is a stack a_0..a_k (a_0 = 0, the artificial root; the top a_k last) and a buffer b..n of the remaining
-tokens. The steps are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 2019, Table 1, names of Section 2):
+tokens. The transitions are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 2019, Table 1, names of Section 2):
 
 * shift: pushes b. Applicable if the buffer is not empty.
 * reduce_left: a_k becomes a child of a_{k-1} and is popped. Applicable if k >= 1.
 * reduce_right: a_{k-1} becomes a child of a_k and is removed. Applicable if k >= 2, so the root never gets a parent.
 
-The score of a step is the largest number of gold edges that can still be made if it is taken now: the edge of the step
-itself counts, edges made earlier do not. loss = max(scores) - score. Ties are common; the whole set of best steps is optimal.
+The score of a transition is the largest number of gold edges that can still be made if it is taken now: the edge of the
+transition itself counts, edges made earlier do not. loss = max(scores) - score. Ties are common; the whole set of best
+transitions is optimal.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
@@ -24,21 +26,21 @@ import numpy as np
 from oracles.trees import Trees
 
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT = range(3)
-N_STEPS = 3
+N_TRANSITIONS = 3
 
-# What step_scores answers: for arc_standard shift, reduce_left, reduce_right, None where a step is not applicable; for the
-# other systems {move: score} of the applicable moves.
-StepScores = tuple[int | None, int | None, int | None] | dict[str, int]
+# What step_scores answers: for arc_standard shift, reduce_left, reduce_right, None where a transition is not applicable; for
+# the other systems {transition: score} of the applicable transitions.
+TransitionScores = tuple[int | None, int | None, int | None] | dict[str, int]
 
 # No such node, in arrays of nodes.
 NO_NODE = -1
 
-# The score of a step that is not applicable. Far below any real score, and two of them still fit in 16 bits.
+# The score of a transition that is not applicable. Far below any real score, and two of them still fit in 16 bits.
 NOT_APPLICABLE = -10000
 
 
 class Strategy(StrEnum):
-    """Which computations count, relative to the configuration before the step.
+    """Which computations count, relative to the configuration before the transition.
 
     The first three are those of Nederhof 2019, Section 2; the fourth is not in that paper.
 
@@ -58,52 +60,106 @@ class NonProjectiveGoldError(ValueError):
     """A gold tree is not projective, and the oracle is only exact for projective ones."""
 
 
-class BoundOracle(ABC):
-    """An oracle with everything computed that depends only on the gold trees.
+class Query:
+    """Configurations whose transitions are to be scored, one a row; several may belong to one sentence.
 
     Attributes:
-        gold_weight: what a gold edge counts in the scores; after a step, ``score // gold_weight`` gold edges can be made, its
-            own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+        sentences: int32[batch], numbers of the bound trees.
+        stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
+        stack_sizes: int32[batch], k + 1.
+        buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
+
+    What only some oracles read may be given as a function, which is called when an oracle reads it.
     """
 
-    gold_weight: int = 1
-
-    needs_children: ClassVar[bool] = False  # whether the scores depend on the arcs made so far
-
-    @abstractmethod
-    def score_batch(
+    def __init__(
         self,
         sentences: np.ndarray,
         stacks: np.ndarray,
         stack_sizes: np.ndarray,
         buffer_fronts: np.ndarray,
+        *,
+        children: np.ndarray | Callable[[], np.ndarray] | None = None,
+        buffers: np.ndarray | Callable[[], np.ndarray] | None = None,
+    ) -> None:
+        self.sentences = sentences
+        self.stacks = stacks
+        self.stack_sizes = stack_sizes
+        self.buffer_fronts = buffer_fronts
+        self._children = children
+        self._buffers = buffers
+
+    @classmethod
+    def single(
+        cls,
+        stack: Sequence[int],
+        front: int,
+        *,
+        sentence: int = 0,
         children: np.ndarray | None = None,
         buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Scores the moves of a batch of configurations; several may belong to one sentence.
+    ) -> Query:
+        """One configuration: the stack a_0..a_k, and the first token of the buffer."""
+        stacks = np.asarray([stack], np.int32)
+        sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
+        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers)
 
-        Args:
-            sentences: int32[batch], numbers of the bound trees.
-            stacks: int32[batch, width], row r holds a_0..a_k in its first ``stack_sizes[r]`` entries; the rest is ignored.
-            stack_sizes: int32[batch], k + 1.
-            buffer_fronts: int32[batch], the first token b of the buffer, n + 1 if it is empty.
-            children: int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there
-                is none; only if ``needs_children``.
-            buffers: int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its
-                entries ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n.
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The four arrays that every oracle reads, in the order above, for compiled code."""
+        return self.sentences, self.stacks, self.stack_sizes, self.buffer_fronts
+
+    @cached_property
+    def children(self) -> np.ndarray:
+        """int32[batch, >= n + 1, 2], the outermost left and right child of each node so far, NO_NODE where there is none.
+
+        Raises:
+            ValueError: they are unknown.
+        """
+        if self._children is None:
+            raise ValueError("this oracle has to know the arcs made so far; give the query the outermost children=")
+        return self._children() if callable(self._children) else self._children
+
+    @cached_property
+    def buffers(self) -> np.ndarray | None:
+        """int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its entries
+        ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n."""
+        return self._buffers() if callable(self._buffers) else self._buffers
+
+
+class BoundOracle(ABC):
+    """An oracle with everything computed that depends only on the gold trees.
+
+    Attributes:
+        trees: the gold trees.
+        gold_weight: what a gold edge counts in the scores; after a transition, ``score // gold_weight`` gold edges can be made,
+            its own included. 1, but under ``ties`` (see edge_weights.py) edge_weights.GOLD_WEIGHT.
+    """
+
+    gold_weight: int = 1
+
+    def __init__(self, trees: Trees) -> None:
+        self.trees = trees
+
+    @abstractmethod
+    def score_batch(self, query: Query) -> np.ndarray:
+        """Scores the transitions of a batch of configurations.
 
         Returns:
-            int16[batch, moves], int32 under ``ties``: a column for each move of the system (arc-standard: shift, reduce_left,
-            reduce_right); NOT_APPLICABLE where a move is not applicable.
+            int16[batch, transitions], int32 under ``ties``: a column for each transition of the system (arc-standard: shift,
+            reduce_left, reduce_right); NOT_APPLICABLE where a transition is not applicable.
         """
 
 
 class Oracle(ABC):
-    """A way to calculate optimal steps. Subclasses say of themselves what they need and cost."""
+    """A way to calculate optimal transitions. Subclasses say of themselves what they need and cost."""
 
     name: ClassVar[str]
-    system: ClassVar[str] = "arc_standard"  # the transition system whose moves it scores
-    move_names: tuple[str, ...] = ()  # what step_scores calls the columns; arc_standard's are not named
+    system: ClassVar[str] = "arc_standard"  # the transition system whose transitions it scores
+    transition_names: tuple[str, ...] = ()  # what step_scores calls them; arc_standard's are not named
     alternatives: ClassVar[tuple[str, ...]] = ("context_rows", "nederhof_cubic")  # of the same system, for any gold tree
     needs_projective_gold: ClassVar[bool]
     needs_parseable_gold: ClassVar[bool] = False  # whether it refuses other trees too that its system cannot parse
@@ -137,8 +193,8 @@ class Oracle(ABC):
     @abstractmethod
     def _bind(self, trees: Trees) -> BoundOracle: ...
 
-    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> StepScores:
-        """Scores the steps of one configuration of one sentence; for many, bind the trees and score a batch.
+    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> TransitionScores:
+        """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
@@ -146,26 +202,35 @@ class Oracle(ABC):
             buffer: the tokens b..n.
 
         Returns:
-            arc_standard: the scores of (shift, reduce_left, reduce_right); None where the step is not applicable. The
-            other systems: {move: score} of the applicable moves.
+            arc_standard: the scores of (shift, reduce_left, reduce_right); None where the transition is not applicable. The
+            other systems: {transition: score} of the applicable transitions.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
         """
-        n = len(heads)
-        front = n + 1 - len(buffer)
-        if list(buffer) != list(range(front, n + 1)):
-            raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+        front = front_of(len(heads), buffer)
         ascending = all(a < b for a, b in pairwise(stack))
         if not stack or stack[0] != 0 or not ascending or stack[-1] >= front:
             raise ValueError(f"the stack must begin with 0 and ascend to at most {front - 1}, not {list(stack)}")
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
-            np.zeros(1, np.int32),
-            np.asarray([stack], np.int32),
-            np.asarray([len(stack)], np.int32),
-            np.asarray([front], np.int32),
-        )[0]
-        if self.move_names:
-            return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
+        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front))[0]
+        if self.transition_names:
+            return by_name(self.transition_names, scores)
         shift, left, right = (None if score == NOT_APPLICABLE else int(score) for score in scores)
         return shift, left, right
+
+
+def front_of(n: int, buffer: Sequence[int]) -> int:
+    """The first token b of the buffer of a sentence of n tokens, n + 1 if it is empty.
+
+    Raises:
+        ValueError: the buffer is not b..n.
+    """
+    front = n + 1 - len(buffer)
+    if list(buffer) != list(range(front, n + 1)):
+        raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+    return front
+
+
+def by_name(names: Sequence[str], scores: np.ndarray) -> dict[str, int]:
+    """The scores of the applicable transitions by their names."""
+    return {name: int(score) for name, score in zip(names, scores, strict=True) if score != NOT_APPLICABLE}

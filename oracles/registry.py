@@ -1,4 +1,4 @@
-"""Oracles by name, and by the transition system whose moves they score."""
+"""Oracles by name, and by the transition system whose transitions they score."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 from oracles.interface import Oracle, Strategy
 
-# By system, by name. A module is imported when its oracle is asked for: loading the compiled kernels of all of them would cost
+# By system, by name. A module is imported when its oracle is requested: loading the compiled kernels of all of them would cost
 # seconds.
 _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
     "arc_standard": {
-        "static": ("oracles.arc_standard.static", "Static"),
+        "static": ("oracles.arc_standard.static", "ArcStandardStatic"),
         "goldberg_tabular": ("oracles.arc_standard.goldberg_tabular", "GoldbergTabular"),
         "nederhof_cubic": ("oracles.arc_standard.nederhof_cubic", "NederhofCubic"),
-        "nederhof_quadratic": ("oracles.arc_standard.nederhof_quadratic", "NederhofQuadratic"),
-        "nederhof_linear": ("oracles.arc_standard.nederhof_linear", "NederhofLinear"),
+        "nederhof_quadratic": ("oracles.arc_standard.nederhof_projective", "NederhofQuadratic"),
+        "nederhof_linear": ("oracles.arc_standard.nederhof_projective", "NederhofLinear"),
         "context_rows": ("oracles.arc_standard.context_rows", "ContextRows"),
-        "arc_standard_tabular": ("oracles.tabular.oracles", "ArcStandardTabular"),
+        "arc_standard_tabular": ("oracles.arc_standard.tabular", "ArcStandardTabular"),
     },
     "arc_hybrid": {
-        "arc_hybrid_local": ("oracles.arc_hybrid", "ArcHybridLocal"),
-        "arc_hybrid_tabular": ("oracles.tabular.oracles", "ArcHybridTabular"),
+        "arc_hybrid_local": ("oracles.arc_hybrid.local", "ArcHybridLocal"),
+        "arc_hybrid_tabular": ("oracles.arc_hybrid.tabular", "ArcHybridTabular"),
     },
     "attardi": {
         "attardi_search": ("oracles.attardi.search", "AttardiSearch"),

@@ -1,4 +1,4 @@
-"""Gold trees of many sentences in two flat arrays, as the kernels want them.
+"""Gold trees of many sentences in two flat arrays, as the kernels want them, and the children of their nodes.
 
 Sentence ``s`` with tokens 1..n takes ``n + 1`` consecutive entries of ``heads``, from ``offsets[s]`` on: entry 0 is the
 artificial root, whose head is -1 (never 0, or the root would be a child of itself), entry ``i`` is the head of token i.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -68,6 +69,25 @@ class Trees:
     def select(self, sentences: np.ndarray) -> Trees:
         """The trees of the given sentence numbers (int[m]), in that order."""
         return Trees.from_heads(self[int(s)] for s in sentences)
+
+
+class GoldChildren(NamedTuple):
+    """The children of every node, and how many edges lie inside a buffer; packed like the heads (see Trees).
+
+    Attributes:
+        last: int32[total], the last gold child of a node, 0 if none.
+        previous: int32[total], the sibling before a node, 0 if none.
+        edges_from: int32[total], at b the number of gold edges inside the buffer b..n.
+    """
+
+    last: np.ndarray
+    previous: np.ndarray
+    edges_from: np.ndarray
+
+    @classmethod
+    def of(cls, trees: Trees) -> GoldChildren:
+        """The children in these trees; linear."""
+        return cls(*_children(trees.heads, trees.offsets))
 
 
 def check_tree(heads: np.ndarray, where: str) -> None:
@@ -142,3 +162,22 @@ def _projective(heads, offsets):
                 queue[filled] = head
                 filled += 1
     return projective
+
+
+@njit(cache=True)
+def _children(all_heads, offsets):
+    """What GoldChildren holds."""
+    last = np.zeros(len(all_heads), np.int32)
+    previous = np.zeros(len(all_heads), np.int32)
+    edges_from = np.zeros(len(all_heads), np.int32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        n = offsets[s + 1] - start - 1
+        for i in range(1, n + 1):
+            head = all_heads[start + i]
+            previous[start + i] = last[start + head]
+            last[start + head] = i
+            edges_from[start + min(i, head)] += 1
+        for b in range(n - 1, -1, -1):
+            edges_from[start + b] += edges_from[start + b + 1]
+    return last, previous, edges_from

@@ -1,1 +1,1 @@
-"""The commands as files; their code is in parser/commands, where `optimal-step NAME` finds it, too."""
+"""The commands as files, whose code is in parser/commands, where `optimal-step NAME` finds it; benchmarks/ is not installed."""

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import oracles
 from parser import transitions
-from parser.drawing.conllu import read_trees
+from parser.drawing.drawn_tree import read_trees
 from parser.drawing.svg import as_svg
 from parser.settings import Settings
 

@@ -13,6 +13,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
+from oracles import Query
+
 Configuration = tuple[tuple[int, ...], int]  # the stack, and the first token of the buffer
 
 
@@ -134,15 +136,15 @@ def random_computation(
         yield stack, front
 
 
-def batch(configurations: Sequence[tuple[int, Sequence[int], int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(sentence, stack, front) triples as the arrays of BoundOracle.score_batch; what must be ignored is filled with 99."""
+def query(configurations: Sequence[tuple[int, Sequence[int], int]]) -> Query:
+    """(sentence, stack, front) triples as a query; what must be ignored is filled with 99."""
     width = max((len(stack) for _, stack, _ in configurations), default=1) + 1
     stacks = np.full((len(configurations), width), 99, np.int32)
     for row, (_, stack, _) in enumerate(configurations):
         stacks[row, : len(stack)] = stack
     sizes = np.array([len(stack) for _, stack, _ in configurations], np.int32)
     sentences = np.array([sentence for sentence, _, _ in configurations], np.int32)
-    return sentences, stacks, sizes, np.array([front for _, _, front in configurations], np.int32)
+    return Query(sentences, stacks, sizes, np.array([front for _, _, front in configurations], np.int32))
 
 
 def trees(min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[int]]:

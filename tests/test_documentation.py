@@ -22,11 +22,12 @@ from pathlib import Path
 import pytest
 
 from experiments import command as experiment
-from parser.commands import benchmark, fetch_treebanks
+from parser.commands import fetch_treebanks
 from parser.conllu.stream import read_raw_sentences
 from parser.training import run as training_run
 from parser.training.observers.console import final_table
 from scripts import documentation
+from scripts.benchmarks.command import BENCHMARKS
 from tests import forked
 from tests.networks.test_text_model import random_text_model
 from tests.toy import ROOT, forget_what_is_stored
@@ -199,7 +200,7 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def knows_options(file: str, arguments: list[str], monkeypatch, capsys) -> None:
     first = arguments[:1] if file == "scripts/benchmark.py" else []
     if first:
-        assert first[0] in benchmark.BENCHMARKS
+        assert first[0] in BENCHMARKS
     assert run(file, [*first, "--help"], monkeypatch) == 0
     told = capsys.readouterr().out
     for word in arguments:

@@ -1,4 +1,4 @@
-"""Exact optimal steps for any gold tree, in amortised O(n^2) per step: context rows.
+"""Exact optimal transitions for any gold tree, in amortised O(n^2) per transition: context rows.
 
 Not in the literature that we know. Nederhof 2019 (N19), Section 7, suggests for the linear algorithm that values be reused
 between the configurations of one computation, and does not pursue it; here they are, for any gold tree, projective or not. It
@@ -39,15 +39,22 @@ with OR_0[n] = 0, OL_0 = minus infinity. The value of (s_0..s_t, front..n) is OR
                   H_k, as left children that a_k takes before the shift do not count. Under left_before_right and
                   strict_left_before_right a_k takes no left child in this row; under the latter the kept rows are of that kind
 
-Only rows of elements below the top are kept, so a step of a computation makes at most one new one.
+Only rows of elements below the top are kept, so a transition of a computation makes at most one new one.
 
-Complexity: a row costs O(n^2), in 16-bit vector operations; a step of a computation needs three at most. A configuration
-unrelated to what was asked before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
+Complexity: a row costs O(n^2), in 16-bit vector operations; a transition of a computation needs three at most. A configuration
+unrelated to those scored before of its sentence costs O(k n^2). The chart costs O(n^3) once per sentence.
 
 Memory: 11 n^2 bytes per sentence, 26 n^2 under ``ties``, rows rounded up to blocks of 8. It is reserved when bound and taken
 when a sentence is first asked for, up to ``max_bytes`` for all sentences together; beyond that the sentences that came the
 longest ago are forgotten, and computed again when they return. So work on at most as many sentences at a time as fit (a
 gigabyte holds 150,000 sentences of 20 tokens). A sentence that does not fit on its own is refused.
+
+The compiled part: a sentence of n tokens takes entries_of_sentence(n, ties) entries of the arena: its chart (R, L and IL, see
+vector_chart.py), for each depth d of the stack a slot of _SLOT rows of n + 1 columns (OR_d, OL_{d+1} and the maxima of these
+over all depths up to this one), and under ``ties`` the weights of its edges. With the maxima a new row looks only at the
+elements of the stack that are worth an edge from s_d, not at all of them: between two of these LS is constant, and below them
+it is larger. The kernels are compiled once for an arena of int16, where ``edges`` are the gold heads, and once for an arena of
+int32, where ``edges`` are a table of weights (edge_weights.py). Arrays of kernels are of the arena's type where none is named.
 """
 
 from __future__ import annotations
@@ -56,14 +63,28 @@ from threading import Lock
 from typing import ClassVar
 
 import numpy as np
+from numba import njit
 
-from oracles.arc_standard.context_kernels import entries_of_sentence, score_batch
-from oracles.arc_standard.steps import CODES
-from oracles.edge_weights import GOLD_WEIGHT, levels_of
-from oracles.interface import BoundOracle, Oracle, Strategy
+from oracles.arc_standard.transitions import ANY, CODES, RIGHT_BEFORE_LEFT, STRICT
+from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
+from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
+from oracles.interface import (
+    N_TRANSITIONS,
+    NOT_APPLICABLE,
+    REDUCE_LEFT,
+    REDUCE_RIGHT,
+    SHIFT,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+)
 from oracles.trees import Trees
 
 MAX_BYTES = 2**30
+
+_OR, _OL, _BEST_OR, _BEST_OL = range(4)
+_SLOT = 4
 
 
 class ContextRows(Oracle):
@@ -97,44 +118,23 @@ class BoundContextRows(BoundOracle):
     """
 
     def __init__(self, trees: Trees, strategy: Strategy, levels: tuple[int, ...], max_bytes: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = CODES[strategy]
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
-        kind = np.dtype(np.int32 if levels else np.int16)
         sizes = entries_of_sentence(trees.lengths.astype(np.int64), bool(levels))
-        room = max_bytes // kind.itemsize
-        if len(sizes) and sizes.max() > room:
-            s = int(sizes.argmax())
-            needed = kind.itemsize * sizes[s]
-            raise ValueError(
-                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: its rows take {needed} bytes, and "
-                f"{max_bytes} are allowed; raise max_bytes, leave the sentence out, or use nederhof_cubic for it"
-            )
-        # Not touched here: the system hands out pages when they are first written to.
-        self.arena = np.empty(min(int(sizes.sum()), room), kind)
-        self.places = np.full(len(trees), -1, np.int64)  # where in the arena a sentence is; -1 = nowhere
-        self.queue = np.empty(len(trees), np.int32)  # the sentences in the arena in order of arrival, a ring
-        self.ring = np.zeros(3, np.int64)  # first of the queue, its length, the next free entry of the arena
+        kind = np.dtype(np.int32 if levels else np.int16)
+        self.arena = Arena.reserve(trees, sizes, kind, max_bytes, "leave the sentence out, or use nederhof_cubic for it")
         self.nodes = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to
         self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
-        self.depths = np.zeros(len(trees), np.int32)  # number of kept rows
         self.lock = Lock()
 
     @property
     def memory(self) -> tuple[np.ndarray, ...]:
-        """What compiled code that asks step by step hands to context_kernels.score_batch; one at a time, under ``lock``."""
-        return self.arena, self.places, self.queue, self.ring, self.nodes, self.columns, self.depths
+        """What compiled code hands to the kernel score_batch; one at a time, under ``lock``."""
+        return *self.arena, self.nodes, self.columns
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         """See BoundOracle."""
         with self.lock:
             return score_batch(
@@ -143,8 +143,300 @@ class BoundContextRows(BoundOracle):
                 self.memory,
                 self.strategy,
                 self.levels,
-                sentences,
-                stacks,
-                stack_sizes,
-                buffer_fronts,
+                *query.arrays,
             )
+
+
+@njit(cache=True, nogil=True)
+def entries_of_sentence(n, ties=False):
+    """Entries that a sentence of n tokens takes in the arena, under ``ties`` with its weights; also for int64[sentences]."""
+    return 3 * triangle_size(n) + _SLOT * (n + 1) * row_width(n) + ties * (n + 1) ** 2
+
+
+@njit(cache=True, nogil=True)
+def _raise_to(target, source, gain):
+    """target = max(target, source + gain), entry by entry."""
+    for x in range(len(target)):
+        target[x] = max(target[x], target.dtype.type(source[x] + gain))
+
+
+@njit(cache=True, nogil=True)
+def _begin_row(edges, stack, d, first, takes_left, slots, below, outside, half):
+    """What the row of s_d takes from the rows of s_0..s_{d-1}: H_d, and the part of OR_d where s_d is reduced at once.
+
+    Args:
+        edges: what ``weight`` reads.
+        stack: int32[> d].
+        d: the depth, from 0.
+        first: the first column, front - 1.
+        takes_left: whether s_d may take left children.
+        slots: [_SLOT * depths, width], the kept rows; those of depths below d - 1 are read.
+        below: [_SLOT, width], the rows of depth d - 1; not read if d = 0.
+        outside, half: [>= width], the results.
+    """
+    n = len(edges) - 1
+    width = row_width(n)
+    begin = block_start(first)
+    if d == 0:
+        outside[begin:width] = negative_infinity(outside)
+        half[begin:width] = negative_infinity(half)
+        outside[n] = 0
+        return
+    kind = outside.dtype.type
+    node = stack[d]
+    gain = weight(edges, stack[d - 1], node)
+    if not takes_left:
+        for y in range(begin, width):
+            outside[y] = kind(below[_OR, y] + gain)
+            half[y] = below[_OL, y]
+        return
+    for y in range(begin, width):
+        outside[y] = max(below[_BEST_OR, y], kind(below[_OR, y] + gain))
+        half[y] = below[_BEST_OL, y]
+    gain = kind(0)
+    for i in range(d - 1, -1, -1):
+        as_child = weight(edges, stack[i], node)
+        if i < d - 1 and as_child > 0:
+            _raise_to(outside[begin:width], slots[_SLOT * i + _OR, begin:width], kind(gain + as_child))
+        as_head = weight(edges, node, stack[i])
+        if as_head > 0:
+            gain = kind(gain + as_head)
+            # s_i is a left child now, so i >= 1 and there is a row below it.
+            _raise_to(outside[begin:width], slots[_SLOT * (i - 1) + _BEST_OR, begin:width], gain)
+            _raise_to(half[begin:width], slots[_SLOT * (i - 1) + _BEST_OL, begin:width], gain)
+
+
+@njit(cache=True, nogil=True)
+def _finish_two_rows(edges, node, first, takes_right, right, left, outside, half, whole, buffer):
+    """The rest of OR for two rows of one stack element, from the last column to the first; O(n^2).
+
+    The inner loops stand here in full, over both rows at once: slices and array arguments are counted references, which
+    costs more than such a short loop. Unsigned indices and 16-bit sums let LLVM vectorize them. What was just written comes
+    back late as part of a vector, so B of the last column stays in a variable until the vector has been read; R and L of one
+    token are 0, so nothing is added to it.
+
+    Args:
+        edges: what ``weight`` reads.
+        node: the stack element.
+        first: the first column.
+        takes_right: whether it may take right children in the second row.
+        right, left: R and L.
+        outside: [2, >= width], what _begin_row found, and the result OR.
+        half: [2, >= width], H.
+        whole: [2, >= width], the result Z, from column first + 1 on.
+        buffer: [2, >= width], working space for B.
+    """
+    n = len(edges) - 1
+    width = row_width(n)
+    end = np.uintp(width)
+    kind = outside.dtype.type
+    lowest = negative_infinity(outside)
+    for x in range(block_start(first), width):
+        buffer[0, x] = buffer[1, x] = lowest
+    last_0 = last_1 = lowest
+    row_after = after = np.uintp(0)  # of column y + 1
+    for y in range(n, first - 1, -1):
+        here_0 = max(outside[0, y], last_0)
+        here_1 = max(outside[1, y], last_1)
+        if y < n:
+            for x in range(after, end):
+                part = left[row_after + x]
+                here_0 = max(here_0, kind(part + buffer[0, x]))
+                here_1 = max(here_1, kind(part + buffer[1, x]))
+            buffer[0, y + 1] = last_0
+            buffer[1, y + 1] = last_1
+        if y > first:
+            row = np.uintp(row_start(y, width))
+            begin = np.uintp(block_start(y))
+            z_0 = here_0
+            z_1 = here_1
+            for x in range(begin, end):
+                part = right[row + x]
+                z_0 = max(z_0, kind(part + outside[0, x]))
+                z_1 = max(z_1, kind(part + outside[1, x]))
+            gold = weight(edges, node, y)
+            whole[0, y] = z_0 + gold
+            whole[1, y] = z_1 + gold if takes_right else lowest
+            gold = weight(edges, y, node)
+            last_0 = max(whole[0, y], kind(half[0, y] + gold))
+            last_1 = max(whole[1, y], kind(half[1, y] + gold))
+            row_after = row
+            after = begin
+        outside[0, y] = here_0
+        outside[1, y] = here_1
+
+
+@njit(cache=True, nogil=True)
+def _finish_slot(edges, node, first, right, left, left_arc, half, buffer, below, slot):
+    """Fills a kept slot, of which _begin_row has begun OR; O(n^2). As _finish_two_rows, but one row, and OL too.
+
+    Args:
+        edges: what ``weight`` reads.
+        node: the stack element s_d that the slot belongs to.
+        first: the first column.
+        right, left, left_arc: R, L and IL.
+        half: [>= width], H.
+        buffer: [>= width], working space for B.
+        below: [_SLOT, width], the slot below; ``slot`` itself if there is none.
+        slot: [_SLOT, width], the result.
+    """
+    n = len(edges) - 1
+    width = row_width(n)
+    end = np.uintp(width)
+    kind = slot.dtype.type
+    lowest = negative_infinity(slot)
+    is_lowest = node == 0
+    for x in range(block_start(first), width):
+        buffer[x] = slot[_OL, x] = lowest
+    last = last_left = lowest
+    row_after = after = np.uintp(0)
+    for y in range(n, first - 1, -1):
+        here = max(slot[_OR, y], last)
+        if y < n:
+            for x in range(after, end):
+                here = max(here, kind(left[row_after + x] + buffer[x]))
+            buffer[y + 1] = last
+        if y > first:
+            row = np.uintp(row_start(y, width))
+            begin = np.uintp(block_start(y))
+            z = here
+            outer = lowest
+            for x in range(begin, end):
+                z = max(z, kind(right[row + x] + slot[_OR, x]))
+                outer = max(outer, kind(left_arc[row + x] + slot[_OL, x]))
+            z = kind(z + weight(edges, node, y))
+            gold = weight(edges, y, node)
+            last = max(z, kind(half[y] + gold))
+            outer = max(outer, z)
+            if not is_lowest:
+                outer = max(outer, kind(below[_OL, y] + gold))
+            if y < n:
+                outer = max(outer, kind(left_arc[row + np.uintp(y + 1)] + last_left))
+                slot[_OL, y + 1] = last_left
+            last_left = outer
+            row_after = row
+            after = begin
+        elif y < n:
+            slot[_OL, y + 1] = last_left
+        slot[_OR, y] = here
+    for x in range(block_start(first), width):
+        slot[_BEST_OR, x] = slot[_OR, x]
+        slot[_BEST_OL, x] = slot[_OL, x]
+    if not is_lowest:
+        for x in range(block_start(first), width):
+            slot[_BEST_OR, x] = max(slot[_OR, x], below[_BEST_OR, x])
+            slot[_BEST_OL, x] = max(slot[_OL, x], below[_BEST_OL, x])
+
+
+@njit(cache=True, nogil=True)
+def _value_of_shift(edges, node, front, left, outside_left, whole):
+    """The second term of OR of the stack top, without the left children that it would have taken before the shift.
+
+    Args:
+        edges: what ``weight`` reads.
+        node: the stack top s_k.
+        front: the first node of the buffer, which is not empty.
+        left: L.
+        outside_left, whole: [>= n + 1], OL_k and Z_k.
+    """
+    n = len(edges) - 1
+    row = row_start(front, row_width(n))
+    kind = whole.dtype.type
+    best = negative_infinity(whole)
+    for y in range(front, n + 1):
+        outer = max(whole[y], kind(outside_left[y] + weight(edges, y, node)))
+        best = max(best, kind(left[row + y] + outer))
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _slot(slots, d):
+    return slots[_SLOT * d : _SLOT * (d + 1)]
+
+
+@njit(cache=True, nogil=True)
+def score_batch(all_heads, offsets, memory, strategy, levels, sentences, stacks, stack_sizes, buffer_fronts):
+    """Scores a batch of configurations; see BoundOracle.score_batch.
+
+    Args:
+        all_heads, offsets: the trees, see Trees.
+        memory: what BoundContextRows keeps: an Arena, nodes, columns.
+        strategy: one of the codes of transitions.py.
+        levels: () for plain weights, else (levels,), see edge_weights.fill_weights.
+        sentences, stacks, stack_sizes, buffer_fronts: the batch.
+
+    Returns:
+        [batch, 3].
+    """
+    arena, places, queue, ring, depths, all_nodes, all_columns = memory
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, arena.dtype)
+    longest = 0
+    for s in sentences:
+        longest = max(longest, offsets[s + 1] - offsets[s] - 1)
+    # Row 0 is the top above all others, for shift; row 1 is the top without its neighbour, for reduce_right.
+    lowest = negative_infinity(arena)
+    outside = np.full((2, row_width(longest)), lowest, arena.dtype)
+    half = outside.copy()
+    whole = outside.copy()
+    buffer = outside.copy()
+    nothing = outside[0].copy()
+    takes_right = strategy != RIGHT_BEFORE_LEFT
+    stack = np.empty(stacks.shape[1], np.int32)
+    for row in range(len(sentences)):
+        s = sentences[row]
+        start, end = offsets[s], offsets[s + 1]
+        heads = all_heads[start:end]
+        n = end - start - 1
+        width = row_width(n)
+        k = stack_sizes[row] - 1
+        front = buffer_fronts[row]
+        stack[: k + 1] = stacks[row, : k + 1]
+
+        entries = entries_of_sentence(n, len(levels) > 0)
+        begin, new = place(s, entries, arena, places, queue, ring, depths)
+        size = triangle_size(n)
+        right = arena[begin : begin + size]
+        left = arena[begin + size : begin + 2 * size]
+        left_arc = arena[begin + 2 * size : begin + 3 * size]
+        rows = arena[begin + 3 * size : begin + 3 * size + _SLOT * (n + 1) * width]
+        edges = edges_of(heads, levels, arena[begin + 3 * size + len(rows) : begin + entries], new)
+        if new:
+            fill_chart(edges, right, left, left_arc, rows)
+        slots = rows.reshape((_SLOT * (n + 1), width))
+
+        # Kept rows are those of the elements below the top.
+        nodes = all_nodes[start:end]
+        columns = all_columns[start:end]
+        d = 0
+        while d < min(k, depths[s]) and nodes[d] == stack[d] and columns[d] < front:
+            d += 1
+        while d < k:
+            slot = _slot(slots, d)
+            below = _slot(slots, max(d - 1, 0))
+            _begin_row(edges, stack, d, front - 1, strategy != STRICT, slots, below, slot[_OR], half[0])
+            _finish_slot(edges, stack[d], front - 1, right, left, left_arc, half[0], buffer[0], below, slot)
+            nodes[d] = stack[d]
+            columns[d] = front - 1
+            d += 1
+            depths[s] = d  # rows above this one were built on another one
+
+        top = stack[k]
+        below = _slot(slots, max(k - 1, 0))
+        takes_left = strategy in (RIGHT_BEFORE_LEFT, ANY)
+        _begin_row(edges, stack, k, front - 1, takes_left, slots, below, outside[0], half[0])
+        if k >= 1:
+            scores[row, REDUCE_LEFT] = below[_OR, front - 1] + weight(edges, stack[k - 1], top)
+        if k >= 2:
+            gold = weight(edges, top, stack[k - 1])
+            stack[k - 1] = top
+            _begin_row(edges, stack, k - 1, front - 1, True, slots, _slot(slots, k - 2), outside[1], half[1])
+        else:
+            outside[1, :width] = lowest
+            half[1, :width] = lowest
+        _finish_two_rows(edges, top, front - 1, takes_right, right, left, outside, half, whole, buffer)
+        if k >= 2:
+            scores[row, REDUCE_RIGHT] = outside[1, front - 1] + gold
+        if front <= n:
+            outside_left = below[_OL] if k > 0 else nothing
+            scores[row, SHIFT] = _value_of_shift(edges, top, front, left, outside_left, whole[0])
+    return scores

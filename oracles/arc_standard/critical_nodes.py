@@ -6,7 +6,7 @@ only.
 
 The set that is kept here is ours, a subset of the paper's: the nodes with a gold edge to a stack element, and the ancestors
 in B of those that have a gold child on the stack. The paper's other critical nodes are tied only to nodes that are already
-removed; edges to those are lost whatever is done, so they change the scores of no step (brute force in the tests agrees).
+removed; edges to those are lost whatever is done, so they change the scores of no transition (brute force in the tests agrees).
 They are found from the stack, in time linear in the number of nodes found and of stack elements.
 """
 

@@ -1,4 +1,4 @@
-"""Optimal steps for projective gold trees, tabular: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 4, Algorithm 1.
+"""Optimal transitions for projective gold trees, tabular: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 4, Algorithm 1.
 
 A fragment that holds the stack top is extended, one node at a time, by the next stack element on its left or the next
 element of the right stack on its right. T[i,j](h) is the least number of gold edges lost in a fragment of the i uppermost
@@ -20,8 +20,8 @@ the sentence, stack a_0..a_k first and the right stack after it, so that the hea
 Departures from the print:
 
 * T[1,1] = 0. The print sets it to the gold edges that the top lost before, and counts them again at the end (line 13); its set
-  of optimal steps is wrong in 27% of random configurations. Edges lost before are not counted here at all, as everywhere
-  in this package: they are the same for all steps.
+  of optimal transitions is wrong in 27% of random configurations. Edges lost before are not counted here at all, as everywhere
+  in this package: they are the same for all transitions.
 * The right stack holds the buffer nodes that oracles.arc_standard.critical_nodes keeps; those of the print without a
   gold edge to the stack are no loss or a loss in any case.
 * The print counts all computations, which is the strategy ``any``. For the other strategies, an element of the stack that
@@ -37,10 +37,9 @@ import numpy as np
 from numba import njit
 
 from oracles.arc_standard.critical_nodes import critical_nodes
-from oracles.arc_standard.steps import CODES, after_step
-from oracles.gold_children import gold_children
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle
-from oracles.trees import Trees
+from oracles.arc_standard.transitions import CODES, after_transition
+from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query
+from oracles.trees import GoldChildren, Trees
 
 # No such fragment. Twice the longest sentence, so that losses added to it fit in 16 bits.
 _IMPOSSIBLE = 20000
@@ -60,35 +59,24 @@ class GoldbergTabular(Oracle):
 
 class _BoundGoldberg(BoundOracle):
     def __init__(self, trees: Trees, strategy: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = strategy
-        self.children = gold_children(trees.heads, trees.offsets)
+        self.children = GoldChildren.of(trees)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         return _score_batch(
             self.trees.heads,
             self.trees.offsets,
             self.children,
             self.strategy,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
+            *query.arrays,
         )
 
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stack_sizes, buffer_fronts):
-    """Applies each applicable step and asks for the value of the configuration after it."""
-    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
+    """Scores each applicable transition by the value of the configuration after it."""
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s])
@@ -101,8 +89,8 @@ def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stac
         front = buffer_fronts[row]
         for i in range(k + 1):
             stack[i] = stacks[row, i]
-        for step in range(N_STEPS):
-            new = after_step(step, strategy, stack, k, front, end - start - 1)
+        for transition in range(N_TRANSITIONS):
+            new = after_transition(transition, strategy, stack, k, front, end - start - 1)
             if not new.applicable:
                 continue
             value = _value(heads, start, children, stack, new.k, new.front, new.closed_from, new.closed_to, position)
@@ -111,7 +99,7 @@ def _score_batch(all_heads, offsets, children, strategy, sentences, stacks, stac
                 while child >= front:
                     value -= 1
                     child = children.previous[start + child]
-            scores[row, step] = value if step == SHIFT else value + (heads[new.child] == new.head)
+            scores[row, transition] = value if transition == SHIFT else value + (heads[new.child] == new.head)
     return scores
 
 

@@ -1,9 +1,9 @@
-"""Optimal steps in cubic time, for any gold tree: Nederhof 2019, Section 4.
+"""Optimal transitions in cubic time, for any gold tree: Nederhof 2019, Section 4.
 
-The score of a step is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4, by the tabular
-algorithm of Table 2, in the configuration after the step, plus the edge of the step itself. Terminals: p = a stack element
-below the top, s = the top or a buffer node. A node that is still a bare p has no children; it takes its first right child
-from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference
+The score of a transition is the best weight of a derivation of p^k s^(m+1) under the grammar of Table 4, by the tabular
+algorithm of Table 2, in the configuration after the transition, plus the edge of the transition itself. Terminals: p = a stack
+element below the top, s = the top or a buffer node. A node that is still a bare p has no children; it takes its first right
+child from what holds the top, and only then left children. The weight of an edge is 1 if it is gold. The slow reference
 implementation, a grammar written as in the paper, is oracles.tabular.
 
 Three ways to the same numbers, tried in this order (under ``ties`` only the last one, see edge_weights.py):
@@ -16,7 +16,7 @@ Three ways to the same numbers, tried in this order (under ``ties`` only the las
    oracles.charts.sentence_chart. O(k m^2) per configuration.
 3. From nothing: O((k + m)^3).
 
-The strategies, as restrictions on the configuration after the step:
+The strategies, as restrictions on the configuration after the transition:
 
 * left_before_right: after a shift the old top takes no left child.
 * strict_left_before_right: moreover no a_i below the top of the old configuration takes a left child.
@@ -37,12 +37,11 @@ import numpy as np
 from numba import njit
 
 from oracles.arc_standard.critical_nodes import critical_nodes
-from oracles.arc_standard.steps import CODES, after_step
+from oracles.arc_standard.transitions import CODES, after_transition
 from oracles.charts.sentence_chart import best_sum, pack_sentence_charts, value_with_chart
 from oracles.edge_weights import GOLD_WEIGHT, edges_of, levels_of, negative_infinity, weight
-from oracles.gold_children import gold_children
-from oracles.interface import N_STEPS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Strategy
-from oracles.trees import Trees
+from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.trees import GoldChildren, Trees
 
 # Sentence charts take 3 n^2 bytes; what would not fit into this is scored from nothing.
 MAX_CHART_BYTES = 256 * 2**20
@@ -83,7 +82,7 @@ class _BoundCubic(BoundOracle):
     def __init__(
         self, trees: Trees, strategy: int, levels: tuple[int, ...], drop_non_critical: bool, share_chart: bool
     ) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.strategy = strategy
         self.levels = levels
         self.gold_weight = GOLD_WEIGHT if levels else 1
@@ -91,20 +90,12 @@ class _BoundCubic(BoundOracle):
             # Both rely on edges that are not gold weighing nothing.
             drop_non_critical = share_chart = False
         self.drops = trees.projective if drop_non_critical else np.zeros(len(trees), np.bool_)
-        self.children = gold_children(trees.heads, trees.offsets)
+        self.children = GoldChildren.of(trees)
         wanted = ~self.drops if share_chart else np.zeros(len(trees), np.bool_)
         self.charts, self.chart_offsets = pack_sentence_charts(trees.heads, trees.offsets, wanted, MAX_CHART_BYTES)
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
+    def score_batch(self, query: Query) -> np.ndarray:
+        scores = np.full((len(query), N_TRANSITIONS), NOT_APPLICABLE, np.int32 if self.levels else np.int16)
         _score_batch(
             self.trees.heads,
             self.trees.offsets,
@@ -114,10 +105,7 @@ class _BoundCubic(BoundOracle):
             self.chart_offsets,
             self.strategy,
             self.levels,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
+            *query.arrays,
             scores,
         )
         return scores
@@ -139,12 +127,12 @@ def _score_batch(
     buffer_fronts,
     scores,
 ):
-    """Applies each applicable step and asks for the value of the configuration after it."""
+    """Scores each applicable transition by the value of the configuration after it."""
     space = np.empty((3, 32, 32), scores.dtype)
     work = np.empty((5, 32), np.int16)
     table = np.empty(0, np.int32)
     position = np.full(32, -1, np.int32)
-    after = np.empty(32, np.int32)  # the stack after the step
+    after = np.empty(32, np.int32)  # the stack after the transition
     takes_left = np.ones(32, np.bool_)
     for row in range(len(sentences)):
         sentence = sentences[row]
@@ -166,8 +154,8 @@ def _score_batch(
         k = stack_sizes[row] - 1
         front = buffer_fronts[row]
         after[: k + 1] = stack[: k + 1]
-        for step in range(N_STEPS):
-            new = after_step(step, strategy, after, k, front, n)
+        for transition in range(N_TRANSITIONS):
+            new = after_transition(transition, strategy, after, k, front, n)
             if not new.applicable:
                 continue
             takes_left[: new.k + 1] = True
@@ -180,7 +168,7 @@ def _score_batch(
                 value = _value_from_nothing(
                     heads, edges, start, after, new.k, new.front, drop, children, takes_left, right, position, space
                 )
-            scores[row, step] = value if step == SHIFT else value + weight(edges, new.head, new.child)
+            scores[row, transition] = value if transition == SHIFT else value + weight(edges, new.head, new.child)
 
 
 @njit(cache=True, nogil=True)

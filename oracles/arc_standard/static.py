@@ -1,4 +1,4 @@
-"""The static oracle: the one step that a gold computation takes, for the first pass of training.
+"""The static oracle: the one transition that a gold computation takes, for the first pass of training.
 
 Two gold computations matter (Nederhof 2019, Section 2). Both follow from the gold tree only:
 
@@ -8,13 +8,13 @@ Two gold computations matter (Nederhof 2019, Section 2). Both follow from the go
 * lazy, under right_before_left: a node takes its left children after its right children. As eager, but reduce_right too
   waits until no gold child of a_k is left in the buffer.
 
-On the gold path the eager step is the unique optimum under left_before_right, the lazy one under right_before_left.
+On the gold path the eager transition is the unique optimum under left_before_right, the lazy one under right_before_left.
 
-Off the gold path this oracle has NO claim to be optimal. It answers by the same rules, so its step is always
+Off the gold path this oracle has NO claim to be optimal. It answers by the same rules, so its transition is always
 applicable and always the same; where the rules say shift and the buffer is empty, it answers reduce_left, which leads to
 the final configuration. Use it for gold computations, and any other oracle elsewhere.
 
-Its scores are 1 for its step, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+Its scores are 1 for its transition, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
 
 Complexity: O(1) per configuration, O(n) per sentence to bind.
 """
@@ -26,12 +26,22 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import N_STEPS, NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, Strategy
-from oracles.trees import Trees
+from oracles.interface import (
+    N_TRANSITIONS,
+    NOT_APPLICABLE,
+    REDUCE_LEFT,
+    REDUCE_RIGHT,
+    SHIFT,
+    BoundOracle,
+    Oracle,
+    Query,
+    Strategy,
+)
+from oracles.trees import GoldChildren, Trees
 
 
-class Static(Oracle):
-    """The step of the eager (or, under right_before_left, the lazy) gold computation."""
+class ArcStandardStatic(Oracle):
+    """The transition of the eager (or, under right_before_left, the lazy) gold computation."""
 
     name: ClassVar[str] = "static"
     needs_projective_gold: ClassVar[bool] = True  # only a projective tree has a gold computation
@@ -39,44 +49,23 @@ class Static(Oracle):
     source: ClassVar[str] = "Nivre 2008, Section 4; Nederhof 2019, Section 2"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundStatic(trees, lazy=self.strategy is Strategy.RIGHT_BEFORE_LEFT)
+        return _BoundArcStandardStatic(trees, lazy=self.strategy is Strategy.RIGHT_BEFORE_LEFT)
 
 
-class _BoundStatic(BoundOracle):
+class _BoundArcStandardStatic(BoundOracle):
     def __init__(self, trees: Trees, lazy: bool) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.lazy = lazy
-        self.last_child = _last_children(trees.heads, trees.offsets)
+        self.last_child = GoldChildren.of(trees).last
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads, trees.offsets, self.last_child, self.lazy, sentences, stacks, stack_sizes, buffer_fronts
-        )
-
-
-@njit(cache=True)
-def _last_children(heads, offsets):
-    """int32[total]: the last gold child of every node (the root included), 0 if it has none."""
-    last = np.zeros(len(heads), np.int32)
-    for s in range(len(offsets) - 1):
-        start = offsets[s]
-        for i in range(1, offsets[s + 1] - start):
-            last[start + heads[start + i]] = i
-    return last
+        return _score_batch(trees.heads, trees.offsets, self.last_child, self.lazy, *query.arrays)
 
 
 @njit(cache=True, nogil=True)
 def _score_batch(heads, offsets, last_child, lazy, sentences, stacks, stack_sizes, buffer_fronts):
-    scores = np.full((len(sentences), N_STEPS), NOT_APPLICABLE, np.int16)
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
         n = offsets[sentences[row] + 1] - start - 1

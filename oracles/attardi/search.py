@@ -1,9 +1,9 @@
-"""Exact optimal moves of Attardi's system for any gold tree and any degree, by best-first search.
+"""Exact optimal transitions of Attardi's system for any gold tree and any degree, by best-first search.
 
 Not in the literature that we know: Gómez-Rodríguez, Sartorio and Satta 2014 have a tabular oracle for degree 2 and gold
 trees that the system can parse (oracles.attardi.tabular), polynomial but of high degree.
 
-A gold edge is alive while both its ends are on the stack or in the buffer. The score of a move is
+A gold edge is alive while both its ends are on the stack or in the buffer. The score of a transition is
 
     [its own edge is gold] + alive edges after it - loss(configuration after it)
 
@@ -14,9 +14,9 @@ configurations, in the order of the cost of the way to them:
 2. Its successors, normalised too, are the shift, at no cost, and the sacrifice of each node x != 0 at depth 0..D, whose cost
    is the alive gold children of x + [its own edge is alive, but x cannot go to its gold head now]; always at least 1.
 3. They wait in buckets by cost + a lower bound of the loss from there (A*). Sacrifices are made when the search comes
-   to their cost, not before, and those that have waited the longest come first: what a wrong move buried lies near. A
+   to their cost, not before, and those that have waited the longest come first: what a wrong transition buried lies near. A
    state that is known at no more cost is not added again. The search ends in the final configuration, or in one of known loss.
-4. The memo of the sentence (oracles.attardi.memo) keeps the loss of every configuration on the best way, and of the others
+4. The memo of the sentence (oracles.attardi.states) keeps the loss of every configuration on the best way, and of the others
    that were expanded the lower bound that the search has shown: loss of the first - cost of the way (Koenig and Likhachev 2005,
    adaptive A*). Along a computation, most configurations are answered from it.
 
@@ -26,7 +26,7 @@ configurations, in the order of the cost of the way to them:
    node that was removed the stack is as it was, and above it at most D nodes are left. Without guidance, what is wrong deep
    in the stack is found to cost something only once all that lies above is gone, after every other choice on the way.
 
-What bounds the loss L of the configurations after a move, by that of the configuration before it, L0:
+What bounds the loss L of the configurations after a transition, by that of the configuration before it, L0:
 
 * A removal of x: L <= L0, for every computation can continue without x; and L >= L0 - (alive edges of x).
 * The shift: L >= L0, for it costs nothing; and L <= L0 + what it costs to sacrifice the shifted token at once.
@@ -47,12 +47,13 @@ from threading import Lock
 from typing import ClassVar
 
 import numpy as np
+from numba import njit
 
-from oracles.attardi.moves import AttardiOracle
-from oracles.attardi.score_kernels import score_batch
-from oracles.gold_children import gold_children
-from oracles.interface import BoundOracle, Strategy
-from oracles.trees import Trees
+from oracles.attardi.best_first import least_loss, new_space
+from oracles.attardi.states import count_alive_children, flip, is_present, words_of
+from oracles.attardi.system import AttardiOracle
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
+from oracles.trees import GoldChildren, Trees
 
 MAX_STATES = 2**20
 UNGUIDED_STATES = 2**6  # see BoundSearch
@@ -108,11 +109,11 @@ class BoundSearch(BoundOracle):
     """
 
     def __init__(self, trees: Trees, degree: int, max_states: int, max_bytes: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.degree = degree
         self.unguided_states = UNGUIDED_STATES
         self.max_states = max_states
-        children = gold_children(trees.heads, trees.offsets)
+        children = GoldChildren.of(trees)
         self.lists = children.last, children.previous
         # Not touched here: the system hands out pages when they are first written to.
         wanted = _MEMO_BYTES_OF_HARD_SENTENCES + _MEMO_BYTES_PER_TOKEN * len(trees.heads)
@@ -124,15 +125,7 @@ class BoundSearch(BoundOracle):
         self.expanded = 0
         self.lock = Lock()
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         """As BoundOracle.score_batch.
 
         Raises:
@@ -148,17 +141,118 @@ class BoundSearch(BoundOracle):
                 self.memo,
                 self.unguided_states,
                 self.max_states,
-                sentences,
-                stacks,
-                stack_sizes,
-                buffer_fronts,
+                *query.arrays,
             )
             self.expanded += expanded
         if refused >= 0:
-            s = int(sentences[refused])
+            s = int(query.sentences[refused])
             raise ValueError(
                 f"sentence {s} (counted from 0, {trees.lengths[s]} tokens): attardi_search cannot score a configuration within "
                 f"{self.max_states} states at degree {self.degree}; use another degree, leave the sentence out, or raise "
                 "max_states"
             )
         return scores
+
+
+@njit(cache=True, nogil=True)
+def _alive_edges(heads, words, stack, k, front):
+    """How many gold edges have both ends on the stack or in the buffer; O(n)."""
+    alive = 0
+    for d in range(1, k + 1):
+        alive += is_present(words, 0, front, heads[stack[d]])
+    for token in range(front, len(heads)):
+        alive += is_present(words, 0, front, heads[token])
+    return alive
+
+
+@njit(cache=True, nogil=True)
+def _cost_of_front(tree, degree, words, stack, k, front):
+    """How many alive gold edges are lost if the front of the buffer is shifted and sacrificed at once."""
+    heads, last_child, sibling = tree
+    cost = count_alive_children(last_child, sibling, words, 0, front, front)
+    if is_present(words, 0, front, heads[front]):
+        cost += 1
+        for d in range(min(degree, k + 1)):
+            if stack[k - d] == heads[front]:
+                cost -= 1
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def score_batch(all_heads, offsets, lists, degree, memo, unguided, max_states, sentences, stacks, stack_sizes, buffer_fronts):
+    """Scores a batch of configurations; see BoundOracle.score_batch.
+
+    Args:
+        all_heads, offsets: the trees, see Trees.
+        lists: ``last`` and ``previous`` of GoldChildren.
+        degree: D.
+        memo: see oracles.attardi.states.
+        unguided, max_states: see least_loss.
+        sentences, stacks, stack_sizes, buffer_fronts: the batch.
+
+    Returns:
+        int16[batch, 1 + 2 * degree]; the row of the first configuration of which a search found more than max_states, or -1;
+        and how often a state was expanded.
+    """
+    scores = np.full((len(sentences), 1 + 2 * degree), NOT_APPLICABLE, np.int16)
+    longest = 0
+    for s in sentences:
+        longest = max(longest, offsets[s + 1] - offsets[s] - 1)
+    spaces = new_space(words_of(longest), longest, degree), new_space(words_of(longest), longest, degree)
+    here = np.empty(words_of(longest), np.int64)
+    expanded = 0
+    for row in range(len(sentences)):
+        s = sentences[row]
+        start, end = offsets[s], offsets[s + 1]
+        n = end - start - 1
+        heads = all_heads[start:end]
+        tree = heads, lists[0][start:end], lists[1][start:end]
+        width = words_of(n)
+        k = stack_sizes[row] - 1
+        front = buffer_fronts[row]
+        stack = stacks[row]
+        here[:width] = 0
+        flip(here, 0, front)
+        for d in range(k + 1):
+            flip(here, 0, stack[d])
+        alive = _alive_edges(heads, here, stack, k, front)
+
+        # First the configuration itself, whose loss bounds the others: -2. Then the shift: -1. Then the removal of the node at
+        # each depth; that of the top, depth 0, is what all ra_d do.
+        own = np.int64(0)
+        for transition in range(-2, min(degree, k - 1) + 1):
+            if (transition == -1 and front > n) or (transition == 0 and k == 0):
+                continue
+            words = spaces[0][0]
+            words[:width] = here[:width]
+            node = np.int64(0)
+            front_after, after = front, alive
+            lower, upper = np.int64(0), np.int64(n + 1)
+            if transition == -1:
+                front_after = front + 1
+                flip(words, 0, front_after)
+                lower = own
+                upper = own + _cost_of_front(tree, degree, here, stack, k, front)
+            elif transition >= 0:
+                node = np.int64(stack[k - transition])
+                flip(words, 0, node)
+                after -= is_present(here, 0, front, heads[node])
+                after -= count_alive_children(tree[1], tree[2], here, 0, front, node)
+                lower = max(np.int64(0), own - (alive - after))
+                upper = own
+            loss, spaces, taken = least_loss(
+                *(tree, degree, memo, s, width, spaces, front_after, lower, upper, unguided, max_states)
+            )
+            expanded += taken
+            if loss < 0:
+                return scores, row, expanded
+            if transition == -2:
+                own = loss
+            elif transition == -1:
+                scores[row, 0] = after - loss
+            elif transition == 0:
+                for d in range(1, min(degree, k) + 1):
+                    scores[row, 2 * d - 1] = after - loss + (heads[node] == stack[k - d])
+            else:
+                scores[row, 2 * transition] = after - loss + (heads[node] == stack[k])
+    return scores, -1, expanded

@@ -1,4 +1,4 @@
-"""Configurations as bit sets: what the search of attardi_search asks of a configuration, and what it does to one.
+"""Configurations as bit sets: what attardi_search reads of a configuration, does to one, and remembers of it.
 
 A configuration of a sentence of n tokens is the set of its stack nodes and the front b of its buffer, since the stack
 ascends. Bit x < b says that node x is on the stack (bit 0 always, so no configuration is all zeros), bit b is set to mark
@@ -7,6 +7,15 @@ iff their bits are: one comparison of one word for n <= 62, exact for any n.
 
 A node is *present* if it is on the stack or in the buffer, a gold edge *alive* if both its ends are: it can still be made.
 A configuration lies in ``words_of(n)`` consecutive entries of an int64 array, from ``base`` on.
+
+Of a sentence, the memo keeps for configurations that a search met a bound of the least loss, or the loss itself.
+Each sentence has a hash table (open addressing, linear probing) of its own, in an arena that all share; a table that is half
+full moves into one of twice the size at the end of the arena. Where the arena ends, all sentences are forgotten at once: the
+tables that are in use come back soon, the others are not missed. What does not fit even then is not remembered.
+Forgetting costs time, never exactness.
+
+An entry is the words of the configuration and one more: 2 * bound + [the bound is the least loss itself]. An entry whose first
+word is 0 is free.
 """
 
 from __future__ import annotations
@@ -17,6 +26,8 @@ from numba import njit
 # The product of 32 bits and this fits in 63, so that nothing wraps around, compiled or not. Odd, its bits well mixed.
 _MULTIPLIER = 0x5BD1E995
 _LOW_32 = 0xFFFFFFFF
+
+_FIRST_CAPACITY = 16
 
 
 @njit(cache=True, nogil=True)
@@ -93,7 +104,7 @@ def count_alive_children(last_child, sibling, words, base, front, node):
 
 @njit(cache=True, nogil=True)
 def is_attachable(head, d, window, size):
-    """Whether the node at depth d can become a child of ``head`` in one move."""
+    """Whether the node at depth d can become a child of ``head`` in one transition."""
     if d > 0:
         return head == window[0]
     e = 1
@@ -108,11 +119,11 @@ def normalise(heads, last_child, sibling, degree, words, base, front, window):
 
     That is a node x != 0 at depth 0..degree without alive gold children that can become a child of its gold head at once, or
     whose own edge is not alive. To remove it never does harm: every computation can continue without x, the other nodes only
-    come nearer to each other, and whoever would have become a child of x can go elsewhere at no loss.
+    come nearer to each other, and a node that would have become a child of x can go elsewhere at no loss.
 
     Args:
         heads: int32[n + 1].
-        last_child, sibling: int32[n + 1], ``last`` and ``previous`` of oracles.gold_children.
+        last_child, sibling: int32[n + 1], ``last`` and ``previous`` of GoldChildren.
         degree: D.
         words, base, front: the configuration.
         window: int64[degree + 1], working space.
@@ -170,3 +181,65 @@ def are_equal(a, a_base, b, b_base, width):
     while w < width and a[a_base + w] == b[b_base + w]:
         w += 1
     return w == width
+
+
+@njit(cache=True, nogil=True)
+def _find(arena, begin, capacity, stride, words, base):
+    """Where in the arena the entry of the configuration is, or a free one where it belongs."""
+    slot = hash_of(words, base, stride - 1) & (capacity - 1)
+    while True:
+        entry = begin + slot * stride
+        if arena[entry] == 0 or are_equal(arena, entry, words, base, stride - 1):
+            return entry
+        slot = (slot + 1) & (capacity - 1)
+
+
+@njit(cache=True, nogil=True)
+def recall(memo, s, width, words, base):
+    """What is known of the configuration of sentence s: 2 * bound + [it is the loss]; 0 if nothing is."""
+    arena, begins, capacities, _, _ = memo
+    if capacities[s] == 0:
+        return np.int64(0)
+    entry = _find(arena, begins[s], capacities[s], width + 1, words, base)
+    return arena[entry + width] if arena[entry] != 0 else np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def remember(memo, s, width, words, base, known):
+    """Stores what is known of the configuration, if it is more than before."""
+    arena, begins, capacities, counts, _ = memo
+    if 2 * counts[s] >= capacities[s] and not _grow(memo, s, width + 1):
+        return
+    entry = _find(arena, begins[s], capacities[s], width + 1, words, base)
+    if arena[entry] == 0:
+        for w in range(width):
+            arena[entry + w] = words[base + w]
+        arena[entry + width] = known
+        counts[s] += 1
+    else:
+        arena[entry + width] = max(arena[entry + width], known)
+
+
+@njit(cache=True, nogil=True)
+def _grow(memo, s, stride):
+    """Gives the sentence a table of twice the size, or the first one; returns False if there is no room for it."""
+    arena, begins, capacities, counts, end = memo
+    capacity = max(_FIRST_CAPACITY, 2 * capacities[s])
+    if end[0] + capacity * stride > len(arena):
+        capacities[:] = 0
+        counts[:] = 0
+        end[0] = 0
+        capacity = _FIRST_CAPACITY
+        if capacity * stride > len(arena):
+            return False
+    begin = end[0]
+    end[0] += capacity * stride
+    arena[begin : end[0]] = 0
+    for entry in range(begins[s], begins[s] + capacities[s] * stride, stride):
+        if arena[entry] != 0:
+            target = _find(arena, begin, capacity, stride, arena, entry)
+            for w in range(stride):
+                arena[target + w] = arena[entry + w]
+    begins[s] = begin
+    capacities[s] = capacity
+    return True

@@ -1,4 +1,4 @@
-"""The static oracle of Attardi's system: the one move that a gold computation takes, for the first pass of training.
+"""The static oracle of Attardi's system: the one transition that a gold computation takes, for the first pass of training.
 
 The canonical computation attaches as soon as possible, the nearest first, and shifts otherwise: a node that has all its gold
 children goes to its gold head as soon as it can (la_1, ra_1, la_2, ra_2, ... in this order), and if there is no such node
@@ -6,14 +6,14 @@ the next token is pushed. If the system can parse a tree at all, this parses it.
 
 A tree that the system cannot parse is not refused, for the first pass needs a computation of every sentence: it is replaced,
 when it is bound, by one that the system can parse and that has as many gold edges as possible, the one made by attardi_search
-from the start, its best column first in the same order (attachments, the nearest first, then shift). The canonical
+from the start, its best transition first in the same order (attachments, the nearest first, then shift). The canonical
 computation of that tree is this very computation: each attachment is optimal as soon as it can be made.
 
-Off the path of the canonical computation this oracle has NO claim to be optimal. It answers by the same rule, so its move is
-always applicable and always the same; where the rule says shift and the buffer is empty, it answers ra_1, which leads to the
+Off the path of the canonical computation this oracle has NO claim to be optimal. It answers by the same rule, so its transition
+is always applicable and always the same; where the rule says shift and the buffer is empty, it answers ra_1, which leads to the
 final configuration. Use it for gold computations, and attardi_search elsewhere.
 
-Its scores are 1 for its move, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
+Its scores are 1 for its transition, 0 for the other applicable ones: not numbers of edges, which only the other oracles give.
 
 Complexity: O(k + D) per configuration, k = size of the stack; O(n) per sentence to bind, and a search where the system cannot
 parse its tree.
@@ -26,44 +26,32 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.attardi.gold import parseable
-from oracles.attardi.moves import AttardiOracle
 from oracles.attardi.search import AttardiSearch
-from oracles.gold_children import gold_children
-from oracles.interface import NOT_APPLICABLE, BoundOracle
-from oracles.trees import ROOT_HEAD, Trees
+from oracles.attardi.system import AttardiOracle, parseable
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Query
+from oracles.trees import ROOT_HEAD, GoldChildren, Trees
 
 
 class AttardiStatic(AttardiOracle):
-    """The move of the canonical gold computation."""
+    """The transition of the canonical gold computation."""
 
     name: ClassVar[str] = "attardi_static"
     complexity: ClassVar[str] = "O(k + D), k = size of the stack"
     source: ClassVar[str] = "Attardi 2006; Gómez-Rodríguez, Sartorio and Satta 2014, Section 2"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundStatic(nearest_parseable(trees, self.degree), self.degree)
+        return _BoundAttardiStatic(nearest_parseable(trees, self.degree), self.degree)
 
 
-class _BoundStatic(BoundOracle):
+class _BoundAttardiStatic(BoundOracle):
     def __init__(self, trees: Trees, degree: int) -> None:
-        self.trees = trees
+        super().__init__(trees)
         self.degree = degree
-        self.last_child = gold_children(trees.heads, trees.offsets).last
+        self.last_child = GoldChildren.of(trees).last
 
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads, trees.offsets, self.last_child, self.degree, sentences, stacks, stack_sizes, buffer_fronts
-        )
+        return _score_batch(trees.heads, trees.offsets, self.last_child, self.degree, *query.arrays)
 
 
 def nearest_parseable(trees: Trees, degree: int) -> Trees:
@@ -84,20 +72,18 @@ def nearest_parseable(trees: Trees, degree: int) -> Trees:
 
 def _made_by(bound: BoundOracle, s: int, n: int, degree: int) -> np.ndarray:
     """int32[n + 1]: the heads that the best computation of sentence s makes, attachments first, the nearest first."""
-    order = np.array([*(column for d in range(1, degree + 1) for column in (2 * d, 2 * d - 1)), 0])
+    order = np.array([*(transition for d in range(1, degree + 1) for transition in (2 * d, 2 * d - 1)), 0])
     heads = np.full(n + 1, ROOT_HEAD, np.int32)
     stack, front = [0], 1
     while front <= n or len(stack) > 1:
-        scores = bound.score_batch(
-            np.array([s], np.int32), np.array([stack], np.int32), np.array([len(stack)], np.int32), np.array([front], np.int32)
-        )[0]
-        column = int(order[scores[order].argmax()])
-        if column == 0:
+        scores = bound.score_batch(Query.single(stack, front, sentence=s))[0]
+        transition = int(order[scores[order].argmax()])
+        if transition == 0:
             stack.append(front)
             front += 1
             continue
-        deeper = stack[-1 - (column + 1) // 2]
-        head, child = (stack[-1], deeper) if column % 2 == 0 else (deeper, stack[-1])
+        deeper = stack[-1 - (transition + 1) // 2]
+        head, child = (stack[-1], deeper) if transition % 2 == 0 else (deeper, stack[-1])
         heads[child] = head
         stack.remove(child)
     return heads

@@ -28,9 +28,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from oracles.attardi.gold import UnparseableGoldError, parseable
-from oracles.attardi.moves import AttardiOracle
-from oracles.interface import NOT_APPLICABLE, BoundOracle, Strategy
+from oracles.attardi.system import AttardiOracle, UnparseableGoldError, parseable
+from oracles.interface import NOT_APPLICABLE, BoundOracle, Query, Strategy
 from oracles.trees import Trees
 
 _BOTTOM = -1  # what lies below 0, $ in print: neither head nor child
@@ -59,24 +58,13 @@ class AttardiTabular(AttardiOracle):
                 f"oracle {self.name} needs gold trees that Attardi's system of degree {self.degree} can parse, and the tree of "
                 f"sentence {sentence} (counted from 0) is not one; leave it out, or use attardi_search, exact for any gold tree"
             )
-        return _BoundTabular(trees)
+        return _BoundAttardiTabular(trees)
 
 
-class _BoundTabular(BoundOracle):
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        scores = np.full((len(sentences), 5), NOT_APPLICABLE, np.int16)
-        for row, (s, stack, size, front) in enumerate(zip(sentences, stacks, stack_sizes, buffer_fronts, strict=True)):
+class _BoundAttardiTabular(BoundOracle):
+    def score_batch(self, query: Query) -> np.ndarray:
+        scores = np.full((len(query), 5), NOT_APPLICABLE, np.int16)
+        for row, (s, stack, size, front) in enumerate(zip(*query.arrays, strict=True)):
             heads = [_BOTTOM, *self.trees[s]]
             nodes = stack[:size].tolist()
             if front < len(heads):

@@ -1,16 +1,24 @@
-"""The chart of a sentence as context_rows reads it: R, L and IL by rows, in whole blocks.
+"""The chart of a sentence as context_rows and lr_spine_chart read it: R, L and IL by rows, in whole blocks; and its memory.
 
 Loops over columns are the cost of context rows. They run over blocks of BLOCK columns, without a remainder (which would take
 as long again): row i of a chart begins with the block of column i and ends with a full block. The entries [i, j] with j < i
 or j > n hold a filler, so small that whatever is added to it, it stays below negative_infinity and does not wrap around.
+
+What is remembered of sentences lies in an arena, which they enter in the order in which they are first scored. The arena is a
+ring: a sentence is put after the one before it, and where there is no space, those that came first are forgotten. So the
+latest sentences are remembered, and nothing is ever moved.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 from numba import njit
 
 from oracles.charts.sentence_chart import best_sum
 from oracles.edge_weights import negative_infinity, weight
+from oracles.trees import Trees
 
 BLOCK = 8
 
@@ -87,3 +95,71 @@ def fill_chart(edges, right, left, left_arc, spare):
             right_by_column[column + i] = to_right
             left[row + j] = to_left
             left_by_column[column + i] = to_left
+
+
+class Arena(NamedTuple):
+    """What is remembered of sentences.
+
+    Attributes:
+        entries: int16 or int32, what is remembered.
+        places: int64[sentences], where in ``entries`` a sentence begins; -1 = nowhere.
+        queue: int32[sentences], the sentences in ``entries`` in order of arrival, a ring.
+        ring: int64[3], the first of the queue, its length, the next free entry.
+        depths: int32[sentences], how many rows besides the chart are kept; 0 once the sentence is forgotten.
+    """
+
+    entries: np.ndarray
+    places: np.ndarray
+    queue: np.ndarray
+    ring: np.ndarray
+    depths: np.ndarray
+
+    @classmethod
+    def reserve(cls, trees: Trees, sizes: np.ndarray, kind: np.dtype, max_bytes: int, advice: str) -> Arena:
+        """For sentences that take so many entries (int64[sentences]).
+
+        Raises:
+            ValueError: one does not fit on its own; ``advice`` says what can be done but raise ``max_bytes``.
+        """
+        most = max_bytes // kind.itemsize
+        if len(sizes) and sizes.max() > most:
+            s = int(sizes.argmax())
+            raise ValueError(
+                f"sentence {s} (counted from 0) has {trees.lengths[s]} tokens: what the oracle keeps of it takes "
+                f"{kind.itemsize * sizes[s]} bytes, and {max_bytes} are allowed; raise max_bytes, {advice}"
+            )
+        # The entries are not touched here: the system hands out pages when they are first written to.
+        count = len(trees)
+        entries = np.empty(min(int(sizes.sum()), most), kind)
+        return cls(
+            entries, np.full(count, -1, np.int64), np.empty(count, np.int32), np.zeros(3, np.int64), np.zeros(count, np.int32)
+        )
+
+
+@njit(cache=True, nogil=True)
+def place(s, size, arena, places, queue, ring, depths):
+    """Where sentence s begins in an Arena; makes space at the cost of those that came first. Returns (place, whether new)."""
+    if places[s] >= 0:
+        return places[s], False
+    begin = ring[2]
+    if begin + size > len(arena):
+        # Too little space at the end: what is there came before all others.
+        while ring[1] > 0 and places[queue[ring[0]]] >= begin:
+            _forget_first(places, queue, ring, depths)
+        begin = 0
+    while ring[1] > 0 and begin <= places[queue[ring[0]]] < begin + size:
+        _forget_first(places, queue, ring, depths)
+    queue[(ring[0] + ring[1]) % len(queue)] = s
+    ring[1] += 1
+    ring[2] = begin + size
+    places[s] = begin
+    return begin, True
+
+
+@njit(cache=True, nogil=True)
+def _forget_first(places, queue, ring, depths):
+    forgotten = queue[ring[0]]
+    places[forgotten] = -1
+    depths[forgotten] = 0
+    ring[0] = (ring[0] + 1) % len(queue)
+    ring[1] -= 1

@@ -2,7 +2,7 @@
 
 A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that one, and so
 on; its right spine the same to the right. The top has the left spine u_1..u_p, the element below it the right spine v_1..v_s.
-From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer in 2n moves; b = first token of the buffer:
+From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer in 2n transitions; b = first token of the buffer:
 
 * shift ("sh"): pushes b. Applicable if the buffer is not empty.
 * la_k ("la1", ...): the root of the element below the top becomes a child of u_k. Applicable if that root is not 0.
@@ -11,16 +11,15 @@ From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer in 2
 Both merge the two elements: with (ls_1, rs_1) for the top and (ls_2, rs_2) for the one below it, la_k makes the spines
 (ls_1[..k] + ls_2, rs_1), ra_k makes (ls_2, rs_2[..k] + rs_1).
 
-Columns of a configuration: shift, la_1..la_p, ra_1..ra_s, so ra_k stands in column p + k, also where the root of the second
-element is 0 and no la_k is applicable. If the stack holds one element there is no move but shift.
+Order of the transitions: shift, la_1..la_p, ra_1..ra_s, so the index of ra_k is p + k, also where the root of the second
+element is 0 and no la_k is applicable. If the stack holds one element there is no transition but shift.
 
-Spines need no arrays of their own: they are the chains of outermost children, ``children[row, x, 0]`` and
+Spines need no arrays of their own: they are the chains of outermost children of a Query, ``children[row, x, 0]`` and
 ``children[row, x, 1]``, from the root of an element down to NO_NODE.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -28,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Oracle, StepScores, Strategy
+from oracles.interface import NO_NODE, Oracle, Query, Strategy, TransitionScores, by_name, front_of
 from oracles.trees import Trees
 
 LEFT_SPINE, RIGHT_SPINE = range(2)
@@ -41,8 +40,8 @@ class LRSpineOracle(Oracle):
     alternatives: ClassVar[tuple[str, ...]] = ("lr_spine_chart",)
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 
-    def step_scores(self, heads: Sequence[int], stack: Sequence[Any], buffer: Sequence[int]) -> StepScores:
-        """Scores the moves of one configuration of one sentence; for many, bind the trees and score a batch.
+    def step_scores(self, heads: Sequence[int], stack: Sequence[Any], buffer: Sequence[int]) -> TransitionScores:
+        """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
@@ -50,7 +49,7 @@ class LRSpineOracle(Oracle):
             buffer: the tokens b..n.
 
         Returns:
-            {"sh": score, "la1": ..., "ra1": ...} of the applicable moves.
+            {"sh": score, "la1": ..., "ra1": ...} of the applicable transitions.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
@@ -61,48 +60,13 @@ class LRSpineOracle(Oracle):
             for side in (LEFT_SPINE, RIGHT_SPINE):
                 for node, child in pairwise(element[side]):
                     children[0, node, side] = child
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
-            np.zeros(1, np.int32),
-            np.asarray([[element[LEFT_SPINE][0] for element in stack]], np.int32),
-            np.asarray([len(stack)], np.int32),
-            np.asarray([front], np.int32),
-            children,
-        )[0]
-        columns = ["sh"]
+        roots = [element[LEFT_SPINE][0] for element in stack]
+        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(roots, front, children=children))[0]
+        names = ["sh"]
         if len(stack) > 1:
-            columns += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]
-            columns += [f"ra{k + 1}" for k in range(len(stack[-2][RIGHT_SPINE]))]
-        return {move: int(score) for move, score in zip(columns, scores, strict=True) if score != NOT_APPLICABLE}
-
-
-class BoundLRSpine(BoundOracle):
-    """Refuses to answer without the children that the spines consist of."""
-
-    needs_children: ClassVar[bool] = True
-
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """See BoundOracle.score_batch; ValueError if there are no children."""
-        if children is None:
-            raise ValueError("the spines of lr_spine's stack elements are unknown; pass score_batch the outermost children=")
-        return self._score_batch(sentences, stacks, stack_sizes, buffer_fronts, children)
-
-    @abstractmethod
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray: ...
+            names += [f"la{k + 1}" for k in range(len(stack[-1][LEFT_SPINE]))]
+            names += [f"ra{k + 1}" for k in range(len(stack[-2][RIGHT_SPINE]))]
+        return by_name(names, scores)
 
 
 def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
@@ -111,9 +75,7 @@ def check_spines(n: int, stack: Sequence[Any], buffer: Sequence[int]) -> int:
     Raises:
         ValueError: names the element of the stack that is wrong, and what it should be.
     """
-    front = n + 1 - len(buffer)
-    if list(buffer) != list(range(front, n + 1)):
-        raise ValueError(f"the buffer must hold the last tokens b..{n} of the sentence in order, not {list(buffer)}")
+    front = front_of(n, buffer)
     if not stack:
         raise ValueError("the stack is empty; its first element must be that of the artificial root, [[0], [0, ...]]")
     end = -1  # the last node of the elements before
@@ -157,18 +119,18 @@ def spine(children, node, side, nodes):
 
 
 @njit(cache=True, nogil=True)
-def columns_of_batch(stacks, stack_sizes, children):
-    """Columns that the widest configuration of a batch has: 1 + p + s, or 1 for a stack of one element."""
+def count_transitions(stacks, stack_sizes, children):
+    """The most transitions that a configuration of a batch has: 1 + p + s, or 1 for a stack of one element."""
     width = 1
     for row in range(len(stack_sizes)):
         size = stack_sizes[row]
         if size < 2:
             continue
-        columns = 1
+        count = 1
         for side in range(2):
             node = stacks[row, size - 1 - side]
             while node != NO_NODE:
-                columns += 1
+                count += 1
                 node = children[row, node, side]
-        width = max(width, columns)
+        width = max(width, count)
     return width

@@ -6,13 +6,13 @@ On the gold path of a projective gold tree (a configuration from which all its e
 * shift is wrong if and only if the root of the top has its gold head on the stack, and no node of the right spine of the top
   has a gold child in the buffer.
 
-So the right moves there are all moves that lose no gold edge, and two of them are right at once in about 30% of the
+So the right transitions there are all transitions that lose no gold edge, and two of them are right at once in about 30% of the
 configurations of gold paths: sooner or later does not matter, as long as it is not too late.
 
-Off the gold path this oracle has NO claim to be optimal: the same rules are applied, and there may be no right move at all.
-Use it for gold computations, and lr_spine_chart elsewhere.
+Off the gold path this oracle has NO claim to be optimal: the same rules are applied, and there may be no right transition at
+all. Use it for gold computations, and lr_spine_chart elsewhere.
 
-Its scores are 1 for right and 0 for other applicable moves: not numbers of edges, which only the other oracles give.
+Its scores are 1 for right and 0 for other applicable transitions: not numbers of edges, which only the other oracles give.
 
 Complexity: O(p + s) per configuration of the spines' lengths; O(n) per sentence to bind.
 """
@@ -24,14 +24,13 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.gold_children import gold_children
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
-from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle, columns_of_batch
-from oracles.trees import Trees
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle, count_transitions
+from oracles.trees import GoldChildren, Trees
 
 
 class LRSpinePartial(LRSpineOracle):
-    """All moves that keep to the gold tree, for configurations of a gold path."""
+    """All transitions that keep to the gold tree, for configurations of a gold path."""
 
     name: ClassVar[str] = "lr_spine_partial"
     needs_projective_gold: ClassVar[bool] = True  # only a projective tree has a gold path
@@ -39,31 +38,22 @@ class LRSpinePartial(LRSpineOracle):
     source: ClassVar[str] = "Sartorio, Satta and Nivre 2013, Lemma 1"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundPartial(trees)
+        return _BoundLRSpinePartial(trees)
 
 
-class _BoundPartial(BoundLRSpine):
+class _BoundLRSpinePartial(BoundOracle):
     def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-        self.last_child = gold_children(trees.heads, trees.offsets).last
+        super().__init__(trees)
+        self.last_child = GoldChildren.of(trees).last
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads, trees.offsets, self.last_child, sentences, stacks, stack_sizes, buffer_fronts, children
-        )
+        return _score_batch(trees.heads, trees.offsets, self.last_child, *query.arrays, query.children)
 
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, last_child, sentences, stacks, stack_sizes, buffer_fronts, children):
-    scores = np.full((len(sentences), columns_of_batch(stacks, stack_sizes, children)), NOT_APPLICABLE, np.int16)
+    scores = np.full((len(sentences), count_transitions(stacks, stack_sizes, children)), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
         n = offsets[sentences[row] + 1] - start - 1
@@ -80,16 +70,16 @@ def _score_batch(all_heads, offsets, last_child, sentences, stacks, stack_sizes,
         if stack_sizes[row] < 2:
             continue
         second = stacks[row, stack_sizes[row] - 2]
-        column = 1
+        transition = 1
         node = top
         while node != NO_NODE:
             if second != 0:
-                scores[row, column] = all_heads[start + second] == node
-            column += 1
+                scores[row, transition] = all_heads[start + second] == node
+            transition += 1
             node = children[row, node, LEFT_SPINE]
         node = second
         while node != NO_NODE:
-            scores[row, column] = all_heads[start + top] == node
-            column += 1
+            scores[row, transition] = all_heads[start + top] == node
+            transition += 1
             node = children[row, node, RIGHT_SPINE]
     return scores

@@ -1,6 +1,6 @@
-"""Optimal moves of LR-spine parsing for projective gold trees, tabular: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 6.
+"""Optimal transitions of LR-spine parsing for projective gold trees: Goldberg, Sartorio and Satta 2014 (TACL 2), Section 6.
 
-The reference implementation of the exact oracle, in Python. A fragment that holds the top is extended, one at a time, by the
+The tabular reference implementation of the exact oracle. A fragment that holds the top is extended, one at a time, by the
 next stack element on its left or the next element of the right stack on its right. T[i,j] maps the spines (ls, rs) of a
 fragment of the i uppermost stack elements and j - 1 elements of the right stack to the least number of gold edges lost in it;
 T[1,1] holds the spines of the top, with loss 0. Of two neighbours, with A the left and C the right one,
@@ -17,7 +17,7 @@ one in the buffer, are left out (but for the root of the fragment). And spines a
 all their nodes, and lose no more.
 
 The value of a configuration is the number of its nodes that want a head, less the least loss of all elements together, headed
-by 0. The score of a move is 1 if its edge is gold, and the value of the configuration after it.
+by 0. The score of a transition is 1 if its edge is gold, and the value of the configuration after it.
 
 For other gold trees this is wrong (lr_spine_chart is exact for them); they are refused.
 
@@ -31,8 +31,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle
-from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, BoundLRSpine, LRSpineOracle
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.lr_spine.configuration import LEFT_SPINE, RIGHT_SPINE, LRSpineOracle
 from oracles.trees import Trees
 
 Spine = tuple[int, ...]
@@ -59,26 +59,16 @@ class LRSpineTabular(LRSpineOracle):
     source: ClassVar[str] = "Goldberg, Sartorio and Satta 2014, Section 6"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundTabular(trees)
+        return _BoundLRSpineTabular(trees)
 
 
-class _BoundTabular(BoundLRSpine):
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray,
-    ) -> np.ndarray:
+class _BoundLRSpineTabular(BoundOracle):
+    def score_batch(self, query: Query) -> np.ndarray:
         rows = []
-        for row, s in enumerate(sentences):
+        for s, roots, size, front, children in zip(*query.arrays, query.children, strict=True):
             heads = [NO_NODE, *self.trees[int(s)]]
-            stack = [elements_of(children[row], int(root)) for root in stacks[row, : stack_sizes[row]]]
-            rows.append(list(scores_of_columns(heads, stack, int(buffer_fronts[row]))))
+            stack = [elements_of(children, int(root)) for root in roots[:size]]
+            rows.append(list(scores_of_transitions(heads, stack, int(front))))
         width = max(map(len, rows), default=1)
         return np.array([row + [NOT_APPLICABLE] * (width - len(row)) for row in rows], np.int16).reshape(-1, width)
 
@@ -94,7 +84,7 @@ def elements_of(children: np.ndarray, root: int) -> Spines:
     return Spines(*spines)
 
 
-def scores_of_columns(heads: Sequence[int], stack: Sequence[Spines], front: int) -> Iterator[int]:
+def scores_of_transitions(heads: Sequence[int], stack: Sequence[Spines], front: int) -> Iterator[int]:
     """The scores of shift, la_1..la_p, ra_1..ra_s. heads[x] is the gold head of x, heads[0] = NO_NODE."""
     shifted = Spines((front,), (front,))
     yield value(heads, [*stack, shifted], front + 1) if front < len(heads) else NOT_APPLICABLE

@@ -1,43 +1,42 @@
 """Arc-standard parsing with swap, Nivre 2009: what its oracles take and answer.
 
-From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; columns in this order:
+From the stack [0] and the buffer 1..n to the stack [0] and an empty buffer; the transitions, in this order:
 
 * shift ("sh"): pushes the first token of the buffer. Applicable if there is one.
 * reduce_left ("ra"): the top becomes a child of the element below it, and is popped. Applicable if there is one.
 * reduce_right ("la"): the element below the top, if it is not 0, becomes a child of the top, and is removed.
 * swap ("sw"): the element i below the top goes back to the front of the buffer. Applicable if 0 < i < top, so two tokens
-  change places once at most, and a computation has O(n^2) moves.
+  change places once at most, and a computation has O(n^2) transitions.
 
-The buffer is an array, as it is not b..n in order any more: see ``buffers`` of BoundOracle.score_batch.
+The buffer is an array, as it is not b..n in order any more: see oracles.interface.Query.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numba import njit
 
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Oracle, StepScores, Strategy
+from oracles.interface import REDUCE_LEFT, REDUCE_RIGHT, SHIFT, Oracle, Query, Strategy, TransitionScores, by_name
 from oracles.trees import Trees
 
 SWAP = 3
-N_MOVES = 4
+N_TRANSITIONS = 4
 
 
 class SwapOracle(Oracle):
     """What the oracles of parsing with swap share."""
 
     system: ClassVar[str] = "swap"
-    move_names = ("sh", "ra", "la", "sw")
+    transition_names = ("sh", "ra", "la", "sw")
     alternatives: ClassVar[tuple[str, ...]] = ()
     needs_projective_gold: ClassVar[bool] = False
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
 
-    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> StepScores:
-        """Scores the moves of one configuration of one sentence; for many, bind the trees and score a batch.
+    def step_scores(self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int]) -> TransitionScores:
+        """Scores the transitions of one configuration of one sentence; for many, bind the trees and score a batch.
 
         Args:
             heads: gold heads [h_1, ..., h_n], 0 = the artificial root.
@@ -45,7 +44,7 @@ class SwapOracle(Oracle):
             buffer: tokens in any order, the first one first.
 
         Returns:
-            {"sh": score, "ra": ..., "la": ..., "sw": ...} of the applicable moves.
+            {"sh": score, "ra": ..., "la": ..., "sw": ...} of the applicable transitions.
 
         Raises:
             ValueError: the heads are not a tree, or stack and buffer are not a configuration of the sentence.
@@ -62,58 +61,28 @@ class SwapOracle(Oracle):
         front = n + 1 - len(buffer)
         buffers = np.zeros((1, n + 1), np.int32)
         buffers[0, front:] = buffer
-        scores = self.bind(Trees.from_heads([heads])).score_batch(
-            np.zeros(1, np.int32),
-            np.asarray([stack], np.int32),
-            np.asarray([len(stack)], np.int32),
-            np.asarray([front], np.int32),
-            buffers=buffers,
-        )[0]
-        return {move: int(score) for move, score in zip(self.move_names, scores, strict=True) if score != NOT_APPLICABLE}
+        scores = self.bind(Trees.from_heads([heads])).score_batch(Query.single(stack, front, buffers=buffers))[0]
+        return by_name(self.transition_names, scores)
 
 
-class BoundSwap(BoundOracle):
-    """Hands a buffer to the oracle where the caller has none, because nothing was swapped."""
-
-    def __init__(self, trees: Trees) -> None:
-        self.trees = trees
-
-    def score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        children: np.ndarray | None = None,
-        buffers: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """See BoundOracle.score_batch."""
-        if buffers is None:
-            width = int(self.trees.lengths.max(initial=0)) + 1
-            buffers = np.tile(np.arange(width, dtype=np.int32), (len(sentences), 1))
-        return self._score_batch(sentences, stacks, stack_sizes, buffer_fronts, buffers)
-
-    @abstractmethod
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        buffers: np.ndarray,
-    ) -> np.ndarray: ...
+def buffers_of(query: Query, trees: Trees) -> np.ndarray:
+    """int32[batch, >= n + 1]: the buffers of a query, in order where it has none, because nothing was swapped."""
+    if query.buffers is not None:
+        return query.buffers
+    width = int(trees.lengths.max(initial=0)) + 1
+    return np.tile(np.arange(width, dtype=np.int32), (len(query), 1))
 
 
 @njit(cache=True, nogil=True)
 def fill_applicable(stack, size, buffered, score, scores):
-    """Gives all applicable moves of a configuration the same score.
+    """Gives all applicable transitions of a configuration the same score.
 
     Args:
         stack: int32[>= size].
         size: number of stack elements.
         buffered: whether the buffer holds a token.
         score: the score.
-        scores: int16[4], the result; the entries of other moves are left as they are.
+        scores: int16[4], the result; the entries of other transitions are left as they are.
     """
     if buffered:
         scores[SHIFT] = score

@@ -1,18 +1,18 @@
 """The static-dynamic oracle of parsing with swap: the idea of de Lhoneux, Stymne and Nivre 2017, for arc-standard.
 
 The print is about arc-hybrid with swap: whether to swap is decided as by a static oracle, and where it is not swapped, the
-other moves cost what they cost in arc-hybrid, also off the gold path. Here arc-standard takes its place, with its own exact
-costs instead of the sums that are exact only for arc-hybrid.
+other transitions cost what they cost in arc-hybrid, also off the gold path. Here arc-standard takes its place, with its own
+exact costs instead of the sums that are exact only for arc-hybrid.
 
 Swap, static: where swap is applicable and the top comes before the element below it in the projective order of the gold
-tree, swap is the only optimal move; elsewhere it never is.
+tree, swap is the only optimal transition; elsewhere it never is.
 
-The other moves, dynamic: the static swaps alone, without any attachment, would take the stack and the buffer to some final
-order of their nodes, p_0..p_q (p_0 = 0), and the elements of the stack that would never leave their places are p_0..p_s.
+The other transitions, dynamic: the static swaps alone, without any attachment, would take the stack and the buffer to some
+final order of their nodes, p_0..p_q (p_0 = 0), and the elements of the stack that would never leave their places are p_0..p_s.
 If these are the whole stack, the value of a configuration is the most gold edges that arc-standard can make from the stack
 p_0..p_s and the buffer p_{s+1}..p_q without any swap: the chart of Nederhof 2019, Section 4, over these nodes, for the gold
 edges between them. If they are not, those above them have to go before anything can be made, and they go when p_{s+1}
-comes: then it is the same from the stack p_0..p_{s+1}. The score of a move is 1 if its edge is gold, and the value of the
+comes: then it is the same from the stack p_0..p_{s+1}. The score of a transition is 1 if its edge is gold, and the value of the
 configuration after it. So a shift that only brings a token nearer to a swap costs nothing, as in the print.
 
 What is exact and what is not:
@@ -20,14 +20,14 @@ What is exact and what is not:
 * The value can always be reached, by swapping until p_{s+1} is the top, above p_s, and so on.
 * If the gold tree is projective and nothing was swapped, the scores of shift, reduce_left and reduce_right are those of
   arc-standard under the strategy ``any``.
-* On the gold path it is the number of all gold edges that are missing, and optimal moves lead to the gold tree.
+* On the gold path it is the number of all gold edges that are missing, and optimal transitions lead to the gold tree.
 * Off the gold path it is a lower bound on what the system can do. More can be possible with swaps that the projective order
   does not ask for (almost anything can be repaired by enough of them), and by attaching two nodes before a third
-  comes between them. So neither the costs nor the sets of optimal moves are exact for the system as a whole: of all
-  configurations of all trees of 4 tokens, most of which no parser ever meets, 22% have a move that is optimal here and not
-  in a search over all computations, and 11% of those without a swap against the projective order.
+  comes between them. So neither the costs nor the sets of optimal transitions are exact for the system as a whole: of all
+  configurations of all trees of 4 tokens, most of which no parser ever meets, 22% have a transition that is optimal here and
+  not in a search over all computations, and 11% of those without a swap against the projective order.
 
-The score of a move that the static part rules out is at most the best score less 1.
+The score of a transition that the static part rules out is at most the best score less 1.
 
 Complexity: O((k + m)^3) per configuration of k stack elements and m tokens in the buffer, O(n) per sentence to bind.
 """
@@ -40,8 +40,8 @@ import numpy as np
 from numba import njit
 
 from oracles.arc_standard.nederhof_cubic import best_derivation
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle
-from oracles.swap.configuration import N_MOVES, SWAP, BoundSwap, SwapOracle, fill_applicable
+from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
+from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable
 from oracles.swap.orders import projective_orders
 from oracles.trees import Trees
 
@@ -54,24 +54,17 @@ class SwapDynamic(SwapOracle):
     source: ClassVar[str] = "after de Lhoneux, Stymne and Nivre 2017"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundStaticDynamic(trees)
+        return _BoundSwapDynamic(trees)
 
 
-class _BoundStaticDynamic(BoundSwap):
+class _BoundSwapDynamic(BoundOracle):
     def __init__(self, trees: Trees) -> None:
         super().__init__(trees)
         self.ranks = projective_orders(trees.heads, trees.offsets)
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        buffers: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(trees.heads, trees.offsets, self.ranks, sentences, stacks, stack_sizes, buffer_fronts, buffers)
+        return _score_batch(trees.heads, trees.offsets, self.ranks, *query.arrays, buffers_of(query, trees))
 
 
 @njit(cache=True, nogil=True)
@@ -104,12 +97,12 @@ def _sort_by_swaps(ranks, stack, size, waiting, count):
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, buffer_fronts, buffers):
-    scores = np.full((len(sentences), N_MOVES), NOT_APPLICABLE, np.int16)
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     longest = 0
     for s in sentences:
         longest = max(longest, offsets[s + 1] - offsets[s])
-    after = np.empty(longest, np.int32)  # the stack after the move, then the nodes in their final order
-    before = np.empty(longest, np.int32)  # the stack after the move
+    after = np.empty(longest, np.int32)  # the stack after the transition, then the nodes in their final order
+    before = np.empty(longest, np.int32)  # the stack after the transition
     waiting = np.empty(longest, np.int32)
     position = np.full(longest, -1, np.int32)
     head_at = np.empty(longest, np.int32)
@@ -127,27 +120,27 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
         fill_applicable(stack, size, buffer_fronts[row] <= n, 0, scores[row])
         top = stack[size - 1]
         below = stack[size - 2] if size >= 2 else 0
-        for move in range(N_MOVES):
-            if scores[row, move] == NOT_APPLICABLE:
+        for transition in range(N_TRANSITIONS):
+            if scores[row, transition] == NOT_APPLICABLE:
                 continue
             front = buffer_fronts[row]
             new_size = size - 1
             edge = False
             before[:size] = stack[:size]
             count = 0
-            if move == SHIFT:
+            if transition == SHIFT:
                 before[size] = buffers[row, front]
                 new_size = size + 1
                 front += 1
-            elif move == REDUCE_LEFT:
+            elif transition == REDUCE_LEFT:
                 edge = heads[top] == below
             else:
-                edge = move == REDUCE_RIGHT and heads[below] == top
+                edge = transition == REDUCE_RIGHT and heads[below] == top
                 before[size - 2] = top
             for place in range(n, front - 1, -1):
                 waiting[count] = buffers[row, place]
                 count += 1
-            if move == SWAP:
+            if transition == SWAP:
                 waiting[count] = below
                 count += 1
             after[:new_size] = before[:new_size]
@@ -162,15 +155,15 @@ def _score_batch(all_heads, offsets, all_ranks, sentences, stacks, stack_sizes, 
             for place in range(nodes):
                 head = heads[after[place]]
                 head_at[place] = position[head] if head >= 0 else -1
-            scores[row, move] = edge + best_derivation(head_at[:nodes], last, takes_left, True, half, half_t, arc)
+            scores[row, transition] = edge + best_derivation(head_at[:nodes], last, takes_left, True, half, half_t, arc)
             for place in range(nodes):
                 position[after[place]] = -1
 
         if scores[row, SWAP] != NOT_APPLICABLE:
             if ranks[top] < ranks[below]:
-                for move in (SHIFT, REDUCE_LEFT, REDUCE_RIGHT):
-                    if scores[row, move] != NOT_APPLICABLE:
-                        scores[row, move] = min(scores[row, move], scores[row, SWAP] - 1)
+                for transition in (SHIFT, REDUCE_LEFT, REDUCE_RIGHT):
+                    if scores[row, transition] != NOT_APPLICABLE:
+                        scores[row, transition] = min(scores[row, transition], scores[row, SWAP] - 1)
             else:
                 best = max(scores[row, SHIFT], max(scores[row, REDUCE_LEFT], scores[row, REDUCE_RIGHT]))
                 scores[row, SWAP] = min(scores[row, SWAP], best - 1)

@@ -9,10 +9,10 @@ Both follow one computation of the gold tree, projective or not; with the stack 
 * else shift.
 
 On the gold path both are exact: they make the gold tree. The eager one swaps more often. Off the gold path they have NO claim
-to be optimal: they answer by the same rules, with a move that is always applicable; where the rules say shift and the
+to be optimal: they answer by the same rules, with a transition that is always applicable; where the rules say shift and the
 buffer is empty, it is reduce_left. Use swap_dynamic there.
 
-Their scores are 1 for their move, 0 for the other applicable ones: not numbers of edges.
+Their scores are 1 for their transition, 0 for the other applicable ones: not numbers of edges.
 
 Complexity: O(k + m) per configuration of k stack elements and m tokens in the buffer; O(n) per sentence to bind.
 """
@@ -24,8 +24,8 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
-from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle
-from oracles.swap.configuration import N_MOVES, SWAP, BoundSwap, SwapOracle, fill_applicable
+from oracles.interface import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query
+from oracles.swap.configuration import N_TRANSITIONS, SWAP, SwapOracle, buffers_of, fill_applicable
 from oracles.swap.orders import projective_components, projective_orders
 from oracles.trees import Trees
 
@@ -38,7 +38,7 @@ class SwapEager(SwapOracle):
     source: ClassVar[str] = "Nivre 2009, Section 4"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundStatic(trees, lazy=False)
+        return _BoundSwapStatic(trees, lazy=False)
 
 
 class SwapLazy(SwapOracle):
@@ -49,42 +49,25 @@ class SwapLazy(SwapOracle):
     source: ClassVar[str] = "Nivre, Kuhlmann and Hall 2009"
 
     def _bind(self, trees: Trees) -> BoundOracle:
-        return _BoundStatic(trees, lazy=True)
+        return _BoundSwapStatic(trees, lazy=True)
 
 
-class _BoundStatic(BoundSwap):
+class _BoundSwapStatic(BoundOracle):
     def __init__(self, trees: Trees, lazy: bool) -> None:
         super().__init__(trees)
         self.ranks = projective_orders(trees.heads, trees.offsets)
         self.components = projective_components(trees.heads, trees.offsets)
         self.lazy = lazy
 
-    def _score_batch(
-        self,
-        sentences: np.ndarray,
-        stacks: np.ndarray,
-        stack_sizes: np.ndarray,
-        buffer_fronts: np.ndarray,
-        buffers: np.ndarray,
-    ) -> np.ndarray:
+    def score_batch(self, query: Query) -> np.ndarray:
         trees = self.trees
-        return _score_batch(
-            trees.heads,
-            trees.offsets,
-            self.ranks,
-            self.components,
-            self.lazy,
-            sentences,
-            stacks,
-            stack_sizes,
-            buffer_fronts,
-            buffers,
-        )
+        buffers = buffers_of(query, trees)
+        return _score_batch(trees.heads, trees.offsets, self.ranks, self.components, self.lazy, *query.arrays, buffers)
 
 
 @njit(cache=True, nogil=True)
 def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks, stack_sizes, buffer_fronts, buffers):
-    scores = np.full((len(sentences), N_MOVES), NOT_APPLICABLE, np.int16)
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
     for row in range(len(sentences)):
         start = offsets[sentences[row]]
         n = offsets[sentences[row] + 1] - start - 1
@@ -93,7 +76,7 @@ def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks,
         front = buffer_fronts[row]
         stack = stacks[row]
         fill_applicable(stack, size, front <= n, 0, scores[row])
-        move = SHIFT
+        transition = SHIFT
         if size >= 2:
             top = stack[size - 1]
             below = stack[size - 2]
@@ -106,15 +89,15 @@ def _score_batch(all_heads, offsets, ranks, components, lazy, sentences, stacks,
                 awaited_by_top += heads[buffers[row, place]] == top
                 awaited_by_below += heads[buffers[row, place]] == below
             if below != 0 and heads[below] == top and awaited_by_below == 0:
-                move = REDUCE_RIGHT
+                transition = REDUCE_RIGHT
             elif heads[top] == below and awaited_by_top == 0:
-                move = REDUCE_LEFT
+                transition = REDUCE_LEFT
             elif scores[row, SWAP] == 0 and ranks[start + top] < ranks[start + below]:
                 together = front <= n and components[start + top] == components[start + buffers[row, front]]
                 if not (lazy and together):
-                    move = SWAP
-            if move == SHIFT and front > n:
-                move = REDUCE_LEFT
-        if scores[row, move] == 0:
-            scores[row, move] = 1
+                    transition = SWAP
+            if transition == SHIFT and front > n:
+                transition = REDUCE_LEFT
+        if scores[row, transition] == 0:
+            scores[row, transition] = 1
     return scores

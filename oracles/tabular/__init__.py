@@ -4,15 +4,25 @@
     parse(ARC_STANDARD, "ppss", lambda head, child: SCORE_AND_COUNT.edge(0, head, child), SCORE_AND_COUNT)
 
 The reference implementation of the fast kernels, and a way to an oracle for another transition system: write down as a split
-grammar what its computations can make of a configuration, and its steps (see ``TransitionSystem``). oracles.py makes of that an
-oracle that training can use.
+grammar what its computations can make of a configuration, and its transitions (see ``TransitionGrammar``). oracle.py makes of
+that an oracle that training can use.
 """
 
-from oracles.tabular.arc_hybrid import ArcHybrid
-from oracles.tabular.grammar import ARC_STANDARD, ARC_STANDARD_STRICT, PROJECTIVE_TREES, SplitGrammar
-from oracles.tabular.semiring import BEST_DERIVATION, BOOLEAN, COUNTING, MAX_PLUS, SCORE_AND_COUNT, Semiring, edges_of
-from oracles.tabular.transition_systems import ArcStandard, Configuration, Step, TransitionSystem, best_score, step_scores
-from oracles.tabular.weighted_parsing import parse
+from oracles.tabular.oracle import Configuration, Transition, TransitionGrammar, best_score, transition_scores
+from oracles.tabular.weighted_parsing import (
+    ARC_STANDARD,
+    ARC_STANDARD_STRICT,
+    BEST_DERIVATION,
+    BOOLEAN,
+    COUNTING,
+    MAX_PLUS,
+    PROJECTIVE_TREES,
+    SCORE_AND_COUNT,
+    Semiring,
+    SplitGrammar,
+    edges_of,
+    parse,
+)
 
 __all__ = [
     "ARC_STANDARD",
@@ -23,15 +33,13 @@ __all__ = [
     "MAX_PLUS",
     "PROJECTIVE_TREES",
     "SCORE_AND_COUNT",
-    "ArcHybrid",
-    "ArcStandard",
     "Configuration",
     "Semiring",
     "SplitGrammar",
-    "Step",
-    "TransitionSystem",
+    "Transition",
+    "TransitionGrammar",
     "best_score",
     "edges_of",
     "parse",
-    "step_scores",
+    "transition_scores",
 ]

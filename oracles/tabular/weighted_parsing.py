@@ -1,35 +1,236 @@
-"""Weighted parsing with a split grammar over a semiring: Nederhof 2019, Table 2 (after Eisner and Satta 1999).
+"""Weighted parsing with split grammars over semirings: Nederhof 2019, Section 3 and Tables 2 to 4.
 
-O(n^3) semiring operations for a string of n + 1 nodes, times the size of the grammar; O(n^2) weights are kept. Meant to be
-read beside the paper and to check fast code against, not to be fast.
+Meant to be read beside the paper and to check fast code against, not to be fast.
 
-From the paper's symbols to the names here: positions i <= j; W of one nonterminal and a span is ``left`` or ``right``, W of two
-nonterminals and a span is ``left_arc`` or ``right_arc``:
+A split grammar is a context-free grammar whose nodes take left and right children apart. A nonterminal A stands for a node with
+all its children, a pair (B,C) for a node of which the left half is in state B and the right half in state C. The rules:
 
-* left[B, i, j]: left halves of node j, in state B, that reach to i; right[C, i, j]: right halves of node i that reach to j.
-* right_arc[C, B, i, j]: j becomes a right child of i. All between them belongs to the right half of i, in state C before it
-  takes j, and to the left half of j, complete in state B.
-* left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C, the left half of j is in
-  state B before it takes i.
+    (B,C) -> a          a terminal is a node without children yet, with its halves in these states
+    (D,_) -> A (B,_)    a left half in state B takes an A as its next child to the left, and is in state D then
+    (_,D) -> (_,B) A    a right half in state B takes an A as its next child to the right, and is in state D then
+    A -> (B,C)          a node with its halves in these states is complete
 
-As in the print, the string weighs left[B, 0, 0] times right[C, 0, n]: its head is the first node, the artificial root or the
-bottom of the stack, which has no left children.
+Children are taken from the node outwards. The two halves of a node know nothing of each other until it is complete, which
+is what makes cubic time possible; so each terminal has exactly one rule.
+
+A semiring says what a weight is, how alternatives are added up (plus) and how parts are put together (times). An edge from head
+to child with an integer score gets the weight ``edge(score, head, child)``; a derivation weighs the product of its edges, a
+string the sum over its derivations. Tabular parsing needs associative operations, a plus that commutes, times that distributes
+over it, and zero and one as usual (Goodman 1999).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from oracles.tabular.grammar import SplitGrammar
-from oracles.tabular.semiring import Semiring, Weight
 
+@dataclass(frozen=True)
+class SplitGrammar:
+    """The rules by kind, each as the symbols in the order in which they are written.
+
+    Attributes:
+        start: the nonterminal of a whole string; its node is the first of the string.
+        terminals: {a: (B, C)} for (B,C) -> a.
+        lefts: [(D, A, B)] for (D,_) -> A (B,_).
+        rights: [(D, B, A)] for (_,D) -> (_,B) A.
+        complete: [(A, B, C)] for A -> (B,C).
+    """
+
+    start: str
+    terminals: dict[str, tuple[str, str]]
+    lefts: tuple[tuple[str, str, str], ...]
+    rights: tuple[tuple[str, str, str], ...]
+    complete: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def parse(cls, start: str, rules: str) -> SplitGrammar:
+        """Reads rules, one a line, in the notation of this module; ``#`` begins a comment.
+
+        Raises:
+            ValueError: a line is none of the four kinds of rules, or a second rule for a terminal.
+        """
+        terminals: dict[str, tuple[str, str]] = {}
+        kinds: dict[str, list[tuple[str, str, str]]] = {"left": [], "right": [], "complete": []}
+        for line in rules.splitlines():
+            rule = re.sub(r"\s+", "", line.partition("#")[0])
+            if not rule:
+                continue
+            matches = [(kind, match) for kind, pattern in _PATTERNS.items() if (match := re.fullmatch(pattern, rule))]
+            if not matches:
+                raise ValueError(f"not a rule of a split grammar: {line.strip()!r}")
+            kind, match = matches[0]
+            if kind != "terminal":
+                kinds[kind].append((match[1], match[2], match[3]))
+            elif match[3] in terminals:
+                raise ValueError(f"a second rule for the terminal {match[3]}: {line.strip()!r}")
+            else:
+                terminals[match[3]] = match[1], match[2]
+        return cls(start, terminals, tuple(kinds["left"]), tuple(kinds["right"]), tuple(kinds["complete"]))
+
+    def without(self, *rules: str) -> SplitGrammar:
+        """The grammar without the given rules for children."""
+        dropped = SplitGrammar.parse(self.start, "\n".join(rules))
+        lefts = tuple(rule for rule in self.lefts if rule not in dropped.lefts)
+        rights = tuple(rule for rule in self.rights if rule not in dropped.rights)
+        return SplitGrammar(self.start, self.terminals, lefts, rights, self.complete)
+
+
+_NAME = r"(\w*[A-Za-z]\w*)"
+_PATTERNS = {
+    "left": rf"\({_NAME},_\)->{_NAME}\({_NAME},_\)",
+    "right": rf"\(_,{_NAME}\)->\(_,{_NAME}\){_NAME}",
+    "complete": rf"{_NAME}->\({_NAME},{_NAME}\)",
+    "terminal": rf"\({_NAME},{_NAME}\)->{_NAME}",
+}
+
+# Table 3: all projective trees over a a ... a, each by exactly one derivation.
+PROJECTIVE_TREES = SplitGrammar.parse(
+    "S",
+    """
+    (S,S) -> a
+    S -> (S,S)
+    (S,_) -> S (S,_)
+    (_,S) -> (_,S) S
+    """,
+)
+
+# Table 4: what arc-standard computations can make of p^k s^(m+1), k stack elements below the top, the top, and the buffer.
+# An element below the top is a P until it takes its first right child, which holds the top; only then it is on the top
+# itself and can take left children, which are still childless.
+ARC_STANDARD = SplitGrammar.parse(
+    "S",
+    """
+    (P,P) -> p
+    (S,S) -> s
+    P -> (P,P)              # childless
+    S -> (P,S)              # below the top, with right children and without left ones
+    S -> (S,S)              # with both, or the top, or a buffer node
+    (S,_) -> P (P,_)        # an element from below the top takes its first left child
+    (S,_) -> P (S,_)
+    (S,_) -> S (S,_)
+    (_,S) -> (_,P) S        # its first right child
+    (_,S) -> (_,S) S
+    """,
+)
+
+# The same for strict_left_before_right: elements below the top take no left children.
+ARC_STANDARD_STRICT = ARC_STANDARD.without("(S,_) -> P (P,_)")
+
+
+Weight = TypeVar("Weight")
 Table = dict[tuple, Weight]
+
+
+@dataclass(frozen=True)
+class Semiring(Generic[Weight]):
+    """The operations; ``zero`` is the weight of what cannot be derived, ``one`` that of a derivation without edges."""
+
+    zero: Weight
+    one: Weight
+    plus: Callable[[Weight, Weight], Weight]
+    times: Callable[[Weight, Weight], Weight]
+    edge: Callable[[int, int, int], Weight]
+
+    def sum(self, weights: Iterator[Weight]) -> Weight:
+        """All of them added up."""
+        total = self.zero
+        for weight in weights:
+            total = self.plus(total, weight)
+        return total
+
+
+# The best score of a derivation; -inf if there is none.
+MAX_PLUS: Semiring[float] = Semiring(
+    zero=-math.inf,
+    one=0,
+    plus=max,
+    times=lambda a, b: a + b,
+    edge=lambda score, head, child: score,
+)
+
+# Whether there is a derivation.
+BOOLEAN: Semiring[bool] = Semiring(
+    zero=False,
+    one=True,
+    plus=lambda a, b: a or b,
+    times=lambda a, b: a and b,
+    edge=lambda score, head, child: True,
+)
+
+# How many derivations there are.
+COUNTING: Semiring[int] = Semiring(
+    zero=0,
+    one=1,
+    plus=lambda a, b: a + b,
+    times=lambda a, b: a * b,
+    edge=lambda score, head, child: 1,
+)
+
+
+def _better_score_and_count(a: tuple[float, int], b: tuple[float, int]) -> tuple[float, int]:
+    if a[0] == b[0]:
+        return a[0], a[1] + b[1]
+    return max(a, b)
+
+
+# The best score, and how many derivations have it. Counts are Python's integers: exact however large.
+SCORE_AND_COUNT: Semiring[tuple[float, int]] = Semiring(
+    zero=(-math.inf, 0),
+    one=(0, 1),
+    plus=_better_score_and_count,
+    times=lambda a, b: (a[0] + b[0], a[1] * b[1]),
+    edge=lambda score, head, child: (score, 1),
+)
+
+# The best score, and a derivation that has it (of several the one found first), as nested pairs with edges at the leaves.
+# Only up to the choice among equals is this a semiring. ``edges_of`` reads the derivation.
+BEST_DERIVATION: Semiring[tuple[float, Any]] = Semiring(
+    zero=(-math.inf, None),
+    one=(0, None),
+    plus=lambda a, b: b if b[0] > a[0] else a,
+    times=lambda a, b: (a[0] + b[0], (a[1], b[1])),
+    edge=lambda score, head, child: (score, _Edge(head, child)),
+)
+
+
+@dataclass(frozen=True)
+class _Edge:
+    head: int
+    child: int
+
+
+def edges_of(derivation: Any) -> list[tuple[int, int]]:
+    """The edges (head, child) of the second part of a weight of BEST_DERIVATION, by child."""
+    edges = []
+    agenda = [derivation]
+    while agenda:
+        part = agenda.pop()
+        if isinstance(part, _Edge):
+            edges.append((part.head, part.child))
+        elif part is not None:
+            agenda.extend(part)
+    return sorted(edges, key=lambda edge: edge[1])
 
 
 def parse(
     grammar: SplitGrammar, string: Sequence[str], edge: Callable[[int, int], Weight], semiring: Semiring[Weight]
 ) -> Weight:
-    """The weight of a string: the sum over its derivations from the start symbol.
+    """The weight of a string, the sum over its derivations from the start symbol: Table 2, after Eisner and Satta 1999.
+
+    O(n^3) semiring operations for a string of n + 1 nodes, times the size of the grammar; O(n^2) weights are kept. As in the
+    print, the string weighs left[B, 0, 0] times right[C, 0, n]: its head is the first node, the artificial root or the bottom
+    of the stack, which has no left children. From the paper's symbols to the names here: positions i <= j; W of one
+    nonterminal and a span is ``left`` or ``right``, W of two nonterminals and a span is ``left_arc`` or ``right_arc``:
+
+    * left[B, i, j]: left halves of node j, in state B, that reach to i; right[C, i, j]: right halves of node i that reach to j.
+    * right_arc[C, B, i, j]: j becomes a right child of i. All between them belongs to the right half of i, in state C before it
+      takes j, and to the left half of j, complete in state B.
+    * left_arc[C, B, i, j]: i becomes a left child of j. The right half of i is complete in state C, the left half of j is in
+      state B before it takes i.
 
     Args:
         grammar: a split grammar.

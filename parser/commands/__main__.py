@@ -23,7 +23,7 @@ COMMANDS = {
     "projectivize": "make the trees of a file projective",
     "recombine": "make new sentences of a treebank's",
     "lattices": "make word lattices with the lexicon of a treebank",
-    "benchmark": "measure oracles, parsing and training on this machine",
+    "benchmark": "measure oracles, parsing and training on this machine, in a checkout of the source",
 }
 
 

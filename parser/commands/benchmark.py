@@ -1,61 +1,20 @@
-"""Measures this project on this machine: python scripts/benchmark.py {oracles,parsing,training,serving} [OPTIONS].
-
-It prints JSON, and a table to stderr. Each benchmark is a module of benchmarks/ with a function ``run``; its name and
---help explain it. With --rows FILE the numbers also go to a CSV file, with the command, the machine and the versions, replacing
-those measured before under the same --label.
-"""
+"""The command ``optimal-step benchmark``, for a checkout: the benchmarks, scripts/benchmarks, are not installed."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from parser.commands.benchmarks.measurements import Measurement, write_measurements
-from parser.commands.command_line import run
-
-# Imported when asked for: each brings its own libraries.
-BENCHMARKS = ("oracles", "parsing", "training", "serving")
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs one benchmark and prints what it found."""
-    words = sys.argv[1:] if arguments is None else arguments
-    first = argparse.ArgumentParser(prog="benchmark.py", description=__doc__)
-    first.formatter_class = argparse.RawDescriptionHelpFormatter
-    first.add_argument("benchmark", choices=BENCHMARKS, help="what to measure; its own --help says more")
-    name = first.parse_args(words[:1]).benchmark
-    benchmark = import_module(f"parser.commands.benchmarks.{name}")
-    parser = argparse.ArgumentParser(prog=f"benchmark.py {name}", description=benchmark.__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    benchmark.add_arguments(parser)
-    parser.add_argument(
-        "--rows", type=Path, metavar="FILE.csv", help="write the numbers there too, such as experiments/speed/hu.csv"
-    )
-    parser.add_argument("--label", metavar="TEXT", help="what was measured, as the rows name it, such as recipe=paper")
-    given = vars(parser.parse_args(words[1:]))
-    rows, label = given.pop("rows"), given.pop("label")
-    if (rows is None) != (label is None):
-        parser.error("--rows and --label belong together")
-    try:
-        result = benchmark.run(**given)
-        print(benchmark.as_table(result), file=sys.stderr)
-        if rows is not None:
-            command = f"python scripts/benchmark.py {shlex.join(words)}"
-            found = benchmark.quantities(result).items()
-            measurements = [Measurement.of(label, name, value, unit, result, command) for name, (value, unit) in found]
-            write_measurements(rows, label, measurements)
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps(result, indent=2))
-    return 0
+_CHECKOUT = Path(__file__).parents[2]
 
 
 def command() -> NoReturn:
     """The command; exits."""
-    run(main)
+    if not (_CHECKOUT / "scripts" / "benchmarks").is_dir():
+        sys.exit(
+            "error: benchmarks need a checkout of the source, where scripts/benchmark.py runs them; they are not installed"
+        )
+    import_module("scripts.benchmarks.command").command()
+    raise AssertionError("a command exits")

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from parser.commands.command_line import run
 from parser.conllu.files import STANDARD_STREAM, open_output
-from parser.drawing.conllu import NamedTree, read_trees
+from parser.drawing.drawn_tree import NamedTree, read_trees
 from parser.drawing.html import LEGEND, drawing, page
 from parser.drawing.svg import as_svg
 from parser.drawing.text import as_text

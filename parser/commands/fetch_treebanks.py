@@ -22,7 +22,7 @@ from parser.commands.command_line import run
 from parser.commands.configs import CONFIGS
 from parser.data.download import DownloadError, download
 from parser.storage.atomic import replacing
-from parser.storage.digest import sha256_of
+from parser.storage.versions import sha256_of
 
 SOURCE = "https://raw.githubusercontent.com/UniversalDependencies"
 _PARTS = ("train", "dev", "test")

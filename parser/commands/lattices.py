@@ -20,8 +20,8 @@ from parser.commands.command_line import positive, run
 from parser.conllu.files import STANDARD_STREAM, open_output
 from parser.lattices.conllul import LatticeError, read_lattices, text_of
 from parser.lattices.gold_paths import MissingPath, gold_paths, read_trees
+from parser.lattices.lattice import conllu
 from parser.lattices.lexicon import FOLDS, UNKNOWN_ANALYSES, Guess, Lexicon, jackknife
-from parser.lattices.output import conllu
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -40,8 +40,7 @@ from parser.lattices.conllul import is_named_lattices
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
 from parser.start_up import load_kernels_directly, short_switch_interval, write_bytecode
-from parser.text.model_tokenizer import model_tokenizer
-from parser.text.tokenizer import as_stream
+from parser.text.tokenizer import as_stream, model_tokenizer
 
 
 def main() -> int:

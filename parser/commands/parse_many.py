@@ -44,7 +44,7 @@ def main() -> int:
     _check(given)
 
     from parser.model_folder import find_model
-    from parser.text.shard_parser import ShardParser
+    from parser.text.worker import ShardParser
 
     if given.engine == "ray":
         from parser.text.ray_engine import parse_shards

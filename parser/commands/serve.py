@@ -19,8 +19,7 @@ from parser.commands.parsing_options import add_search_options, note_slow_int8
 from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
 from parser.start_up import load_kernels_directly
-from parser.text.model_tokenizer import model_tokenizer
-from parser.text.tokenizer import Tokenizer
+from parser.text.tokenizer import Tokenizer, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")
 _OF_THIS_MACHINE = ("127.0.0.1", "::1", "localhost")

@@ -116,7 +116,7 @@ def _last_sentence_end(held: bytearray, searched: int) -> int:
 
 
 @dataclass(frozen=True)
-class Words:
+class WordPositions:
     """Where the words of a chunk are. A position counts bytes from the beginning of the chunk.
 
     Attributes:
@@ -137,7 +137,7 @@ class Words:
     n_lines: int
 
 
-def find_words(chunk: Chunk) -> Words | None:
+def find_words(chunk: Chunk) -> WordPositions | None:
     """Where the words of a chunk are; None if stream.py should read it."""
     text = np.frombuffer(chunk.content, np.uint8)
     at_most = len(text) // _MIN_LINE + 1
@@ -149,7 +149,7 @@ def find_words(chunk: Chunk) -> Words | None:
         return None
     forms, heads, miscs = places[:, :n_words]
     n_lines = n_lines or int(len(text) > 0)  # nothing but a byte order mark is a line, too
-    return Words(text, forms, heads, miscs, offsets[: n_sentences + 1], n_lines)
+    return WordPositions(text, forms, heads, miscs, offsets[: n_sentences + 1], n_lines)
 
 
 class TreeWriter:
@@ -165,7 +165,7 @@ class TreeWriter:
         self._ends = np.cumsum([0, *map(len, symbols)])
         self._longest = max(map(len, symbols), default=0)
 
-    def write(self, words: Words, heads: np.ndarray, relations: np.ndarray) -> memoryview:
+    def write(self, words: WordPositions, heads: np.ndarray, relations: np.ndarray) -> memoryview:
         """The bytes of the chunk with HEAD and DEPREL of the words as given, and ``_`` for DEPS.
 
         Args:

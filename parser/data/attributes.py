@@ -9,7 +9,7 @@ from typing import Protocol
 from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS
 
 
-class Columns(Protocol):
+class AttributeColumns(Protocol):
     """What is read of a sentence: the columns of its words 1..n, as far as they serve as attributes."""
 
     forms: list[str]
@@ -25,7 +25,7 @@ COLUMN_NUMBERS = {"forms": FORM, "lemmas": LEMMA, "upos": UPOS, "xpos": XPOS, "f
 
 @dataclass(frozen=True)
 class Attribute:
-    """What a feature reads of a word: ``of`` a value of one ``column`` (an attribute of Columns), or the value itself."""
+    """What a feature reads of a word: ``of`` a value of one ``column`` (of AttributeColumns), or the value itself."""
 
     column: str
     of: Callable[[str], str] | None = None
@@ -58,7 +58,7 @@ ELEMENTS = {"feats_pairs": lambda feats: feats.split("|")}
 TAGS = {"upos": "upos", "xpos": "xpos", "feats": "feats_pairs"}
 
 
-def attribute_values(sentences: Iterable[Columns], attribute: str) -> list[list[str]]:
+def attribute_values(sentences: Iterable[AttributeColumns], attribute: str) -> list[list[str]]:
     """The values of an attribute, a list per sentence. ValueError for an attribute that is not in ATTRIBUTES."""
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}; known: {', '.join(ATTRIBUTES)}")

@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from parser.storage.digest import sha256_of
+from parser.storage.versions import sha256_of
 
 _BLOCK = 1 << 16
 _TRIES = 5  # connections that may be cut, one after the other, without a byte between

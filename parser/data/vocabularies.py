@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parser.data.attributes import ATTRIBUTES, LENGTHS, Columns, attribute_values
+from parser.data.attributes import ATTRIBUTES, LENGTHS, AttributeColumns, attribute_values
 from parser.data.characters import Characters
 from parser.data.sentences import Sentences
 from parser.data.set_vocabulary import SetVocabulary
@@ -48,7 +48,7 @@ class Vocabularies:
         """Those of the attributes that are read off one column.
 
         Args:
-            column: an attribute of Columns.
+            column: an attribute of AttributeColumns.
 
         Returns:
             The vocabularies, and int64[rows]: which rows of ``Sentences.values``, and then of ``Sentences.unseen``, theirs are
@@ -67,7 +67,7 @@ class Vocabularies:
         ]
         return Vocabularies(by_attribute, characters), np.array(rows, np.int64)
 
-    def encode(self, sentences: Sequence[Columns]) -> Sentences:
+    def encode(self, sentences: Sequence[AttributeColumns]) -> Sentences:
         """Encodes the words of the sentences; unknown values become UNKNOWN (unknown_counts() counts them)."""
         offsets = _offsets(sentences)
         values = np.empty((self.n_rows + self.n_sets, offsets[-1]), np.int32)
@@ -86,7 +86,7 @@ class Vocabularies:
             of_characters[:] = self.characters.encode([sentence.forms for sentence in sentences])
         return Sentences(values[: self.n_rows], offsets, unseen=values[self.n_rows :])
 
-    def encode_tags(self, sentences: Sequence[Columns]) -> np.ndarray:
+    def encode_tags(self, sentences: Sequence[AttributeColumns]) -> np.ndarray:
         """int32[tags, total]: the columns that a tagger predicts, ROOT before each sentence, UNKNOWN for unknown values."""
         numbers = [
             [number for sentence in sentences for number in (ROOT, *known.encode_exactly(getattr(sentence, column)))]
@@ -115,7 +115,7 @@ class Vocabularies:
         return counts
 
 
-def _offsets(sentences: Sequence[Columns]) -> np.ndarray:
+def _offsets(sentences: Sequence[AttributeColumns]) -> np.ndarray:
     """int64[sentences + 1]: where the sentences begin, each with its root."""
     offsets = np.zeros(len(sentences) + 1, np.int64)
     np.cumsum(np.array([len(sentence.forms) + 1 for sentence in sentences], np.int64), out=offsets[1:])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
-from parser.data.attributes import Columns
+from parser.data.attributes import AttributeColumns
 from parser.data.parses import Parses
 from parser.decoding.greedy.greedy import GreedyParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
@@ -114,6 +114,6 @@ def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) 
     return LockstepBeamParser.of_weights(weights, model.system, model.table, beam)
 
 
-def parse(model: AnyModel, sentences: Sequence[Columns], *, single_root: bool = True, threads: int = 1) -> Parses:
+def parse(model: AnyModel, sentences: Sequence[AttributeColumns], *, single_root: bool = True, threads: int = 1) -> Parses:
     """Parses sentences greedily into valid UD trees, or, without ``single_root``, into any trees."""
     return parser_of(model, threads).parse(model.vocabularies.encode(sentences), single_root=single_root)

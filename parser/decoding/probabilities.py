@@ -22,7 +22,7 @@ from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
-from parser.transitions.optimal import best_right_columns, optimal_moves
+from parser.transitions.optimal import best_right_columns, optimal_moves, query
 from parser.transitions.system import Moves, TransitionSystem
 
 
@@ -110,14 +110,7 @@ def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, in
         def choose(
             now: Configurations, rows: np.ndarray, numbers: np.ndarray, moves: Moves, scores: np.ndarray
         ) -> tuple[np.ndarray, np.ndarray]:
-            losses = bound.score_batch(
-                numbers.astype(np.int32),
-                now.stacks[rows],
-                now.stack_sizes[rows],
-                now.buffer_fronts[rows],
-                now.children[rows] if bound.needs_children else None,
-                now.buffers[rows] if system.reorders_buffer else None,
-            )
+            losses = bound.score_batch(query(numbers.astype(np.int32), now, rows))
             places = np.minimum(offsets[numbers][:, None] + np.arange(now.heads.shape[1]), len(relations) - 1)
             outputs = right(system, optimal_moves(losses), moves, relations[places], np.arange(len(rows)))
             columns = best_right_columns(np.where(moves.rows == NO_NODE, NO_NODE, outputs), moves, scores).astype(np.int32)

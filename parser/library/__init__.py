@@ -3,10 +3,10 @@
 from parser.beam_settings import BeamError as BeamError
 from parser.decoding.files.missing_columns import MissingColumnsError as MissingColumnsError
 from parser.inference.weights import Int8Error as Int8Error
+from parser.library.parsed_sentence import InputError as InputError
 from parser.library.parsed_sentence import ParsedSentence as ParsedSentence
+from parser.library.parsed_sentence import Word as Word
 from parser.library.parser import Parser as Parser
-from parser.library.words import InputError as InputError
-from parser.library.words import Word as Word
 from parser.model_folder import ModelError as ModelError
 from parser.text.tokens import Token as Token
 from parser.text.tokens import TokenizerError as TokenizerError

@@ -28,14 +28,11 @@ from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
 from parser.decoding.greedy.compiled import SHARE
 from parser.decoding.probabilities import ProbabilityParser
-from parser.library.parsed_sentence import ParsedSentence
-from parser.library.words import TAG_COLUMNS, InputError, Word, WordColumns, named, read_words
+from parser.library.parsed_sentence import TAG_COLUMNS, InputError, ParsedSentence, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
-from parser.text.model_tokenizer import model_tokenizer
-from parser.text.token_spans import spans
-from parser.text.tokenizer import Tokenizer
-from parser.text.tokens import TokenizerError
+from parser.text.tokenizer import Tokenizer, model_tokenizer
+from parser.text.tokens import TokenizerError, spans
 
 
 class Parser:

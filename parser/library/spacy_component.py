@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,9 +27,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 from spacy.attrs import DEP, HEAD
 from spacy.language import Language
+from spacy.parts_of_speech import IDS as POS_IDS
 from spacy.pipeline import Pipe, Sentencizer
 from spacy.pipeline.dep_parser import parser_score
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from parser.conllu.checks import shortened
@@ -37,9 +38,53 @@ from parser.data.vocabulary import UD_ROOT
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser
-from parser.library.spacy_tokens import ATTRIBUTES, ROOT, SETTERS, columns, heads_of_spaces
 from parser.model_folder import ModelError, find_model
 from parser.storage.atomic import replacing_folder
+
+# What spaCy calls the relation of a root, and ours of whitespace, which no word has.
+ROOT = "ROOT"
+_SPACE = "dep"
+# The part of speech of values that UD does not have; spaCy takes no others.
+_OTHER_POS = "X"
+
+# By column that may be set, what spaCy calls it.
+ATTRIBUTES = {"upos": "POS", "xpos": "TAG", "feats": "MORPH"}
+
+
+def _set_pos(token: Token, value: str) -> None:
+    token.pos_ = "" if value == "_" else value if value in POS_IDS else _OTHER_POS
+
+
+def _set_tag(token: Token, value: str) -> None:
+    token.tag_ = "" if value == "_" else value
+
+
+def _set_morph(token: Token, value: str) -> None:
+    token.set_morph("" if value == "_" else value)
+
+
+# By column, what sets it.
+SETTERS: dict[str, Callable[[Token, str], None]] = {"upos": _set_pos, "xpos": _set_tag, "feats": _set_morph}
+
+
+def columns(token: Token) -> tuple[str, str, str, str]:
+    """What the parser reads of a token."""
+    return token.text, token.pos_, token.tag_, str(token.morph)
+
+
+def heads_of_spaces(sentences: list[Span], n: int) -> tuple[list[int], list[str]]:
+    """Heads and relations of all n tokens as if they were whitespace: on the word before it, or the first of the sentence."""
+    heads, deps = list(range(n)), [_SPACE] * n
+    for sentence in sentences:
+        last = next((token.i for token in sentence if not token.is_space), sentence.start)
+        if sentence[last - sentence.start].is_space:
+            deps[last] = ROOT
+        for token in sentence:
+            heads[token.i] = last
+            if not token.is_space:
+                last = token.i
+    return heads, deps
+
 
 # The files of a model, whatever its kind; a tokenizer, which is none of them, is not needed here.
 _PART = re.compile(r"\w+\.(json|safetensors)")

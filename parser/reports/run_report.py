@@ -13,9 +13,9 @@ from typing import Any
 
 from parser.conllu.files import open_input
 from parser.decoding.files.file_parsing import parse_file
-from parser.drawing.conllu import read_trees
+from parser.drawing.drawn_tree import read_trees
 from parser.drawing.html import LEGEND, Cell, Percentage, drawing, page, table, text
-from parser.drawing.matrix import confusion_svg
+from parser.drawing.svg import confusion_svg
 from parser.evaluation.comparison import GROUPINGS, Comparison, compare, interval, randomization_test
 from parser.evaluation.scores import NAMES, TREE_SCORES, Score, evaluate_files
 from parser.model.loading import load_for_parsing

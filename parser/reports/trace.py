@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
-from parser.data.attributes import Columns
+from parser.data.attributes import AttributeColumns
 from parser.data.parses import NO_NODE
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
+from parser.transitions.optimal import query
 from parser.transitions.system import Moves, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
@@ -97,7 +98,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     steps = []
     while len(system.unfinished(now)):
         moves = system.moves(now, at)
-        scores = _edges(bound, system, now)
+        scores = _edges(bound, now)
         order = system.eager_order(len(scores))
         column = int(next(c for c in order if scores[c] == scores.max()))
         steps.append(_step(now, moves, oracle, scores, column, gold=gold))
@@ -108,7 +109,7 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
 
 
 def model_trace(
-    model: Model, words: Columns, n: int, oracle: Oracle, gold: GoldTree | None = None, *, single_root: bool = True
+    model: Model, words: AttributeColumns, n: int, oracle: Oracle, gold: GoldTree | None = None, *, single_root: bool = True
 ) -> Trace:
     """The computation that a model makes.
 
@@ -133,23 +134,16 @@ def model_trace(
         moves = system.moves(now, at, single_root)
         outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), moves))
         columns, chosen = best(system, outputs, moves, single_root)
-        edges = None if bound is None else _edges(bound, system, now)
+        edges = None if bound is None else _edges(bound, now)
         judged = _judged(system, moves, outputs, relations)
         steps.append(_step(now, moves, oracle, edges, int(columns[0]), judged=judged, relation=_name(relations, chosen[0])))
         system.apply(now, at, moves, columns, chosen)
     return _trace(steps, now, relations)
 
 
-def _edges(bound: BoundOracle, system: TransitionSystem, now: Configurations) -> np.ndarray:
+def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
     """int[moves]: the gold arcs that can be made after each move; NOT_APPLICABLE as in the oracle's scores."""
-    scores = bound.score_batch(
-        np.zeros(1, np.int32),
-        now.stacks,
-        now.stack_sizes,
-        now.buffer_fronts,
-        now.children if bound.needs_children else None,
-        now.buffers if system.reorders_buffer else None,
-    )[0]
+    scores = bound.score_batch(query(np.zeros(1, np.int32), now))[0]
     return np.where(scores == NOT_APPLICABLE, scores, scores // bound.gold_weight)
 
 
@@ -185,7 +179,7 @@ def _step(
     relation: str | None = None,
 ) -> Step:
     """What there is to say of a configuration in which the move of that column is taken, by a model with that relation."""
-    names = oracle.move_names if len(oracle.move_names) == moves.rows.shape[1] else ()
+    names = oracle.transition_names if len(oracle.transition_names) == moves.rows.shape[1] else ()
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
     applicable = np.flatnonzero(moves.rows[0] != NO_NODE).tolist()
@@ -222,3 +216,39 @@ def _trace(steps: list[Step], now: Configurations, relations: Sequence[str]) -> 
 
 def _name(relations: Sequence[str], number: int) -> str | None:
     return None if number == NO_NODE else relations[int(number)]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A head that some step could have given a word.
+
+    Attributes:
+        head: the head, 0 = the artificial root.
+        relation: the most probable relation of such an arc.
+        probability: the highest that a step gave the moves which make the arc; of the head that was taken, that of its step.
+        taken: whether the word got it.
+    """
+
+    head: int
+    relation: str
+    probability: float
+    taken: bool
+
+
+def candidates(trace: Trace) -> list[list[Candidate]]:
+    """For each word its candidates: the head that it got, then the others, the most probable first.
+
+    Args:
+        trace: a computation of a model.
+    """
+    found: list[dict[int, Candidate]] = [{} for _ in trace.heads]
+    for step in trace.steps:
+        for number, move in enumerate(step.moves):
+            if move.child is None or move.head is None or move.probability is None:
+                continue
+            of_word = found[move.child - 1]
+            taken = number == step.taken
+            before = of_word.get(move.head)
+            if taken or before is None or before.probability < move.probability:
+                of_word[move.head] = Candidate(move.head, move.relation or "_", move.probability, taken)
+    return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.head)) for of_word in found]

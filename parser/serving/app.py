@@ -18,7 +18,7 @@ from parser.serving.batching import Batcher
 from parser.serving.limits import Limited, Limits
 from parser.serving.page import HEADERS, error_part, form_page, page_request, result_parts
 from parser.serving.requests import Request, RequestError
-from parser.serving.service import Job, Service, TooLateError
+from parser.serving.service import Service, TimedRequest, TooLateError
 
 # Fields of a form; UDPipe's interface has seven.
 _FIELDS = 16
@@ -42,8 +42,8 @@ def create_app(service: Service, limits: Limits | None = None) -> Limited:
     # Their pages of documentation would be loaded from a network.
     app = FastAPI(title=service.name, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
 
-    def job(request: Request) -> Job:
-        return Job(request, time.monotonic() + limits.seconds)
+    def job(request: Request) -> TimedRequest:
+        return TimedRequest(request, time.monotonic() + limits.seconds)
 
     async def models() -> Response:
         return _json({"models": {service.name: service.steps}, "default_model": service.name})

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from parser.serving.service import Job
+from parser.serving.service import TimedRequest
 
 # Characters of data that are worked on together, or one document if it has more.
 _TOGETHER = 500_000
@@ -26,14 +26,14 @@ class Batcher:
         work: answers jobs, in their order.
     """
 
-    def __init__(self, work: Callable[[Sequence[Job]], Sequence[Answer]]) -> None:
+    def __init__(self, work: Callable[[Sequence[TimedRequest]], Sequence[Answer]]) -> None:
         self._work = work
         self._thread = ThreadPoolExecutor(1, "parser")
-        self._waiting: deque[tuple[Job, asyncio.Future[Answer]]] = deque()
+        self._waiting: deque[tuple[TimedRequest, asyncio.Future[Answer]]] = deque()
         self._worker: asyncio.Task[None] | None = None
         self.largest = 0
 
-    async def answer(self, job: Job) -> Answer:
+    async def answer(self, job: TimedRequest) -> Answer:
         """The answer to a job; if the caller is cancelled, the job is dropped unless it is being worked on."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((job, future))
@@ -66,8 +66,8 @@ class Batcher:
         finally:
             self._worker = None
 
-    def _next(self) -> list[tuple[Job, asyncio.Future[Answer]]]:
-        batch: list[tuple[Job, asyncio.Future[Answer]]] = []
+    def _next(self) -> list[tuple[TimedRequest, asyncio.Future[Answer]]]:
+        batch: list[tuple[TimedRequest, asyncio.Future[Answer]]] = []
         size = 0
         while self._waiting and (not batch or size + len(self._waiting[0][0].request.data) <= _TOGETHER):
             job, future = self._waiting.popleft()

@@ -13,11 +13,10 @@ from parser.decoding.files.file_parsing import Columns
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import drawing, page, table, text
 from parser.model.model import Model
-from parser.reports.candidates import Candidate, candidates
-from parser.reports.trace import Trace, model_trace
+from parser.reports.trace import Candidate, Trace, candidates, model_trace
 from parser.reports.trace_pages import steps_as_html
 from parser.serving.requests import Request
-from parser.serving.service import Job, Service, with_all_steps
+from parser.serving.service import Service, TimedRequest, with_all_steps
 
 # What is shown of a long document, and the longest sentence that is traced.
 SENTENCES, WORDS = 10, 80
@@ -72,7 +71,7 @@ def form_page(service: Service, fields: Mapping[str, str], parts: Iterable[str] 
 def warm_up(service: Service) -> None:
     """Compiles what a first answer would have to wait for, or loads it where it has been compiled before."""
     request = page_request(service, {"data": "a b c", "allow_missing_columns": ""})
-    [answer] = service.answers([Job(request)])
+    [answer] = service.answers([TimedRequest(request)])
     if isinstance(answer, str):  # text may have no words for a tokenizer
         result_parts(service, answer)
 

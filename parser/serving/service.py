@@ -1,15 +1,19 @@
-"""A model at work on requests, many at a time: their sentences are parsed together, which fills the matrix products."""
+"""A model at work on requests, many at a time: their sentences are parsed together, which fills the matrix products.
+
+Besides CoNLL-U there are the simple formats of UDPipe: ``horizontal`` has one sentence per line, its words separated by spaces;
+``vertical`` has one word per line and blank lines between sentences. Spaces within words are written as no-break spaces.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 
 from parser.beam_settings import Search
-from parser.conllu.checks import DEPREL, DEPS, HEAD
+from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, FORM, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
@@ -18,7 +22,6 @@ from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.serving.formats import conllu_of_words, read_words, write_words
 from parser.serving.requests import Request, RequestError
 from parser.text.tokenizer import Tokenizer
 
@@ -34,7 +37,7 @@ class TooLateError(ValueError):
 
 
 @dataclass(frozen=True)
-class Job:
+class TimedRequest:
     """A request, and the time (of time.monotonic) at which nobody waits for its answer any more."""
 
     request: Request
@@ -83,7 +86,7 @@ class Service:
         """Whether the model reads tags of the input."""
         return any(ATTRIBUTES[attribute].column != "forms" for attribute in self.model.vocabularies.by_attribute)
 
-    def answers(self, jobs: Sequence[Job]) -> list[str | ValueError]:
+    def answers(self, jobs: Sequence[TimedRequest]) -> list[str | ValueError]:
         """The result of each request, or why there is none."""
         found: list[str | ValueError | None] = [None] * len(jobs)
         documents: list[list[RawSentence]] = [[] for _ in jobs]
@@ -154,7 +157,7 @@ class Service:
             texts.append(rewrite(sentence, blank, kept[DEPREL], others=kept | tags_to_write(sentence, tags, TagUse.OVERWRITE)))
         return texts
 
-    def _written(self, result: str | ValueError, job: Job) -> str | ValueError:
+    def _written(self, result: str | ValueError, job: TimedRequest) -> str | ValueError:
         if isinstance(result, ValueError) or job.request.output == "conllu":
             return result
         return write_words(read_raw_sentences(BytesIO(result.encode()), "data"), job.request.output)
@@ -177,3 +180,42 @@ def _shares(places: list[tuple[int, int]], documents: list[list[RawSentence]]) -
             share, words = [], 0
     if share:
         yield share
+
+
+_NO_BREAK = "\u00a0"
+
+
+def conllu_of_words(sentences: Iterable[Sequence[str]]) -> str:
+    """CoNLL-U of sentences of forms, numbered; those without words are left out."""
+    lines: list[str] = []
+    for number, words in enumerate(filter(None, sentences), 1):
+        lines += [f"# sent_id = {number}", f"# text = {' '.join(words)}"]
+        lines += ["\t".join([str(place), word, *"_" * 8]) for place, word in enumerate(words, 1)]
+        lines.append("")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_words(data: str, layout: str) -> list[list[str]]:
+    """The sentences of a document in ``horizontal`` or ``vertical`` layout.
+
+    A word is what stands between spaces and tabs, or in vertical layout before the first tab of its line.
+    """
+    lines = data.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").split("\n")
+    if layout == "horizontal":
+        return [[word for word in line.replace("\t", " ").split(" ") if word] for line in lines]
+    sentences: list[list[str]] = [[]]
+    for line in lines:
+        word = line.split("\t")[0].strip(" ")
+        if word:
+            sentences[-1].append(word.replace(" ", _NO_BREAK))
+        elif sentences[-1]:
+            sentences.append([])
+    return sentences
+
+
+def write_words(sentences: Iterable[RawSentence], layout: str) -> str:
+    """The forms of sentences in ``horizontal`` or ``vertical`` layout."""
+    words = [[form.replace(" ", _NO_BREAK) for form in sentence.column(FORM)] for sentence in sentences if len(sentence)]
+    if layout == "horizontal":
+        return "".join(f"{' '.join(forms)}\n" for forms in words)
+    return "".join("".join(f"{form}\n" for form in forms) + "\n" for forms in words)

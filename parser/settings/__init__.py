@@ -20,6 +20,7 @@ from parser.settings.choices import (
     OnlineSentences,
     SettingsError,
     TrainingTrees,
+    UpdateStep,
     VocabularySource,
 )
 from parser.settings.groups import (
@@ -69,6 +70,7 @@ __all__ = [
     "TensorBoardSettings",
     "TrainingTrees",
     "TreebankFiles",
+    "UpdateStep",
     "VectorSettings",
     "VocabularySource",
     "check_column",
@@ -80,6 +82,7 @@ __all__ = [
     "system_options",
     "teachers",
     "training_files",
+    "update_of",
     "vector_training",
     "vectors_to_train",
     "vocabulary_is_of_subset",
@@ -144,6 +147,12 @@ def vocabulary_is_of_subset(settings: Settings) -> bool:
     """Whether vocabularies and word vectors are made only of the sentences with projective trees."""
     source, trees = settings.vocabulary_from, settings.first_pass.trees
     return source == VocabularySource.FIRST_PASS and trees == TrainingTrees.PROJECTIVE_SUBSET
+
+
+def update_of(training: BeamTrainingSettings) -> str | None:
+    """The setting ``beam.training.update``, by its name: as an attribute it is the method of a mapping."""
+    found: str | None = OmegaConf.select(training, "update")  # type: ignore[arg-type]
+    return found
 
 
 def training_files(settings: Settings) -> list[str]:

@@ -47,6 +47,17 @@ class Mode(StrEnum):
     EXPLORE = "explore"
 
 
+class UpdateStep(StrEnum):
+    """The step of a search that is learned from.
+
+    * EARLY: the first without a gold item in the beam; the last if there always is one (Collins and Roark 2004).
+    * MAX_VIOLATION: the one with the highest loss (Huang, Fayong and Guo 2012).
+    """
+
+    EARLY = "early"
+    MAX_VIOLATION = "max_violation"
+
+
 class OnlineSentences(StrEnum):
     """Which sentences are learned from."""
 

@@ -168,10 +168,7 @@ class BeamTrainingSettings:
 
     start: str | None = None
     epochs: int = MISSING
-    objective: str = MISSING
-    update: str | None = MISSING
-    margin: float = 0.0
-    continue_without_gold: bool = False
+    update: str | None = None
     gold_size: int | None = MISSING
     learning_rate: float = MISSING
     batch_sentences: int = MISSING

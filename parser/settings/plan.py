@@ -15,7 +15,7 @@ from parser.beam_settings import Beam, Search
 from parser.data.word_vectors import VectorTraining
 from parser.inference.shape import ClassifierShape
 from parser.lattices.gold_paths import MissingPath
-from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees
+from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees, UpdateStep
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class StructuredPlan:
     epochs: int
     trees: TrainingTrees
     search: Beam
-    update: str
+    update: UpdateStep
     gold_size: int = 4
     name: str = "beam"
 

@@ -1,9 +1,18 @@
-"""The versions that a result depends on."""
+"""What tells one version of a file, or of the software, from another."""
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from importlib.metadata import version
+from pathlib import Path
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 _DISTRIBUTIONS = ("optimal-step", "torch", "numpy", "numba", "gensim", "conllu", "hydra-core", "tensorboard", "safetensors")
 

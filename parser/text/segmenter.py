@@ -6,7 +6,7 @@ with it is asked of a network that reads its form, affixes and shape, and the to
 which it decides the middle, so that time and memory are linear in the length of a paragraph.
 
 It lies in the folder of a model: ``segmenter.json`` (the vocabularies, the sizes of the network, the threshold) and
-``segmenter.safetensors``. segmenter_training.py makes it, from the network of segmenter_network.py.
+``segmenter.safetensors``. segmenter_training.py makes it.
 """
 
 from __future__ import annotations

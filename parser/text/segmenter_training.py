@@ -16,13 +16,46 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.conllu.checks import FORM, MISC, NO_SPACE
+from parser.conllu.files import open_input
+from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.data.vocabulary import UNKNOWN, Vocabulary
+from parser.inference.shape import Embedding
 from parser.model_folder import SEGMENTER
-from parser.text.gold_text import read_paragraphs
+from parser.networks.bilstm import BiLSTM
+from parser.networks.embeddings import Embeddings
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterShape, encoded, sentences
-from parser.text.segmenter_network import SegmenterNetwork
 from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of
+
+# The comments with which a paragraph or a document begins.
+_BEGINNINGS = ("# newpar", "# newdoc")
+
+
+def read_paragraphs(path: str | Path) -> list[list[list[Token]]]:
+    """The paragraphs of a file, each a list of sentences; one, if the file marks none.
+
+    Raises:
+        ConlluError: it is not CoNLL-U.
+    """
+    paragraphs: list[list[list[Token]]] = []
+    with open_input(path) as stream:
+        for sentence in read_raw_sentences(stream, str(path)):
+            begins = any(line.startswith(_BEGINNINGS) for line in sentence.lines)
+            tokens = list(tokens_of(sentence))
+            if begins or not paragraphs:
+                paragraphs.append([])
+            if tokens:
+                paragraphs[-1].append(tokens)
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def tokens_of(sentence: RawSentence) -> Iterator[Token]:
+    """The surface tokens of a sentence."""
+    forms = sentence.column(FORM)
+    for columns, words in sentence.surface_tokens():
+        yield Token(columns[FORM], tuple(forms[words.start : words.stop]), NO_SPACE not in columns[MISC].split("|"))
+
 
 log = logging.getLogger(__name__)
 
@@ -190,3 +223,35 @@ def _loss(network: SegmenterNetwork, values: Tensor, ends: Tensor, lengths: np.n
     read = values.clone()
     read[torch.rand(len(values)) < unknown, _FORM] = UNKNOWN
     return nn.functional.binary_cross_entropy_with_logits(network(read, lengths), ends)
+
+
+class SegmenterNetwork(nn.Module):
+    """From the attributes of tokens to the scores of sentence ends, for training.
+
+    Args:
+        shape: its sizes.
+        n_values: by attribute, how many values there are, reserved ones included.
+    """
+
+    def __init__(self, shape: SegmenterShape, n_values: dict[str, int]) -> None:
+        super().__init__()
+        sizes = {name: Embedding(shape.size_of(name), True) for name in n_values}
+        self.encoder = BiLSTM(Embeddings(sizes, n_values), Embeddings({}, {}), shape.lstms, input_dropout=shape.dropout)
+        self.encoder.initialize()
+        for vectors in self.encoder.inputs.vectors.values():  # longer than a parser's, with which it learns less on got
+            nn.init.normal_(vectors)
+        self.dropout = nn.Dropout(shape.dropout)
+        self.output = nn.Linear(2 * shape.hidden, 1)
+
+    def forward(self, values: Tensor, lengths: np.ndarray) -> Tensor:
+        """float32[tokens], scores (logits), for training.
+
+        Args:
+            values: int32[tokens, attributes], the tokens of all windows.
+            lengths: int[windows], tokens of each.
+        """
+        return self.output(self.dropout(self.encoder.encode(values, lengths, dropping=True).tokens))[:, 0]
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """The weights as they are now, for a Segmenter."""
+        return {name: tensor.numpy(force=True).copy() for name, tensor in self.state_dict().items()}

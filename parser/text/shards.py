@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from parser.storage.atomic import remove_temporaries, write_json
-from parser.storage.digest import sha256_of
+from parser.storage.versions import sha256_of
 
 NOTE = "parse_many.json"
 REFUSALS = "parse_many.refused.jsonl"

@@ -2,21 +2,24 @@
 
 Where there is a segmenter, it decides where sentences end (segmenter.py). A blank line always ends a sentence, so that text is
 tokenized some paragraphs at a time, and memory is that of these. Many letters without a space between them are tokenized in
-pieces (pieces.py), at whose ends sentences end, too, unless the text is presegmented or there is a segmenter.
+pieces (see pieces()), at whose ends sentences end, too, unless the text is presegmented or there is a segmenter.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
+import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from parser.conllu.checks import BYTE_ORDER_MARK
+from parser.model_folder import SEGMENTER, TOKENIZER
 from parser.text import udpipe
-from parser.text.blocks import blocks_of
-from parser.text.pieces import pieces
 from parser.text.tokens import Token, TokenizedSentence, TokenizerError, conllu_lines, text_of
 from parser.text.udpipe import UdpipeError
 
@@ -180,3 +183,104 @@ def _tokens(sentence: Any) -> list[Token]:
         tokens.append(Token(written.form, forms, written.getSpaceAfter()))
         number = last + 1
     return tokens
+
+
+# Bytes of text that are tokenized at a time, more where a paragraph has more.
+_BLOCK_BYTES = 2**16
+
+
+def blocks_of(source: BinaryIO, name: str) -> Iterator[str]:
+    """The text cut after blank lines, without a byte order mark, and with LF at the ends of lines.
+
+    Raises:
+        TokenizerError: it is not UTF-8; ``name`` is what the message calls it.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    held: list[str] = []  # pieces without a blank line, none of them empty
+    carriage = ""  # a CR that may begin an end of line
+    at_start, read = True, 0
+    while True:
+        piece = source.read(_BLOCK_BYTES)
+        try:
+            text = carriage + decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            place = read - len(decoder.getstate()[0]) + error.start
+            raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
+        if text and at_start:
+            text, at_start = text.removeprefix(BYTE_ORDER_MARK), False
+        read += len(piece)
+        carriage = "\r" if piece and text.endswith("\r") else ""
+        text = text[: len(text) - len(carriage)].replace("\r\n", "\n")
+        if (found := text.rfind("\n\n")) >= 0:
+            end = found + 2
+        else:  # the line before a blank one may end what is held
+            end = int(bool(held) and held[-1].endswith("\n") and text.startswith("\n"))
+        if end:
+            yield "".join([*held, text[:end]])
+            held, text = [], text[end:]
+        if text:
+            held.append(text)
+        if not piece:
+            break
+    if (last := "".join(held)).strip():
+        yield last
+
+
+# Letters without a space between them that are tokenized at a time: 100,000 at once take UDPipe minutes. No word comes near,
+# but text without spaces does.
+LONGEST_RUN = 1000
+_TOO_LONG = re.compile(rf"\S{{{LONGEST_RUN + 1},}}")
+# The mark of an end, and the quotes and brackets that close after it.
+_SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f]+[\"')\\]\u00bb\u2019\u201d\u300d\u300f\uff09]*")
+_MOST_MARKS = 10  # accents and the like that stay with their letter
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The text, cut within runs of letters that are too long.
+
+    A piece ends after the end of a sentence if there is one in its second half, else where no accent follows if that can be.
+    """
+    start = 0
+    for run in _TOO_LONG.finditer(text):
+        while run.end() - (first := max(start, run.start())) > LONGEST_RUN:
+            end = first + LONGEST_RUN
+            ends = [found.end() for found in _SENTENCE_END.finditer(text, first + LONGEST_RUN // 2, end)]
+            letters = (place for place in range(end, end - _MOST_MARKS, -1) if not unicodedata.combining(text[place]))
+            cut = ends[-1] if ends else next(letters, end)
+            yield text[start:cut]
+            start = cut
+    yield text[start:]
+
+
+def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
+    """The tokenizer of a model.
+
+    Args:
+        folder: the model's folder, or that of a run.
+        path: another file to take instead; UDPipe then decides where sentences end.
+
+    Raises:
+        TokenizerError: there is none, or it cannot be loaded.
+        ModelError: the segmenter beside it is damaged.
+    """
+    places = [folder / TOKENIZER, folder / "model" / TOKENIZER] if path is None else [path]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise TokenizerError(
+            f"{places[0]}: there is no tokenizer; train one into the model's folder (scripts/train.py tokenizer=udpipe), or "
+            "name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
+        )
+    return Tokenizer(found, None if path is not None else segmenter_beside(found))
+
+
+def segmenter_beside(tokenizer: Path) -> Segmenter | None:
+    """The segmenter in a tokenizer's folder, if there is one.
+
+    Raises:
+        ModelError: it is damaged.
+    """
+    if not (tokenizer.parent / SEGMENTER).is_file():
+        return None
+    from parser.text.segmenter import Segmenter  # compiled loops that UDPipe's sentences do not need
+
+    return Segmenter.load(tokenizer.parent)

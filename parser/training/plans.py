@@ -8,8 +8,8 @@ from typing import TypeVar
 import oracles
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Scores, Search
 from parser.inference.shape import ClassifierShape
-from parser.settings import Settings, SettingsError, system_options, teachers
-from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees
+from parser.settings import Settings, SettingsError, system_options, teachers, update_of
+from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees, UpdateStep
 from parser.settings.plan import (
     DistillationPlan,
     ExplorationPlan,
@@ -26,7 +26,6 @@ from parser.settings.plan import (
     SystemPlan,
     VectorPlan,
 )
-from parser.training.fitting.beam_objectives import update_of
 from parser.training.representation_settings import MODELS
 
 T = TypeVar("T")
@@ -155,7 +154,9 @@ def _linear_passes(settings: Settings) -> list[PassPlan]:
         OnlinePlan(online.iterations, trees, Mode(online.mode), online.explore_after, online.follow),
     ]
     if whole is not None and isinstance(search, Beam):
-        passes.append(StructuredPlan(whole.epochs, trees, search, _given(update_of(whole)), _given(whole.gold_size)))
+        passes.append(
+            StructuredPlan(whole.epochs, trees, search, UpdateStep(_given(update_of(whole))), _given(whole.gold_size))
+        )
     return passes
 
 

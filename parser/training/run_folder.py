@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings import Settings, given_models, named_files, teachers
 from parser.storage.atomic import remove_leftovers, write_json
-from parser.storage.digest import sha256_of
+from parser.storage.versions import sha256_of
 from parser.training.checkpoint import CheckpointError
 
 METRICS = "metrics.json"
@@ -61,10 +61,8 @@ class Manifest:
         training = plain["beam"]["training"]
         if training is None:
             del plain["beam"]["training"]
-        else:
-            for key, value in (("start", None), ("margin", 0.0), ("continue_without_gold", False)):
-                if training[key] == value:
-                    del training[key]
+        elif training["start"] is None:
+            del training["start"]
         if plain["distillation"]["teacher"] is None:
             del plain["distillation"]
         elif plain["distillation"]["temperature"] == 1:

@@ -1,12 +1,31 @@
-"""Which moves are optimal by an oracle's scores, and which of them a classifier likes best."""
+"""What an oracle is asked, which moves are optimal by its scores, and which of them a classifier likes best."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from oracles import NOT_APPLICABLE
+from oracles import NOT_APPLICABLE, Query
 from parser.data.parses import NO_NODE
+from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves
+
+
+def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice = slice(None)) -> Query:
+    """What an oracle is asked of configurations; what it does not read is not copied.
+
+    Args:
+        sentences: int32[m], the numbers of their sentences among the trees that the oracle is bound to.
+        now: the configurations.
+        rows: int[m], which of them; all if not given, and then the query follows what is done to ``now`` in place.
+    """
+    return Query(
+        sentences,
+        now.stacks[rows],
+        now.stack_sizes[rows],
+        now.buffer_fronts[rows],
+        children=lambda: now.children[rows],
+        buffers=lambda: now.buffers[rows],
+    )
 
 
 def optimal_moves(scores: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ import pytest
 
 from experiments import beam_speed
 from parser.beam_settings import Beam, Merge
-from parser.commands.benchmarks.measurements import Measurement
-from parser.commands.benchmarks.ratios import OURS_AS_UDPIPE, beam_job_name, job_name
+from scripts.benchmarks.measurements import Measurement
+from scripts.benchmarks.ratios import OURS_AS_UDPIPE, beam_job_name, job_name
 
 GREEDY = job_name("decoding", 1)
 

@@ -18,7 +18,7 @@ from experiments.command import settings_of
 from experiments.rows import read_rows
 from experiments.table7_page import read_printed
 from experiments.trainings import Row
-from parser.commands.benchmarks.measurements import read_measurements
+from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
 
 README = ROOT / "README.md"

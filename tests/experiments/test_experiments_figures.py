@@ -14,9 +14,9 @@ import oracles
 from experiments import figure8, figure9, figure10, table6, treebanks
 from experiments.command import settings_of
 from experiments.figures import read_csv
-from oracles import Trees
-from parser.commands.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
-from parser.commands.benchmarks.random_computations import Batch, random_computations
+from oracles import Query, Trees
+from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
+from scripts.benchmarks.random_computations import random_computations
 from tests import brute_force
 from tests.forked import script
 from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
@@ -187,7 +187,7 @@ def test_critical_nodes_are_those_of_the_definition():
     counted = iter(figure10.critical_counts(trees, batches))
     fewer = 0
     for batch in batches:
-        for s, stack, size, front in zip(*batch.arguments, strict=True):
+        for s, stack, size, front in zip(*batch.arrays, strict=True):
             found, k, m, by_the_paper, here = next(counted)
             assert (found, k, m) == (s, size - 1, trees.lengths[s] + 1 - front)
             expected = critical(trees[int(s)], int(front))
@@ -202,7 +202,7 @@ def test_critical_nodes_are_those_of_the_definition():
 def test_nodes_tied_only_to_removed_ones_are_critical_but_not_kept_here():
     # 2 and 4 hang from 1, which is gone; 3 hangs from 2, and 5 from the root.
     trees = Trees.from_heads([[0, 1, 2, 1, 0]])
-    batch = Batch(*(np.array(entry, np.int32) for entry in ([0], [[0]], [1], [2])))
+    batch = Query(*(np.array(entry, np.int32) for entry in ([0], [[0]], [1], [2])))
     assert critical(trees[0], 2) == {2, 4, 5}
     assert kept(trees[0], [0], 2) == {5}
     assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 0, 4, 3, 1]]
@@ -211,7 +211,7 @@ def test_nodes_tied_only_to_removed_ones_are_critical_but_not_kept_here():
 def test_ancestors_of_critical_nodes_are_critical():
     # 2 hangs from 3, that from 4, and that from 1, which is gone.
     trees = Trees.from_heads([[0, 3, 4, 1]])
-    batch = Batch(*(np.array(entry, np.int32) for entry in ([0], [[0, 2]], [2], [3])))
+    batch = Query(*(np.array(entry, np.int32) for entry in ([0], [[0, 2]], [2], [3])))
     assert critical(trees[0], 3) == kept(trees[0], [0, 2], 3) == {3, 4}
     assert figure10.critical_counts(trees, [batch]).tolist() == [[0, 1, 2, 2, 2]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiments import speed
-from parser.commands.benchmarks.measurements import Measurement
+from scripts.benchmarks.measurements import Measurement
 
 QUANTITIES = [quantity for _, quantities in speed._COLUMNS.values() for quantity in quantities]
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 
 from experiments import systems_in_brief
 from experiments.comparisons import Row
-from parser.commands.benchmarks.measurements import Measurement
-from parser.commands.benchmarks.ratios import decoding_over
+from scripts.benchmarks.measurements import Measurement
+from scripts.benchmarks.ratios import decoding_over
 
 
 def row(variant: str, treebank: str, trained_on: str, las: str) -> Row:

@@ -20,7 +20,8 @@ from parser.decoding.lattice.lattice_file import parse_lattice_file
 from parser.lattices.conllul import Refused, stream_lattices, text_of
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
-from parser.text import blocks, udpipe
+from parser.text import tokenizer as tokenizer_module
+from parser.text import udpipe
 from parser.text.tokenizer import Tokenizer, as_stream
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_model
@@ -57,7 +58,7 @@ def fuzz_text(rng: Random, folder: Path) -> None:
     found = []
     for size in (rng.choice([1, 7, 100]), 2**16):
         source, target = as_stream(tokenizer.conllu(io.BytesIO(content), "file")), io.BytesIO()
-        with mock.patch.object(blocks, "_BLOCK_BYTES", size):
+        with mock.patch.object(tokenizer_module, "_BLOCK_BYTES", size):
             try:
                 tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
                 parse_file(model, source, target, "file", allow_missing_columns=True, tags=tags, threads=rng.choice([1, 2]))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.lattices.suffix_guesser import SuffixGuesser, Tags
+from parser.lattices.lexicon import SuffixGuesser, Tags
 
 NOUN, VERB, NUM, PROPN = (("NOUN", "_", "_"), ("VERB", "_", "_"), ("NUM", "_", "_"), ("PROPN", "_", "_"))
 

@@ -19,7 +19,7 @@ from parser.decoding import probabilities
 from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.parsers import parse, parser_with_beam
 from parser.inference.weights import Int8Error
-from parser.library.words import read_words
+from parser.library.parsed_sentence import read_words
 from parser.model.model import Model
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model

@@ -6,6 +6,8 @@ from collections import defaultdict
 
 import numpy as np
 
+from parser.transitions.optimal import query
+
 ADDRESSES = {"X": ("s", 1), "Y": ("s", 0), "B0": ("b", 0), "B1": ("b", 1), "C": ("s", 2)}
 ANCHORED = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "gp", "G": "gg"}
 
@@ -95,10 +97,7 @@ def learn(system, templates, sentences, heads, relations, oracle, iterations, *,
         for s in np.random.default_rng([1, i]).permutation(len(sentences)):
             now = system.initial(np.array([len(heads[s])]))
             while len(system.unfinished(now)):
-                children = now.children if oracle.needs_children else None
-                buffers = now.buffers if system.reorders_buffer else None
-                number = np.array([s], np.int32)
-                scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
+                scores = oracle.score_batch(query(np.array([s], np.int32), now))[0]
                 best = max(scores)
                 optimal = [c for c, score in enumerate(scores) if score == best]
                 if canonical:

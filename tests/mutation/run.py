@@ -43,7 +43,7 @@ _OF_ORACLES = {
     "oracles/attardi/": ["test_attardi", "test_attardi_guided"],
     "oracles/lr_spine/": ["test_lr_spine"],
     "oracles/swap/": ["test_swap"],
-    "oracles/arc_hybrid": ["test_arc_hybrid"],
+    "oracles/arc_hybrid/": ["test_arc_hybrid"],
     "oracles/tabular/": ["test_tabular", "test_tabular_oracles", "test_arc_hybrid"],
     "oracles/charts/": ["test_projectivize", "test_lr_spine", "test_ties", "test_oracles_agree"],
     "oracles/projectivization/": ["test_projectivize"],

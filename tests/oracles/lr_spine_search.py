@@ -12,6 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from oracles import Query
+
 Element = tuple[tuple[int, ...], tuple[int, ...]]
 Configuration = tuple[tuple[Element, ...], int]
 
@@ -74,8 +76,8 @@ def random_computation(rng: random.Random, n: int) -> Iterator[Configuration]:
         yield now
 
 
-def arguments(cases: Sequence[tuple[int, Configuration]], longest: int) -> tuple[np.ndarray, ...]:
-    """(sentence, configuration) pairs as the arrays of BoundOracle.score_batch; what must be ignored is filled with 99."""
+def query(cases: Sequence[tuple[int, Configuration]], longest: int) -> Query:
+    """(sentence, configuration) pairs as a query; what must be ignored is filled with 99."""
     width = max((len(stack) for _, (stack, _) in cases), default=1) + 1
     stacks = np.full((len(cases), width), 99, np.int32)
     children = np.full((len(cases), longest + 1, 2), -1, np.int32)
@@ -87,7 +89,7 @@ def arguments(cases: Sequence[tuple[int, Configuration]], longest: int) -> tuple
                     children[row, node, side] = child
     sizes = np.array([len(stack) for _, (stack, _) in cases], np.int32)
     sentences = np.array([sentence for sentence, _ in cases], np.int32)
-    return sentences, stacks, sizes, np.array([front for _, (_, front) in cases], np.int32), children
+    return Query(sentences, stacks, sizes, np.array([front for _, (_, front) in cases], np.int32), children=children)
 
 
 def by_name(configuration: Configuration, row: np.ndarray, not_applicable: int) -> dict[str, int]:

@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from oracles import Query
 from tests import brute_force
 
 Configuration = tuple[tuple[int, ...], tuple[int, ...]]
@@ -121,8 +122,8 @@ def random_computation(rng: random.Random, n: int) -> Iterator[Configuration]:
         yield now
 
 
-def arguments(cases: Sequence[tuple[int, int, Configuration]], longest: int) -> tuple[np.ndarray, ...]:
-    """(sentence, its length, configuration) triples as the arrays of score_batch; what must be ignored is 99."""
+def query(cases: Sequence[tuple[int, int, Configuration]], longest: int) -> Query:
+    """(sentence, its length, configuration) triples as a query; what must be ignored is 99."""
     width = max((len(stack) for _, _, (stack, _) in cases), default=1) + 1
     stacks = np.full((len(cases), width), 99, np.int32)
     buffers = np.full((len(cases), longest + 1), 99, np.int32)
@@ -131,4 +132,4 @@ def arguments(cases: Sequence[tuple[int, int, Configuration]], longest: int) -> 
         buffers[row, n + 1 - len(buffer) : n + 1] = buffer
     sizes = np.array([len(stack) for _, _, (stack, _) in cases], np.int32)
     fronts = np.array([n + 1 - len(buffer) for _, n, (_, buffer) in cases], np.int32)
-    return np.array([s for s, _, _ in cases], np.int32), stacks, sizes, fronts, buffers
+    return Query(np.array([s for s, _, _ in cases], np.int32), stacks, sizes, fronts, buffers=buffers)

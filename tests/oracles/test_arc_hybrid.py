@@ -50,7 +50,7 @@ def as_rows(cases, heads):
 def test_equals_brute_force_everywhere(n):
     heads = brute_force.projective_trees(n)
     cases = [(s, *configuration) for s in range(len(heads)) for configuration in brute_force.configurations(n)]
-    scores = oracles.create("arc_hybrid_local").bind(Trees.from_heads(heads)).score_batch(*random_trees.batch(cases))
+    scores = oracles.create("arc_hybrid_local").bind(Trees.from_heads(heads)).score_batch(random_trees.query(cases))
     assert scores.dtype == np.int16
     np.testing.assert_array_equal(scores, as_rows(cases, heads))
 
@@ -67,7 +67,7 @@ def test_the_sentences_of_a_batch_do_not_mix():
     rng = random.Random(1)
     heads = [random_trees.random_projective_tree(rng, n) for n in (1, 7, 3, 9, 2)]
     cases = [(s, *rng.choice(list(brute_force.configurations(len(heads[s]))))) for s in rng.choices(range(5), k=60)]
-    scores = oracles.create("arc_hybrid_local").bind(Trees.from_heads(heads)).score_batch(*random_trees.batch(cases))
+    scores = oracles.create("arc_hybrid_local").bind(Trees.from_heads(heads)).score_batch(random_trees.query(cases))
     np.testing.assert_array_equal(scores, as_rows(cases, heads))
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import oracles
 from oracles import NOT_APPLICABLE, Trees
-from oracles.attardi.gold import UnparseableGoldError, parseable
+from oracles.attardi.system import UnparseableGoldError, parseable
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 from tests.oracles import attardi_brute_force
@@ -28,11 +28,11 @@ Case = tuple[int, attardi_brute_force.Configuration]  # the sentence, and a conf
 
 
 def scores_of(bound, found: list[Case]) -> np.ndarray:
-    return bound.score_batch(*random_trees.batch([(s, *configuration) for s, configuration in found]))
+    return bound.score_batch(random_trees.query([(s, *configuration) for s, configuration in found]))
 
 
 def by_name(oracle, row: np.ndarray) -> dict[str, int]:
-    return {name: int(score) for name, score in zip(oracle.move_names, row, strict=True) if score != NOT_APPLICABLE}
+    return {name: int(score) for name, score in zip(oracle.transition_names, row, strict=True) if score != NOT_APPLICABLE}
 
 
 def assert_equals_brute_force(oracle, heads: list[list[int]], found: list[Case]) -> None:
@@ -229,8 +229,8 @@ def test_small_sentences(name):
     assert oracle.step_scores([0], [0, 1], []) == {"ra": 1}
     assert oracle.step_scores([0], [0], []) == {}
     bound = oracle.bind(Trees.from_heads([[]]))
-    assert bound.score_batch(*random_trees.batch([])).shape == (0, 5)
-    assert oracle.bind(Trees.from_heads([])).score_batch(*random_trees.batch([])).shape == (0, 5)
+    assert bound.score_batch(random_trees.query([])).shape == (0, 5)
+    assert oracle.bind(Trees.from_heads([])).score_batch(random_trees.query([])).shape == (0, 5)
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs compiled kernels")

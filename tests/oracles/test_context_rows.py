@@ -10,8 +10,7 @@ import pytest
 
 import oracles
 from oracles import NonProjectiveGoldError, Strategy, Trees
-from oracles.arc_standard.context_kernels import entries_of_sentence
-from oracles.arc_standard.context_rows import ContextRows
+from oracles.arc_standard.context_rows import ContextRows, entries_of_sentence
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
 from oracles.charts.vector_chart import block_start, row_start, row_width, triangle_size
 from tests import random_trees
@@ -37,7 +36,7 @@ def in_lockstep(computations: list) -> list[list[tuple]]:
 
 
 def scores_of(bound, cases: list[tuple]) -> np.ndarray:
-    return bound.score_batch(*random_trees.batch(cases))
+    return bound.score_batch(random_trees.query(cases))
 
 
 def expected_of(trees: Trees, strategy: str, cases: list[tuple], ties: str | None = None) -> np.ndarray:
@@ -53,7 +52,7 @@ def test_computations_in_lockstep_one_by_one_and_shuffled(strategy, ties, room):
     sizes = [bytes_of_entry * int(entries_of_sentence(int(n), ties != "none")) for n in trees.lengths]
     oracle = ContextRows(strategy, ties, max_bytes=max(int(room * sum(sizes)), max(sizes)))
     bound = oracle.bind(trees)
-    assert bound.arena.nbytes <= oracle.max_bytes
+    assert bound.arena.entries.nbytes <= oracle.max_bytes
     batches = in_lockstep(computations)
     batches += [[(s, *configuration)] for s, computation in enumerate(computations[:5]) for configuration in computation]
     mixed = [case for batch in batches for case in batch]
@@ -88,8 +87,8 @@ def test_memory_is_quadratic_in_the_sentence_and_reserved_for_no_more_than_asked
     for n in (1, 20, 100, 1000):
         assert 2 * entries_of_sentence(n) <= 11 * (n + 1) ** 2 + 300 * (n + 1)
         assert 4 * entries_of_sentence(n, True) <= 26 * (n + 1) ** 2 + 600 * (n + 1)
-    assert ContextRows().bind(Trees.from_heads([[0]] * 3)).arena.nbytes == 3 * 2 * entries_of_sentence(1)
-    assert ContextRows().bind(Trees.from_heads([])).arena.nbytes == 0
+    assert ContextRows().bind(Trees.from_heads([[0]] * 3)).arena.entries.nbytes == 3 * 2 * entries_of_sentence(1)
+    assert ContextRows().bind(Trees.from_heads([])).arena.entries.nbytes == 0
 
 
 @pytest.mark.parametrize("n", [0, 1, 6, 7, 8, 15, 16, 33])

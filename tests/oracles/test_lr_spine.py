@@ -26,7 +26,7 @@ def scores_of(name, heads, cases, **options):
     """[{move: score}] of (sentence, configuration) pairs, in one batch."""
     longest = max(map(len, heads))
     bound = oracles.create(name, **options).bind(Trees.from_heads(heads))
-    scores = bound.score_batch(*lr_spine_search.arguments(cases, longest))
+    scores = bound.score_batch(lr_spine_search.query(cases, longest))
     assert scores.dtype == np.int16
     return [lr_spine_search.by_name(case[1], row, NOT_APPLICABLE) for case, row in zip(cases, scores, strict=True)]
 
@@ -182,10 +182,10 @@ def test_what_is_no_configuration_is_refused(name, stack, buffer, message):
 
 def test_a_batch_without_children_is_refused():
     bound = oracles.create("lr_spine_chart").bind(Trees.from_heads([[0]]))
-    with pytest.raises(ValueError, match="pass score_batch the outermost children="):
-        bound.score_batch(*random_trees.batch([(0, (0,), 1)]))
+    with pytest.raises(ValueError, match="give the query the outermost children="):
+        bound.score_batch(random_trees.query([(0, (0,), 1)]))
 
 
 def test_an_empty_batch():
     bound = oracles.create("lr_spine_chart").bind(Trees.from_heads([[0]]))
-    assert bound.score_batch(*lr_spine_search.arguments([], 1)).shape == (0, 1)
+    assert bound.score_batch(lr_spine_search.query([], 1)).shape == (0, 1)

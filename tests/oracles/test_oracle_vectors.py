@@ -45,7 +45,7 @@ def test_optimal_steps(name, strategy):
     trees = Trees.from_heads(case["heads"] for case in chosen)
     batch = [(s, case["stack"], len(case["heads"]) + 1 - len(case["buffer"])) for s, case in enumerate(chosen)]
     expected = [[NOT_APPLICABLE if score is None else score for score in case["scores"]] for case in chosen]
-    np.testing.assert_array_equal(oracle.bind(trees).score_batch(*random_trees.batch(batch)), expected)
+    np.testing.assert_array_equal(oracle.bind(trees).score_batch(random_trees.query(batch)), expected)
 
 
 def test_projectivizations():

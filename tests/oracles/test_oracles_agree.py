@@ -63,10 +63,10 @@ def test_on_any_configuration(seed, n, strategy, projective):
     rng = random.Random(seed)  # a hundred times faster than one that hypothesis directs
     draw = random_trees.random_projective_tree if projective else random_trees.random_any_tree
     trees = Trees.from_heads([draw(rng, n)])
-    batch = random_trees.batch([(0, *random_configuration(rng, n)) for _ in range(5)])
-    expected = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees).score_batch(*batch)
+    batch = random_trees.query([(0, *random_configuration(rng, n)) for _ in range(5)])
+    expected = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees).score_batch(batch)
     for name in PROJECTIVE if trees.projective.all() else ANY_GOLD:
-        scores = oracles.create(name, strategy).bind(trees).score_batch(*batch)
+        scores = oracles.create(name, strategy).bind(trees).score_batch(batch)
         np.testing.assert_array_equal(scores, expected, err_msg=f"{name} on {trees[0]}")
 
 
@@ -79,10 +79,10 @@ def test_on_extreme_trees(strategy, n):
     rng = random.Random(n)
     cases = [(s, *random_configuration(rng, n)) for s in range(len(shapes)) for _ in range(30)]
     cases += [(s, tuple(range(front)), front) for s in range(len(shapes)) for front in range(1, n + 2)]
-    batch = random_trees.batch(cases)
-    expected = oracles.create("nederhof_cubic", strategy).bind(trees).score_batch(*batch)
+    batch = random_trees.query(cases)
+    expected = oracles.create("nederhof_cubic", strategy).bind(trees).score_batch(batch)
     for name in PROJECTIVE:
-        scores = oracles.create(name, strategy).bind(trees).score_batch(*batch)
+        scores = oracles.create(name, strategy).bind(trees).score_batch(batch)
         np.testing.assert_array_equal(scores, expected, err_msg=name)
 
 
@@ -93,9 +93,9 @@ def test_skipping_changes_nothing_on_very_long_sentences(strategy):
     heads = [random_trees.random_projective_tree(rng, n, depth) for n in (200, 400, 800) for depth in (0.5, 0.8, 0.95)]
     heads += [nested(500), zigzag(500)]
     trees = Trees.from_heads(heads)
-    batch = random_trees.batch([(s, *random_configuration(rng, len(h))) for s, h in enumerate(heads) for _ in range(40)])
-    linear = oracles.create("nederhof_linear", strategy).bind(trees).score_batch(*batch)
-    quadratic = oracles.create("nederhof_quadratic", strategy).bind(trees).score_batch(*batch)
+    batch = random_trees.query([(s, *random_configuration(rng, len(h))) for s, h in enumerate(heads) for _ in range(40)])
+    linear = oracles.create("nederhof_linear", strategy).bind(trees).score_batch(batch)
+    quadratic = oracles.create("nederhof_quadratic", strategy).bind(trees).score_batch(batch)
     np.testing.assert_array_equal(linear, quadratic)
 
 

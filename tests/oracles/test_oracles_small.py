@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import oracles
 from oracles import NOT_APPLICABLE, REDUCE_LEFT, SHIFT, NonProjectiveGoldError, Oracle, Strategy, Trees
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
-from oracles.arc_standard.static import Static
+from oracles.arc_standard.static import ArcStandardStatic
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 
@@ -82,7 +82,7 @@ def test_equals_brute_force_everywhere(name, strategy, n):
         expected = expected[[s in number for s, _, _ in cases]]
         cases = [(number[s], stack, front) for s, stack, front in cases if s in number]
         trees = trees.select(kept)
-    scores = oracle.bind(trees).score_batch(*random_trees.batch(cases))
+    scores = oracle.bind(trees).score_batch(random_trees.query(cases))
     assert scores.dtype == np.int16
     wrong = np.flatnonzero((scores != expected).any(axis=1))
     if len(wrong):
@@ -114,7 +114,7 @@ def long_computations(rng: random.Random, heads: list[list[int]], bound) -> list
     for s, tree in enumerate(heads):
 
         def score(stack, front, s=s):
-            return bound.score_batch(*random_trees.batch([(s, stack, front)]))[0]
+            return bound.score_batch(random_trees.query([(s, stack, front)]))[0]
 
         computation = random_trees.random_computation(rng, len(tree), score, follow=rng.choice([0.5, 0.9, 1.0]))
         cases += [(s, stack, front) for stack, front in computation if rng.random() < 0.5]
@@ -132,7 +132,7 @@ def test_equal_each_other_on_long_sentences(strategy, projective):
     trees = Trees.from_heads(heads)
     reference = NederhofCubic(strategy, drop_non_critical=False, share_chart=False).bind(trees)
     cases = long_computations(rng, heads, reference)
-    expected = reference.score_batch(*random_trees.batch(cases))
+    expected = reference.score_batch(random_trees.query(cases))
     compared = 0
     for name, create in EXACT.items():
         try:
@@ -140,10 +140,10 @@ def test_equal_each_other_on_long_sentences(strategy, projective):
         except ValueError:
             continue
         if projective or not oracle.needs_projective_gold:
-            scores = oracle.bind(trees).score_batch(*random_trees.batch(cases))
+            scores = oracle.bind(trees).score_batch(random_trees.query(cases))
             np.testing.assert_array_equal(scores, expected, err_msg=name)
             rng.shuffle(order := list(range(len(cases))))  # no matter in which order and company they are asked for
-            scores = oracle.bind(trees).score_batch(*random_trees.batch([cases[i] for i in order]))
+            scores = oracle.bind(trees).score_batch(random_trees.query([cases[i] for i in order]))
             np.testing.assert_array_equal(scores, expected[order], err_msg=name)
             compared += 1
     assert compared >= 4
@@ -163,10 +163,10 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
     for n in range(1, LARGEST + 1):
         for heads in brute_force.projective_trees(n):
             search = brute_force.StepScores(heads, strategy)
-            bound = Static(strategy).bind(Trees.from_heads([heads]))
+            bound = ArcStandardStatic(strategy).bind(Trees.from_heads([heads]))
             stack, front, made = (0,), 1, {}
             while random_trees.applicable_steps(stack, front, n):
-                scores = bound.score_batch(*random_trees.batch([(0, stack, front)]))[0].tolist()
+                scores = bound.score_batch(random_trees.query([(0, stack, front)]))[0].tolist()
                 step = scores.index(1)
                 exact_scores = search(stack, front)
                 best = [s for s in range(3) if exact_scores[s] == max(x for x in exact_scores if x is not None)]
@@ -181,7 +181,7 @@ def test_static_on_the_gold_path_is_optimal_and_ends_in_the_gold_tree(strategy):
 @settings(deadline=None, max_examples=20 if not COMPILED else 200)
 def test_static_answers_one_applicable_step_anywhere(case, strategy):
     heads, stack, front = case
-    scores = Static(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
+    scores = ArcStandardStatic(strategy).step_scores(heads, stack, range(front, len(heads) + 1))
     applicable = random_trees.applicable_steps(stack, front, len(heads))
     assert [step for step in range(3) if scores[step] is not None] == applicable
     assert sorted(x for x in scores if x is not None) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
@@ -189,7 +189,7 @@ def test_static_answers_one_applicable_step_anywhere(case, strategy):
 
 @pytest.mark.parametrize(("heads", "stack"), [([2, 0, 2], [0, 1, 3]), ([2, 0], [0, 1])])
 def test_static_reduces_left_where_nothing_else_is_left(heads, stack):
-    scores = Static().step_scores(heads, stack, [])
+    scores = ArcStandardStatic().step_scores(heads, stack, [])
     assert scores[REDUCE_LEFT] == 1
     assert scores[SHIFT] is None
 
@@ -217,7 +217,7 @@ def test_a_thousand_tokens(name):
     rng = random.Random(name)
     heads = random_trees.random_projective_tree(rng, 1000)
     bound = oracles.create(name).bind(Trees.from_heads([heads]))
-    scores = bound.score_batch(*random_trees.batch([(0, (0,), 1), (0, (0, *range(1, 20)), 20), (0, (0,), 1001)]))
+    scores = bound.score_batch(random_trees.query([(0, (0,), 1), (0, (0, *range(1, 20)), 20), (0, (0,), 1001)]))
     if name != "static":
         assert scores[0, SHIFT] == 1000
     assert (scores[2] == NOT_APPLICABLE).all()
@@ -235,8 +235,8 @@ def test_an_unknown_strategy_is_refused_with_the_known_ones():
 
 def test_an_empty_batch_and_an_empty_sentence():
     bound = oracles.create("nederhof_cubic").bind(Trees.from_heads([[]]))
-    assert bound.score_batch(*random_trees.batch([])).shape == (0, 3)
-    assert (bound.score_batch(*random_trees.batch([(0, (0,), 1)])) == NOT_APPLICABLE).all()
+    assert bound.score_batch(random_trees.query([])).shape == (0, 3)
+    assert (bound.score_batch(random_trees.query([(0, (0,), 1)])) == NOT_APPLICABLE).all()
 
 
 USE_EVERYTHING = """

@@ -24,8 +24,7 @@ def scores_of(name, heads, cases):
     """[{move: score}] of (sentence, configuration) pairs, in one batch."""
     longest = max(map(len, heads))
     triples = [(s, len(heads[s]), configuration) for s, configuration in cases]
-    *batch, buffers = swap_search.arguments(triples, longest)
-    scores = oracles.create(name).bind(Trees.from_heads(heads)).score_batch(*batch, buffers=buffers)
+    scores = oracles.create(name).bind(Trees.from_heads(heads)).score_batch(swap_search.query(triples, longest))
     assert scores.dtype == np.int16
     return [{move: int(x) for move, x in zip(NAMES, row, strict=True) if x != NOT_APPLICABLE} for row in scores]
 
@@ -129,8 +128,7 @@ def test_static_dynamic_loses_nothing_on_gold_paths(n):
         agenda, seen = [(swap_search.initial(n), n)], {(swap_search.initial(n), n)}
         while agenda:
             now, missing = agenda.pop()
-            *batch, buffers = swap_search.arguments([(0, n, now)], n)
-            scores = oracle.score_batch(*batch, buffers=buffers)[0]
+            scores = oracle.score_batch(swap_search.query([(0, n, now)], n))[0]
             options = list(swap_search.moves(now))
             if options:
                 assert scores.max() == missing
@@ -158,7 +156,7 @@ def test_a_batch_without_buffers_has_them_in_order():
     cases = [(s, *rng.choice(list(brute_force.configurations(len(heads[s]))))) for s in rng.choices(range(3), k=40)]
     with_buffers = [(s, (stack, tuple(range(front, len(heads[s]) + 1)))) for s, stack, front in cases]
     for name in oracles.names(system="swap"):
-        scores = oracles.create(name).bind(Trees.from_heads(heads)).score_batch(*random_trees.batch(cases))
+        scores = oracles.create(name).bind(Trees.from_heads(heads)).score_batch(random_trees.query(cases))
         named = [{move: int(x) for move, x in zip(NAMES, row, strict=True) if x != NOT_APPLICABLE} for row in scores]
         assert named == scores_of(name, heads, with_buffers)
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 import oracles
 from oracles import Strategy
+from oracles.arc_hybrid.tabular import ArcHybridGrammar
 from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from oracles.arc_standard.tabular import ArcStandardGrammar
 from oracles.tabular import (
     ARC_STANDARD,
     BEST_DERIVATION,
@@ -23,13 +25,11 @@ from oracles.tabular import (
     MAX_PLUS,
     PROJECTIVE_TREES,
     SCORE_AND_COUNT,
-    ArcHybrid,
-    ArcStandard,
     Configuration,
     SplitGrammar,
     edges_of,
     parse,
-    step_scores,
+    transition_scores,
 )
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
@@ -106,13 +106,13 @@ def reachable_trees(stack: tuple[int, ...], front: int, n: int) -> set[frozenset
 @pytest.mark.parametrize("n", range(1, 5))
 def test_table_4_derives_what_the_parser_can_make_each_tree_once(n):
     for stack, front in brute_force.configurations(n):
-        string = ArcStandard().terminals(Configuration(stack, tuple(range(front, n + 1))))
+        string = ArcStandardGrammar().terminals(Configuration(stack, tuple(range(front, n + 1))))
         made = parse(ARC_STANDARD, string, lambda head, child: 1, COUNTING)
         assert made == len(reachable_trees(stack, front, n))
 
 
 def arc_standard_scores(heads, stack, front, strategy):
-    scores = step_scores(ArcStandard(strategy), heads, Configuration(stack, tuple(range(front, len(heads) + 1))))
+    scores = transition_scores(ArcStandardGrammar(strategy), heads, Configuration(stack, tuple(range(front, len(heads) + 1))))
     return tuple(scores.get(name) for name in ("shift", "reduce_left", "reduce_right"))
 
 
@@ -160,7 +160,7 @@ def test_a_grammar_for_arc_hybrid_gives_its_oracle(n):
         best = hybrid_brute_force(heads)
         for stack, front in brute_force.configurations(n):
             buffer = tuple(range(front, n + 1))
-            scores = step_scores(ArcHybrid(), heads, Configuration(stack, buffer))
+            scores = transition_scores(ArcHybridGrammar(), heads, Configuration(stack, buffer))
             expected = {}
             if buffer:
                 expected["shift"] = best((*stack, front), front + 1)

@@ -9,8 +9,15 @@ import pytest
 
 import oracles
 from oracles import Strategy, Trees
-from tests.oracles.configurations import all_configurations
-from tests.random_trees import random_projective_tree, random_tree
+from tests import brute_force
+from tests.random_trees import query, random_projective_tree, random_tree
+
+
+def all_configurations(trees):
+    """Every configuration of every sentence: a subset of 0..b-1 that contains 0, and the buffer b..n."""
+    return query(
+        [(s, *configuration) for s, heads in enumerate(trees) for configuration in brute_force.configurations(len(heads))]
+    )
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
@@ -19,8 +26,8 @@ def test_arc_standard_is_context_rows(strategy):
     trees = [random_tree(rng, n) for n in (1, 2, 3, 4, 5, 5)]
     batch = all_configurations(trees)
     packed = Trees.from_heads(trees)
-    expected = oracles.create("context_rows", strategy).bind(packed).score_batch(*batch)
-    found = oracles.create("arc_standard_tabular", strategy).bind(packed).score_batch(*batch)
+    expected = oracles.create("context_rows", strategy).bind(packed).score_batch(batch)
+    found = oracles.create("arc_standard_tabular", strategy).bind(packed).score_batch(batch)
     np.testing.assert_array_equal(found, expected)
 
 
@@ -29,8 +36,8 @@ def test_arc_hybrid_is_its_own_oracle_on_projective_gold():
     trees = [random_projective_tree(rng, n) for n in (1, 2, 3, 4, 5, 6, 6)]
     batch = all_configurations(trees)
     packed = Trees.from_heads(trees)
-    expected = oracles.create("arc_hybrid_local").bind(packed).score_batch(*batch)
-    found = oracles.create("arc_hybrid_tabular").bind(packed).score_batch(*batch)
+    expected = oracles.create("arc_hybrid_local").bind(packed).score_batch(batch)
+    found = oracles.create("arc_hybrid_tabular").bind(packed).score_batch(batch)
     np.testing.assert_array_equal(found, expected)
 
 

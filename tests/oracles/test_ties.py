@@ -69,7 +69,7 @@ def everything(n: int, strategy: str) -> tuple[Trees, list, np.ndarray]:
 @pytest.mark.parametrize("name", KNOWING)
 def test_equals_brute_force_everywhere(name, strategy, n):
     trees, cases, expected = everything(n, strategy)
-    scores = oracles.create(name, strategy, ties=TIES).bind(trees).score_batch(*random_trees.batch(cases))
+    scores = oracles.create(name, strategy, ties=TIES).bind(trees).score_batch(random_trees.query(cases))
     assert scores.dtype == np.int32
     wrong = np.flatnonzero((scores != expected).any(axis=1))
     if len(wrong):
@@ -85,7 +85,7 @@ def test_equals_brute_force_on_a_sample_of_the_next_size(strategy):
     searches = [search(tree, strategy) for tree in heads]
     expected = as_array([searches[s](stack, front) for s, stack, front in cases])
     for name in KNOWING:
-        scores = oracles.create(name, strategy, ties=TIES).bind(Trees.from_heads(heads)).score_batch(*random_trees.batch(cases))
+        scores = oracles.create(name, strategy, ties=TIES).bind(Trees.from_heads(heads)).score_batch(random_trees.query(cases))
         np.testing.assert_array_equal(scores, expected, err_msg=name)
 
 
@@ -112,11 +112,11 @@ def test_context_rows_are_the_cubic_algorithm_on_longer_sentences(strategy):
     cubic = oracles.create("nederhof_cubic", strategy, ties=TIES).bind(trees)
     plain = oracles.create("nederhof_cubic", strategy).bind(trees)
     for cases in (computations, rng.sample(computations, len(computations))):  # along computations, and in no order
-        batch = random_trees.batch(cases)
-        scores = rows.score_batch(*batch)
-        np.testing.assert_array_equal(scores, cubic.score_batch(*batch))
+        batch = random_trees.query(cases)
+        scores = rows.score_batch(batch)
+        np.testing.assert_array_equal(scores, cubic.score_batch(batch))
         edges = np.where(scores == NOT_APPLICABLE, NOT_APPLICABLE, scores // rows.gold_weight)
-        np.testing.assert_array_equal(edges, plain.score_batch(*batch))
+        np.testing.assert_array_equal(edges, plain.score_batch(batch))
 
 
 def test_the_nearest_ancestor_is_preferred_where_the_gold_head_cannot_be_had():
@@ -142,7 +142,7 @@ def test_no_sum_of_weights_wraps_around_or_outweighs_a_gold_edge():
 def test_ties_are_an_option_of_some_oracles_alone(name):
     if name in KNOWING:
         bound = oracles.create(name, ties="none").bind(Trees.from_heads([[0]]))
-        scores = bound.score_batch(*random_trees.batch([(0, (0,), 1)]))
+        scores = bound.score_batch(random_trees.query([(0, (0,), 1)]))
         assert (scores.dtype, bound.gold_weight) == (np.int16, 1)
         with pytest.raises(ValueError, match="unknown ties 'farthest'; known: none, nearest_ancestor"):
             oracles.create(name, ties="farthest")

@@ -12,7 +12,7 @@ import torch
 from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.drawing.matrix import confusion_svg
+from parser.drawing.svg import confusion_svg
 from parser.inference.shape import ClassifierShape
 from parser.model.model import Model
 from parser.reports.run_report import ReportError, gold_file

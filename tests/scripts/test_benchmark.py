@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from parser.commands import benchmark
-from parser.commands.benchmarks.measurements import Measurement, read_measurements, write_measurements
+from scripts.benchmarks import command as benchmark
+from scripts.benchmarks.measurements import Measurement, read_measurements, write_measurements
 
 
 def measurement(label: str, quantity: str, value: str) -> Measurement:

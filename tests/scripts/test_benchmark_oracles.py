@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 import oracles
-from parser.commands.benchmarks.explorations import explorations, in_lockstep
-from parser.commands.benchmarks.oracles import differing, growth
-from parser.commands.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.training.run import train
 from parser.transitions.decisions import best
+from scripts.benchmarks.oracles import batched, differing, explorations, growth
+from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees
 from tests.forked import script
 from tests.jit import COMPILED
 from tests.random_trees import random_projective_tree
@@ -86,7 +85,7 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
             model.system.apply(now, row, moves, *best(model.system, scores, moves))
         assert not len(model.system.unfinished(now))
         assert len(found[number]) == 2 * len(sentences[number])
-    batches = in_lockstep([found[5], found[0], found[5]])
+    batches = batched([found[5], found[0], found[5]])
     for position, number in enumerate((5, 0, 5)):
         rows = [(batch, row) for batch in batches for row in np.flatnonzero(batch.sentences == position)]
         configurations = [(b.stacks[r, : b.stack_sizes[r]].tolist(), b.buffer_fronts[r]) for b, r in rows]

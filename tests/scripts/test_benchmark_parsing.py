@@ -8,14 +8,14 @@ import random
 import pytest
 
 from parser.beam_settings import Beam
-from parser.commands.benchmarks import parsing, parts_of_parsing, processes, ratios, spacy_parser
-from parser.commands.benchmarks.other_parsers import udpipe_parser
-from parser.commands.benchmarks.ratios import Time
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
 from parser.transitions.features import slots_of
+from scripts.benchmarks import parsing, ratios, spacy_parser
+from scripts.benchmarks.parsing import udpipe_parser
+from scripts.benchmarks.ratios import Time
 from tests.toy import sentence, write_conllu
 
 
@@ -41,7 +41,7 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
     assert set(result["ratios"]) == {"decoding, 2 threads over 1", "end to end, 2 threads over 1"}
     assert result["same_output_for_any_threads"]
     assert result["start_up_seconds"] > 0
-    assert result["whole_process_cpu_seconds"][processes.OURS] > 0
+    assert result["whole_process_cpu_seconds"][parsing.OURS] > 0
     assert "words/s" in parsing.as_table(result)
     assert parsing.quantities(result)["decoding, 1 thread"] == (result["words_per_second"]["decoding, 1 thread"], "words/s")
     assert {"start-up", "decoding, 2 threads over 1", "end to end, 1 thread, CPU time"} <= set(parsing.quantities(result))
@@ -49,19 +49,19 @@ def test_it_counts_words_and_rates_every_job(model_and_file):
 
 def test_the_parts_of_a_word_add_up_to_the_whole():
     rates = {"end to end, 1 thread": 1e5, "decoding, 1 thread": 2e5, "reading, 1 thread": 5e5, "rows of words, 1 thread": 1e6}
-    parts = parts_of_parsing.microseconds_per_word(rates)
+    parts = parsing.microseconds_per_word(rates)
     assert parts == pytest.approx({"reading": 2.0, "rows of words": 1.0, "steps": 4.0, "writing, and the rest": 3.0})
     del rates["rows of words, 1 thread"]
-    assert parts_of_parsing.microseconds_per_word(rates)["steps"] == pytest.approx(5.0)
+    assert parsing.microseconds_per_word(rates)["steps"] == pytest.approx(5.0)
 
 
 def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
     """The slow way, too: what the fast one does not take."""
     folder, file = model_and_file
     model = Model.load(folder)
-    parts_of_parsing.read(model, file.read_bytes())
-    monkeypatch.setattr(parts_of_parsing, "find_words", lambda chunk: None)
-    parts_of_parsing.read(model, file.read_bytes())
+    parsing.read(model, file.read_bytes())
+    monkeypatch.setattr(parsing, "find_words", lambda chunk: None)
+    parsing.read(model, file.read_bytes())
 
 
 def test_beams_are_measured_beside_greedy_parsing(model_and_file):
@@ -106,7 +106,7 @@ def test_ratios_are_those_of_rounds():
         "decoding, 2 threads": [Time(1, 2), Time(2, 2), Time(6, 2)],
         "end to end, 1 thread": [Time(1, 1)] * 3,
         "end to end, 2 threads": [Time(1, 1)] * 3,
-        processes.UDPIPE: [Time(9, 2), Time(9, 4), Time(9, 6)],
+        ratios.UDPIPE: [Time(9, 2), Time(9, 4), Time(9, 6)],
     }
     found = ratios.ratios_of(times, 2)
     assert found["decoding, 2 threads over 1"] == 2
@@ -119,7 +119,7 @@ def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     pytest.importorskip("ufal.udpipe")
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, udpipe_train=file, udpipe_iterations=1)
-    assert result["words_per_second"][processes.UDPIPE] > 0
+    assert result["words_per_second"][ratios.UDPIPE] > 0
     parse = udpipe_parser(None, file, 1).parse
     text = file.read_text()
     assert [row.split("\t")[:6] for row in parse(text).splitlines() if row[:1].isdigit()] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parser.commands.benchmarks import serving
+from scripts.benchmarks import serving
 from tests.serving.documents import document, model_of_kind, parsed
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from parser.commands.benchmarks import training
-from parser.commands.benchmarks.encoder_products import batches_of, products_of
 from parser.inference.shape import Embedding
 from parser.networks.classifier import Classifier
 from parser.networks.embeddings import Embeddings
 from parser.networks.representation import AttributeEmbeddings
 from parser.transitions.features import slots_of
+from scripts.benchmarks import training
+from scripts.benchmarks.training import batches_of, products_of
 from tests.forgery import small_model
 from tests.forked import script
 from tests.toy import sentence, settings, write_conllu
@@ -70,8 +70,8 @@ def test_nothing_cannot_be_repeated(tmp_path):
 
 def test_a_start_that_fails_says_why(tmp_path, monkeypatch):
     def run(command: list[str], **_) -> subprocess.CompletedProcess[str]:
-        assert command[:3] == [sys.executable, "-m", "parser.commands.benchmarks.first_update"]
-        return script("parser/commands/benchmarks/first_update.py", *command[3:])
+        assert command[:3] == [sys.executable, "-m", "scripts.benchmarks.first_update"]
+        return script("scripts/benchmarks/first_update.py", *command[3:])
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(ValueError, match=r"nowhere.conllu: there is no such file"):

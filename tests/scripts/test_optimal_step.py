@@ -52,7 +52,7 @@ def test_an_installed_package_holds_settings_and_sample_and_no_scripts():
     find = PYPROJECT["tool"]["setuptools"]["packages"]["find"]
     found = find_namespace_packages(str(ROOT), include=find["include"])
     assert {name.partition(".")[0] for name in found} == {"parser", "oracles"}
-    assert {"parser.commands", "parser.commands.benchmarks"} <= set(found)
+    assert "parser.commands" in found
     package = Path(parser.__file__).parent
     shipped = {
         path.relative_to(package)

@@ -11,7 +11,7 @@ from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.model.model import Model
 from parser.serving.requests import Request
-from parser.serving.service import Job
+from parser.serving.service import TimedRequest
 from tests.forgery import small_model
 
 WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"
@@ -45,6 +45,6 @@ def parsed(model: Model, text: str, tags: TagUse = TagUse.KEEP) -> str:
     return target.getvalue().decode()
 
 
-def job(**fields: str) -> Job:
+def job(**fields: str) -> TimedRequest:
     """A job for a request with these fields."""
-    return Job(Request.of(fields))
+    return TimedRequest(Request.of(fields))

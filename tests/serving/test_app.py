@@ -139,7 +139,7 @@ def test_the_page_tells_what_is_wrong_and_keeps_what_was_typed(client):
 
 
 def test_the_page_shows_what_the_parser_found(service):
-    (answer,) = service.answers([page.Job(page.page_request(service, {"data": document(5, 1)}))])
+    (answer,) = service.answers([page.TimedRequest(page.page_request(service, {"data": document(5, 1)}))])
     [sentence] = [part for part in page.result_parts(service, answer) if "probability</th>" in part and "<details" not in part]
     rows = re.findall(r"<tr><td>(\d+)</td><td>[^<]*</td><td>([^<]*)</td><td>([^<]*)</td>", sentence)
     columns = [line.split("\t") for line in answer.splitlines() if line[:1].isdigit()]

@@ -10,11 +10,11 @@ import pytest
 from parser.serving.batching import Batcher
 from parser.serving.limits import Limited, Limits
 from parser.serving.requests import Request
-from parser.serving.service import Job
+from parser.serving.service import TimedRequest
 
 
-def jobs(n: int, data: str = "a") -> list[Job]:
-    return [Job(Request(f"{data}{i}")) for i in range(n)]
+def jobs(n: int, data: str = "a") -> list[TimedRequest]:
+    return [TimedRequest(Request(f"{data}{i}")) for i in range(n)]
 
 
 def test_those_that_wait_are_worked_on_together():

@@ -10,7 +10,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import TagUse
 from parser.serving import service as module
 from parser.serving.requests import Request, RequestError
-from parser.serving.service import Job, Service, TooLateError
+from parser.serving.service import Service, TimedRequest, TooLateError
 from tests.serving.documents import WORD, document, job, model_of_kind, parsed
 
 
@@ -42,7 +42,7 @@ def test_bad_ones_lose_themselves_alone(service):
 
 def test_what_nobody_waits_for_is_not_parsed(service):
     request = Request.of({"data": document(1), "parser": ""})
-    late, in_time = service.answers([Job(request, 0.0), Job(request)])
+    late, in_time = service.answers([TimedRequest(request, 0.0), TimedRequest(request)])
     assert isinstance(late, TooLateError)
     assert in_time == parsed(service.model, document(1))
 
@@ -125,7 +125,7 @@ def test_input_without_tags_is_refused():
     answer, allowed = strict.answers(
         [
             job(data="".join(untagged + "\n" for _ in range(100)), parser=""),
-            Job(Request(untagged, parser=True, allow_missing_columns=True)),
+            TimedRequest(Request(untagged, parser=True, allow_missing_columns=True)),
         ]
     )
     assert isinstance(answer, MissingColumnsError)

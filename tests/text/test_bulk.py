@@ -20,7 +20,6 @@ from parser.decoding.files.file_parsing import Parsed, parse_file
 from parser.model.model import Model
 from parser.text import worker
 from parser.text.local_engine import parse_shards
-from parser.text.shard_parser import ShardParser
 from parser.text.shards import (
     NOTE,
     REFUSALS,
@@ -34,7 +33,7 @@ from parser.text.shards import (
     shards_of,
     undone,
 )
-from parser.text.worker import Work, begin_parser, parse_shard
+from parser.text.worker import ShardParser, Work, begin_parser, parse_shard
 from tests.forgery import small_linear_model, small_model
 from tests.text.dying import begin_nothing, die_at_times
 

@@ -27,10 +27,10 @@ _COMMAND = """
 from functools import partial
 from types import SimpleNamespace
 from parser.commands import parse_many
-from parser.text import local_engine, shard_parser
+from parser.text import local_engine, worker
 from tests.text import test_interruption
 
-shard_parser.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None)
+worker.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None)
 local_engine.parse_shards = partial(local_engine.parse_shards, work=test_interruption.{work})
 parse_many.command()
 """

@@ -15,12 +15,17 @@ from parser.data.vocabulary import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
-from parser.text.gold_text import read_paragraphs
-from parser.text.model_tokenizer import model_tokenizer
 from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterShape, encoded, sentences
-from parser.text.segmenter_network import SegmenterNetwork
-from parser.text.segmenter_training import SegmenterTraining, ends_of, fitted, sentence_f1, train_segmenter
-from parser.text.tokenizer import Tokenizer
+from parser.text.segmenter_training import (
+    SegmenterNetwork,
+    SegmenterTraining,
+    ends_of,
+    fitted,
+    read_paragraphs,
+    sentence_f1,
+    train_segmenter,
+)
+from parser.text.tokenizer import Tokenizer, model_tokenizer
 from parser.text.tokens import Token, text_of
 from tests.text import fake_udpipe
 

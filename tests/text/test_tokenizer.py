@@ -14,16 +14,12 @@ from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import TOKENIZER
 from parser.serving.requests import Request
-from parser.serving.service import Job, Service
+from parser.serving.service import Service, TimedRequest
 from parser.text import udpipe
-from parser.text.blocks import blocks_of
-from parser.text.model_tokenizer import model_tokenizer
-from parser.text.pieces import LONGEST_RUN, pieces
-from parser.text.shard_parser import ShardParser
 from parser.text.shards import Options, Shard
-from parser.text.token_spans import spans
-from parser.text.tokenizer import Tokenizer, as_stream
-from parser.text.tokens import Token, TokenizerError, conllu_lines
+from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
+from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
+from parser.text.worker import ShardParser
 from tests.networks.test_text_model import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
@@ -221,7 +217,7 @@ def test_multiword_tokens_have_lines_of_their_own():
 
 @pytest.mark.parametrize("size", [1, 7, 2**16])
 def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     text = "é a\nb\n\nc\r\n\r\n\n\nd"
     blocks = list(blocks_of(io.BytesIO(text.encode("utf-8-sig")), "text"))
     assert "".join(blocks) == text.replace("\r\n", "\n")
@@ -231,7 +227,7 @@ def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
 @pytest.mark.parametrize(("content", "place"), [(b"ab\xffc", 2), (b"a\n\n" * 30 + b"\xc3", 90), (b"\xe9", 0)])
 @pytest.mark.parametrize("size", [4, 2**16])
 def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, place, size):
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {place}"):
         list(blocks_of(io.BytesIO(content), "text"))
 
@@ -239,7 +235,7 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, 
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"])
 def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} "):
@@ -248,7 +244,7 @@ def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
 
 def test_lines_without_blank_ones_between_are_looked_at_once(monkeypatch):
     content, size = b"a b c.\n" * 5_000, 64
-    monkeypatch.setattr("parser.text.blocks._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
     source, looked_at = io.BytesIO(content), [0]
 
     def trace(frame, event, argument):
@@ -300,13 +296,13 @@ def test_a_service_reads_text(folder, tmp_path, monkeypatch, capsysbinary):
     service = Service(Model.load(folder), "hu", model_tokenizer(folder))
     steps = {"tokenizer": "", "tagger": "", "parser": ""}
     everything, split = service.answers(
-        [Job(Request.of({"data": TEXT, **steps})), Job(Request.of({"data": TEXT, "tokenizer": ""}))]
+        [TimedRequest(Request.of({"data": TEXT, **steps})), TimedRequest(Request.of({"data": TEXT, "tokenizer": ""}))]
     )
     assert everything == of_parse
     assert isinstance(split, str)
     assert split.replace("\t_", "").splitlines()[4:7] == ["1\tA", "2\tkutya", "3\tugat\tSpaceAfter=No"]
     assert service.steps == ["tokenizer", "tagger", "parser"]
     # Presegmented text has a sentence a line, whatever is in it.
-    (lines,) = service.answers([Job(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
+    (lines,) = service.answers([TimedRequest(Request.of({"data": "A kutya. Ugat a\nMa\n", "tokenizer": "presegmented"}))])
     assert isinstance(lines, str)
     assert [line for line in lines.splitlines() if line.startswith("# text")] == ["# text = A kutya. Ugat a", "# text = Ma"]

@@ -106,32 +106,17 @@ class SlowBeam:
             steps.append((self.expand(beam, size, False), self.expand(guide, gold_size, True)))
         return steps
 
-    def loss_of_step(self, training: BeamTraining, beam: list[Item], guide: list[Item]) -> Tensor:
+    def loss_of_step(self, beam: list[Item], guide: list[Item]) -> Tensor:
         items = list({item.moves: item for item in (*beam, *guide)}.values())
-        if training.continue_without_gold and all(item.lost for item in beam):
-            items = beam
         if self.merging:
             items = self.best(items, len(items))
-        least = min(item.lost for item in items)
-        lost = torch.tensor([item.lost - least for item in items])
-        scores = torch.stack([item.total for item in items])
-        gold, totals = scores[lost == 0], scores + training.margin * lost
-        if training.objective == "perceptron":
-            return totals.max() - gold.max()
-        if training.objective == "risk":
-            return (totals.softmax(0) * lost).sum()
+        totals = torch.stack([item.total for item in items])
+        gold = torch.stack([item.total for item in items if item.lost == 0])
         return totals.logsumexp(0) - gold.logsumexp(0)
 
     def loss(self, training: BeamTraining) -> tuple[int, Tensor, bool]:
         """The step that is learned from, the loss there, and whether the beam lost all that is gold."""
-        steps, update = self.steps(training.beam.size, training.gold_size), training.update
-        lost = [m for m, (beam, _) in enumerate(steps) if all(item.lost for item in beam)]
-        losses = [self.loss_of_step(training, *step) for step in steps]
-        chosen = len(steps) - 1
-        if update == "every_step":
-            return chosen, torch.stack(losses[1:]).sum(), bool(lost)
-        if update == "early" and lost:
-            chosen = lost[0]
-        if update == "max_violation":
-            chosen = max(range(1, len(steps)), key=lambda m: float(losses[m].detach()))
-        return chosen, losses[chosen], bool(lost)
+        steps = self.steps(training.beam.size, training.gold_size)
+        losses = [self.loss_of_step(*step) for step in steps]
+        chosen = max(range(1, len(steps)), key=lambda m: float(losses[m].detach()))
+        return chosen, losses[chosen], any(all(item.lost for item in beam) for beam, _ in steps)

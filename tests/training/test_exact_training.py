@@ -221,7 +221,6 @@ def test_without_a_third_pass_the_search_is_over_probabilities(treebank, tmp_pat
         (["beam.merge=none"], "beam.merge=none is not read with beam=exact"),
         (["beam.training.update=early"], "training.update=early is not read with beam=exact"),
         (["beam.training.gold_size=4"], "training.gold_size=4 is not read with beam=exact"),
-        (["beam.training.objective=perceptron"], "objective=perceptron is unknown to beam=exact; known: crf"),
         (["beam=local", "beam.size=null"], "beam.size=null is only for beam=exact"),
         (["beam=none", "beam.merge=null"], "beam.merge=null is only for beam=exact"),
     ],

@@ -206,11 +206,10 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
         return seen["scores"][-1]
 
     class Recording:
-        needs_children = False
         gold_weight = 1
 
-        def score_batch(self, *configuration):
-            scores = bound.score_batch(*configuration)
+        def score_batch(self, query):
+            scores = bound.score_batch(query)
             seen["optimal"].append(scores == scores.max(axis=1, keepdims=True))
             return scores
 

@@ -17,8 +17,7 @@ from parser.data.parses import NO_NODE
 from parser.evaluation import evaluate_files
 from parser.lattices.conllul import text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
-from parser.lattices.lattice import Lattice
-from parser.lattices.output import conllu
+from parser.lattices.lattice import Lattice, conllu
 from parser.model.model import Model
 from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError

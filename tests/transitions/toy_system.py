@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 import oracles
-from oracles import tabular
-from oracles.tabular.oracles import TabularOracle
+from oracles.arc_hybrid.tabular import ArcHybridGrammar
+from oracles.tabular.oracle import TabularOracle
 from parser import transitions
 from parser.data.parses import NO_NODE
 from parser.transitions.configurations import Configurations, attach, remove, shift
@@ -61,12 +61,12 @@ class ToyOracle(TabularOracle):
 
     name: ClassVar[str] = "toy_oracle"
     system: ClassVar[str] = "toy_arc_hybrid"
-    move_names = ("shift", "left", "right")
-    columns: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
+    transition_names = ("shift", "left", "right")
+    transition_order: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
 
-    def grammar_system(self) -> tabular.TransitionSystem:
+    def transition_grammar(self) -> ArcHybridGrammar:
         """See TabularOracle."""
-        return tabular.ArcHybrid()
+        return ArcHybridGrammar()
 
 
 transitions.register(ToyArcHybrid)

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 
 from parser.conllu.checks import FEATS, FORM
-from parser.conllu.chunks import Words
-from parser.data.attributes import COLUMN_NUMBERS, Columns
+from parser.conllu.chunks import WordPositions
+from parser.data.attributes import COLUMN_NUMBERS, AttributeColumns
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.kernels.byte_table import ByteTable, longer
@@ -57,7 +57,7 @@ class WordCache:
         self._lock = Lock()
         self._forget()
 
-    def encode(self, words: Words) -> Sentences:
+    def encode(self, words: WordPositions) -> Sentences:
         """The words as numbers; as Vocabularies.encode() of the sentences with words."""
         with self._lock:
             if len(self._entries) > self._max_entries or self._entries.n_bytes > self._max_bytes:
@@ -71,7 +71,7 @@ class WordCache:
         n_rows = self._vocabularies.n_rows
         return Sentences(rows[:n_rows], offsets, unseen=rows[n_rows:])
 
-    def encode_slowly(self, sentences: Sequence[Columns]) -> Sentences:
+    def encode_slowly(self, sentences: Sequence[AttributeColumns]) -> Sentences:
         """Vocabularies.encode(), not at the same time as another thread."""
         with self._lock:
             return self._vocabularies.encode(sentences)

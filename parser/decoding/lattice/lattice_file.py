@@ -11,8 +11,7 @@ from parser.conllu.checks import ConlluError
 from parser.decoding.files.file_parsing import OnError, Parsed
 from parser.decoding.lattice.lattice_parser import LatticeParse, LatticeParser
 from parser.lattices.conllul import Refused, stream_lattices
-from parser.lattices.lattice import Lattice
-from parser.lattices.output import conllu
+from parser.lattices.lattice import Lattice, conllu
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
-from parser.settings import BeamTrainingSettings, Settings, SettingsError, vocabulary_is_of_subset
+from parser.settings import BeamTrainingSettings, Settings, SettingsError, UpdateStep, update_of, vocabulary_is_of_subset
 from parser.settings.choices import Policy
-from parser.training.fitting.beam_objectives import Objective, UpdateStep, update_of
 from parser.training.representation_settings import MODELS
 
 
@@ -49,13 +48,11 @@ def _check_global_training(settings: Settings) -> None:
             f"beam.name={Scores.GLOBAL}: scores are global only after global training, and there is no beam.training; choose "
             f"the group, beam={Scores.GLOBAL}, or beam.name={Scores.LOCAL}"
         )
-    for key, value, known in (("objective", training.objective, Objective), ("update", update_of(training), UpdateStep)):
-        if value not in list(known):
-            raise SettingsError(f"beam.training.{key}={value} is unknown; known: {', '.join(known)}")
-    if training.continue_without_gold and update_of(training) == UpdateStep.EARLY:
+    if (update := update_of(training)) not in [*UpdateStep]:
+        raise SettingsError(f"beam.training.update={update} is unknown; known: {', '.join(UpdateStep)}")
+    if update != UpdateStep.MAX_VIOLATION and settings.model != "linear":
         raise SettingsError(
-            "beam.training.continue_without_gold=true learns from what follows when gold has left the beam, where update=early "
-            f"stops; choose beam.training.update={UpdateStep.MAX_VIOLATION}"
+            f"beam.training.update={update} is only for model=linear; choose beam.training.update={UpdateStep.MAX_VIOLATION}"
         )
     if training.gold_size is None:
         raise SettingsError(f"beam.training.gold_size=null is only for beam={EXACT}; give a number of items")
@@ -83,14 +80,8 @@ def _check_structured_perceptron(settings: Settings, training: BeamTrainingSetti
             f"beam={Scores.GLOBAL} of model=linear uses only the system's first oracle, which says what is gold everywhere "
             f"in a beam, not oracle={settings.oracle}; choose oracle={system.oracles[0]}"
         )
-    if training.objective != Objective.PERCEPTRON:
-        raise SettingsError(
-            f"beam.training.objective={training.objective} is not supported with model=linear; choose "
-            f"beam.training.objective={Objective.PERCEPTRON}"
-        )
-    for key, value in (("start", training.start), ("continue_without_gold", training.continue_without_gold or None)):
-        if value is not None:
-            raise SettingsError(f"beam.training.{key}={value} is not supported with model=linear; leave it out")
+    if training.start is not None:
+        raise SettingsError(f"beam.training.start={training.start} is not supported with model=linear; leave it out")
 
 
 def _check_exact_search(settings: Settings) -> None:
@@ -109,12 +100,6 @@ def _check_exact_search(settings: Settings) -> None:
     of_beam: dict[str, object] = {"size": beam.size, "merge": beam.merge}
     if training is not None:
         of_beam |= {"training.update": update_of(training), "training.gold_size": training.gold_size}
-        of_beam |= {"training.margin": training.margin or None}
-        of_beam |= {"training.continue_without_gold": training.continue_without_gold or None}
-        if training.objective != Objective.CRF:
-            raise SettingsError(
-                f"beam.training.objective={training.objective} is unknown to beam={EXACT}; known: {Objective.CRF}"
-            )
         _check_vocabulary_of_third_pass(settings)
     for key, value in of_beam.items():
         if value is not None:

@@ -100,7 +100,6 @@ RANGES = (
     Range("beam.size", 1, MAX_SIZE, "the number of items"),
     Range("beam.training.epochs", 1, _EPOCHS, "the number of epochs"),
     Range("beam.training.gold_size", 1, MAX_SIZE, "the number of gold items"),
-    Range("beam.training.margin", 0, 1e6, "the margin for a word"),
     Range("beam.training.learning_rate", 0, 1e6, "the learning rate", above=True),
     Range("beam.training.batch_sentences", 1, 1e6, "the number of sentences in a batch"),
 )

@@ -1,16 +1,11 @@
 """Which step of a search is learned from, and what the loss there asks of every move that led to it.
 
-The loss of a step is over its items, those of the beam and those of the guide, what is in both counted once: the same
-configuration with the better score, or, where nothing is merged, the same computation. With s the scores, G the gold items,
-and t the scores with a margin for what is lost, t = s + margin * lost:
+The step is the one with the highest loss (max-violation, Huang, Fayong and Guo 2012). The loss of a step is over its items,
+those of the beam and those of the guide, what is in both counted once: the same configuration with the better score, or, where
+nothing is merged, the same computation. With s the scores and G the gold items it is that of a conditional random field, as in
+Andor et al. (2016), with a set for the one gold item:
 
-    perceptron   max(t) - max(s of G)                           Collins and Roark 2004
-    crf          log(sum(exp(t))) - log(sum(exp(s of G)))       Andor et al. 2016, with a set for the one gold item
-    risk         sum(lost * exp(t)) / sum(exp(t))               the words that are expected to be lost; Smith and Eisner 2006
-
-A margin asks that items which lose more lie further behind (Gimpel and Smith 2010). ``lost`` is known of unfinished items, too,
-as the oracle says what can still be had. Where the beam has no gold item, those that have lost the fewest words can take the
-place of the gold ones, and what they have lost counts as nothing lost; the guide is left out then.
+    log(sum(exp(s))) - log(sum(exp(s of G)))
 
 An item's score is the sum of the scores of the moves of its best computation, so that the derivative of the loss by the score
 of a move is the sum of those by the items that it led to: what the beam believes less what is gold. Where all items share
@@ -19,114 +14,68 @@ their first moves it is zero, and nothing is to be computed there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam.beam_scores import look_ahead, read_address
 from parser.decoding.beam.tree_stacks import top_nodes
-from parser.kernels import kernel, lowest
-
-PERCEPTRON, CRF, RISK = range(3)
-EARLY, MAX_VIOLATION, LAST, EVERY_STEP = range(4)
+from parser.kernels import kernel
 
 # Derivatives that are smaller, in nats, change no weight by what single precision could tell.
 _NEGLIGIBLE = 1e-7
 
 
-class Loss(NamedTuple):
-    """What the loss of a step is.
-
-    Attributes:
-        objective: PERCEPTRON, CRF or RISK.
-        margin: for each word that an item has lost.
-        goes_on: whether the items that have lost the fewest words are gold where the beam has no gold item.
-        merging: whether the search has merged equal configurations.
-    """
-
-    objective: int
-    margin: float
-    goes_on: bool
-    merging: bool
-
-
 @kernel()
-def choose_step(steps, first_lost, loss, update, beam, guide, by_beam, by_guide):
-    """The step that is learned from, and its loss; the derivatives of it by all items go to ``by_beam`` and ``by_guide``.
+def choose_step(steps, merging, beam, guide, by_beam, by_guide):
+    """The step of the highest loss, the first of equal ones, and its loss.
 
     Args:
         steps: how many the search has made.
-        first_lost: the first step at which the beam has no gold item; NO_NODE if it always has one.
-        loss: what the loss is.
-        update: EARLY: at the first step without a gold item, or the last; MAX_VIOLATION: at the step of the highest loss, the
-            first of equal ones; LAST; EVERY_STEP: at all steps, whose losses are added up; the last one is returned.
+        merging: whether it has merged equal configurations.
         beam, guide: the two sides of the search.
-        by_beam, by_guide: float64[steps + 1, size], room; see step_loss().
+        by_beam, by_guide: float64[steps + 1, size], room for the derivatives of the loss by the items; those of the chosen step
+            are filled in, and those of the steps before it are 0.
     """
-    chosen, highest, total = steps, -np.inf, 0.0
-    if update in (MAX_VIOLATION, EVERY_STEP):
-        for m in range(1, steps + 1):
-            of_step = step_loss(loss, beam, guide, m, by_beam[m], by_guide[m])
-            total += of_step
-            if update == MAX_VIOLATION and of_step > highest:
-                chosen, highest = m, of_step
-    elif update == EARLY and first_lost != NO_NODE:
-        chosen = first_lost
-    before = 1 if update == EVERY_STEP else chosen
-    by_beam[:before] = 0.0
-    by_guide[:before] = 0.0
-    if update == EVERY_STEP:
-        return chosen, total
-    return chosen, step_loss(loss, beam, guide, chosen, by_beam[chosen], by_guide[chosen])
+    chosen, highest = steps, -np.inf
+    for m in range(1, steps + 1):
+        loss = step_loss(merging, beam, guide, m, by_beam[m], by_guide[m])
+        if loss > highest:
+            chosen, highest = m, loss
+    by_beam[:chosen] = 0.0
+    by_guide[:chosen] = 0.0
+    return chosen, highest
 
 
 @kernel()
-def step_loss(loss, beam, guide, m, by_beam, by_guide):
+def step_loss(merging, beam, guide, m, by_beam, by_guide):
     """The loss of step m; its derivatives by the scores of the items go to by_beam and by_guide (float64[size])."""
-    _count_once(loss.merging, beam, guide, m, by_beam, by_guide)  # for now: whether an item counts
-    least = np.int32(0)
-    if loss.goes_on:
-        least = lowest(beam.lost[m, : beam.items.counts[m]])
-        if least > 0:
-            by_guide[:] = 0.0
+    _count_once(merging, beam, guide, m, by_beam, by_guide)  # for now: whether an item counts
     count = beam.items.counts[m] + guide.items.counts[m]
-    best, best_gold, highest, highest_gold = NO_NODE, NO_NODE, -np.inf, -np.inf
+    highest, highest_gold = -np.inf, -np.inf
     for i in range(count):
-        counts, total, lost = _item(beam, guide, m, i, least, by_beam, by_guide)
-        if counts and total + loss.margin * lost > highest:
-            best, highest = i, total + loss.margin * lost
-        if counts and lost == 0 and total > highest_gold:
-            best_gold, highest_gold = i, total
-    if loss.objective == PERCEPTRON:
-        by_beam[:] = 0.0
-        by_guide[:] = 0.0
-        if highest > highest_gold:
-            _put(beam, m, best, 1.0, by_beam, by_guide)
-            _put(beam, m, best_gold, -1.0, by_beam, by_guide)
-        return highest - highest_gold
-    of_all = of_gold = expected = 0.0
+        counts, total, is_gold = _item(beam, guide, m, i, by_beam, by_guide)
+        if counts and total > highest:
+            highest = total
+        if counts and is_gold and total > highest_gold:
+            highest_gold = total
+    of_all = of_gold = 0.0
     for i in range(count):
-        counts, total, lost = _item(beam, guide, m, i, least, by_beam, by_guide)
+        counts, total, is_gold = _item(beam, guide, m, i, by_beam, by_guide)
         if counts:
-            weight = np.exp(total + loss.margin * lost - highest)
-            of_all += weight
-            expected += weight * lost
-            if lost == 0:
+            of_all += np.exp(total - highest)
+            if is_gold:
                 of_gold += np.exp(total - highest_gold)
-    expected /= of_all
     for i in range(count):
-        counts, total, lost = _item(beam, guide, m, i, least, by_beam, by_guide)
+        counts, total, is_gold = _item(beam, guide, m, i, by_beam, by_guide)
         if counts:
-            slope = np.exp(total + loss.margin * lost - highest) / of_all
-            if loss.objective == RISK:
-                slope *= lost - expected
-            elif lost == 0:
+            slope = np.exp(total - highest) / of_all
+            if is_gold:
                 slope -= np.exp(total - highest_gold) / of_gold
-            _put(beam, m, i, slope, by_beam, by_guide)
-    if loss.objective == RISK:
-        return expected
+            if i < beam.items.counts[m]:
+                by_beam[i] = slope
+            else:
+                by_guide[i - beam.items.counts[m]] = slope
     return (highest + np.log(of_all)) - (highest_gold + np.log(of_gold))
 
 
@@ -149,22 +98,12 @@ def _count_once(merging, beam, guide, m, by_beam, by_guide):
 
 
 @kernel()
-def _item(beam, guide, m, i, least, by_beam, by_guide):
-    """Of item i of both sides together: whether it counts, its score, and how many words it has lost more than ``least``."""
+def _item(beam, guide, m, i, by_beam, by_guide):
+    """Of item i of both sides together: whether it counts, its score, and whether it is gold."""
     count = beam.items.counts[m]
     if i < count:
-        return by_beam[i] > 0, beam.items.totals[m, i], np.int64(beam.lost[m, i] - least)
-    return by_guide[i - count] > 0, guide.items.totals[m, i - count], np.int64(0)
-
-
-@kernel()
-def _put(beam, m, i, slope, by_beam, by_guide):
-    """Fills in the derivative by item i of both sides together."""
-    count = beam.items.counts[m]
-    if i < count:
-        by_beam[i] = slope
-    else:
-        by_guide[i - count] = slope
+        return by_beam[i] > 0, beam.items.totals[m, i], beam.lost[m, i] == 0
+    return by_guide[i - count] > 0, guide.items.totals[m, i - count], True
 
 
 @kernel()

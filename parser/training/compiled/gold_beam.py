@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from oracles.arc_standard.context_kernels import score_batch
-from oracles.arc_standard.steps import ANY
+from oracles.arc_standard.context_rows import score_batch
+from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
 from parser.decoding.beam.beam_items import Expansion, Items
 from parser.decoding.beam.beam_scores import highest_output
 from parser.decoding.beam.beam_search import score_item, select_items
 from parser.decoding.beam.tree_stacks import NO_ROOM, clear
-from parser.kernels import highest, kernel
+from parser.kernels import highest, kernel, lowest
 from parser.transitions.attardi import move_of
 
 
@@ -82,7 +82,7 @@ class OracleQueries(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search_with_gold(sentence, start, length, model, merging, until_lost, gold, stacks, beam, guide, asked, scratch):
+def search_with_gold(sentence, start, length, model, merging, gold, stacks, beam, guide, asked, scratch):
     """Searches through a sentence with both beams; all of their items are left there.
 
     Args:
@@ -91,7 +91,6 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
         length: its tokens.
         model: (words, of_buffer, others, layers, rules), see beam_search.parse_sentences(); of arc-standard.
         merging: whether equal configurations are merged.
-        until_lost: whether to stop as soon as the beam has no gold item.
         gold: the gold trees.
         stacks: room for the stacks of both beams.
         beam: the beam.
@@ -100,8 +99,7 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
         scratch: room.
 
     Returns:
-        How many steps were made, and the first at which the beam has no gold item; NO_NODE if it always has one. NO_ROOM and
-        NO_ROOM if the stacks lack room.
+        Whether the beam had no gold item at some step; NO_ROOM if the stacks lack room.
     """
     words, of_buffer, others, layers, rules = model
     for side in (beam, guide):
@@ -113,7 +111,7 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
     cell = clear(stacks, length, 2 * length * (beam.size + guide.size))
     beam.items.cells[0, 0] = cell
     guide.items.cells[0, 0] = cell
-    first_lost = NO_NODE
+    all_lost = 0
     for m in range(2 * length):
         is_guide = False
         for side in (beam, guide):
@@ -128,7 +126,7 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
                     _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
             made = select_items(rules, side.size, merging, stacks, items, m, expansion, scratch)
             if made == NO_ROOM:
-                return NO_ROOM, NO_ROOM
+                return NO_ROOM
             items.counts[m + 1] = made
             for k in range(made):
                 parent = items.parents[m + 1, k]
@@ -136,15 +134,9 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
                 loss = lost_by(output, attainable[parent], sentence, gold, stacks, cell, rules)
                 side.lost[m + 1, k] = side.lost[m, parent] + loss
             is_guide = True
-        if first_lost == NO_NODE:
-            has_gold = False
-            for k in range(beam.items.counts[m + 1]):
-                has_gold |= beam.lost[m + 1, k] == 0
-            if not has_gold:
-                first_lost = m + 1
-                if until_lost:
-                    return m + 1, first_lost
-    return 2 * length, first_lost
+        if lowest(beam.lost[m + 1, : beam.items.counts[m + 1]]) > 0:
+            all_lost = 1
+    return all_lost
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,7 @@ from parser.settings.choices import Target
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
 from parser.transitions.features import FeatureTable
-from parser.transitions.optimal import best_right_columns, optimal_moves
+from parser.transitions.optimal import best_right_columns, optimal_moves, query
 from parser.transitions.system import Moves, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
@@ -210,15 +210,7 @@ class Batch:
 
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
         """int16[m, width]: the oracle's scores of the moves in the given rows."""
-        now = self.now
-        return oracle.score_batch(
-            self.numbers[rows],
-            now.stacks[rows],
-            now.stack_sizes[rows],
-            now.buffer_fronts[rows],
-            now.children[rows] if oracle.needs_children else None,
-            now.buffers[rows] if self._system.reorders_buffer else None,
-        )
+        return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
 
 def batches(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[Batch]:

@@ -4,10 +4,9 @@
         at the step that is learned from, B = the best item of the beam, G = the best gold item of both
         if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
 
-With a margin, an item of the beam counts as ahead by that much more for each word that it has lost. What is gold is a set, the
-same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge that an exact oracle says could
-still be had, and no relation of a gold edge. The search is that of lockstep_beam.py, in Python; compiled are the features,
-their scores and the updates.
+What is gold is a set, the same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge that
+an exact oracle says could still be had, and no relation of a gold edge. The search is that of lockstep_beam.py, in Python;
+compiled are the features, their scores and the updates.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from parser.decoding.beam.batched_beam import LockstepItems, step
 from parser.decoding.beam.move_costs import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
+from parser.settings import UpdateStep
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_objectives import UpdateStep
 from parser.transitions.configurations import Configurations
+from parser.transitions.optimal import query
 from parser.transitions.system import Moves, TransitionSystem
 
 
@@ -66,9 +66,8 @@ class SentenceUpdate:
     """What a sentence has taught.
 
     Attributes:
-        loss: by how much the best item was ahead of the best gold one at the step that was learned from, or the sum over these
-            steps; 0: nothing to learn.
-        step: that step, as a share of all; of several, the last one of the search.
+        loss: by how much the best item was ahead of the best gold one at the step that was learned from; 0: nothing to learn.
+        step: that step, as a share of all.
         lost: whether the beam had no gold item at some step of the search.
         configurations: how many had the scores of their moves changed.
     """
@@ -86,7 +85,6 @@ class StructuredTraining:
     beam: Beam
     update: UpdateStep = UpdateStep.MAX_VIOLATION
     gold_size: int = 4
-    margin: float = 0.0
 
 
 class BeamPerceptron:
@@ -129,11 +127,13 @@ class BeamPerceptron:
             lost = lost or beam.lost.min() > 0
             if lost and self._training.update is UpdateStep.EARLY:
                 break
-        chosen, learned_from = _choose(violations, self._training.update)
-        changed = sum(self._update(violation) for violation in learned_from)
+        chosen = len(violations) - 1  # with early updates the search has gone no further
+        if self._training.update is UpdateStep.MAX_VIOLATION:
+            chosen = max(range(len(violations)), key=lambda t: violations[t].size)
+        changed = self._update(violations[chosen])
         self._perceptron.steps += 1
-        loss = sum(violation.size for violation in learned_from)
-        return SentenceUpdate(loss, (chosen + 1) / (2 * int(self._data.sentences.lengths[s])), lost, changed)
+        loss, step = max(violations[chosen].size, 0.0), (chosen + 1) / (2 * int(self._data.sentences.lengths[s]))
+        return SentenceUpdate(loss, step, lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
         """The beam, and the guide, whose items are all gold, after each step of a sentence."""
@@ -171,8 +171,7 @@ class BeamPerceptron:
     def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a move."""
         numbers = np.full(len(moves.rows), s, np.int32)
-        children = now.children if self._oracle.needs_children else None
-        found = self._oracle.score_batch(numbers, now.stacks, now.stack_sizes, now.buffer_fronts, children)
+        found = self._oracle.score_batch(query(numbers, now))
         edges = found.astype(np.int64) // self._oracle.gold_weight
         applicable = (moves.rows != NO_NODE) & (found != NOT_APPLICABLE)
         highest = np.where(applicable, edges, -1).max(axis=1, keepdims=True)
@@ -199,12 +198,11 @@ class BeamPerceptron:
         return Moves(rows, moves.blocks, moves.heads, moves.children, moves.anchors, moves.starts), scored
 
     def _violation(self, beam: BeamSide, guide: BeamSide) -> Violation:
-        ahead = beam.items.totals + self._training.margin * beam.lost
-        best = int(ahead.argmax())
+        best = int(beam.items.totals.argmax())
         gold = [(float(guide.items.totals[0]), guide.paths[0])]
         gold += [(float(beam.items.totals[i]), beam.paths[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
         total, path = max(gold, key=lambda one: one[0])
-        return Violation(float(ahead[best]) - total, beam.paths[best], path)
+        return Violation(float(beam.items.totals[best]) - total, beam.paths[best], path)
 
     def _update(self, violation: Violation) -> int:
         """Changes the weights; the number of configurations whose scores are changed."""
@@ -223,16 +221,6 @@ class Violation:
     size: float
     of_beam: Path | None
     of_gold: Path | None
-
-
-def _choose(violations: list[Violation], update: UpdateStep) -> tuple[int, list[Violation]]:
-    """The step that is learned from, and what is learned from; see UpdateStep."""
-    last = len(violations) - 1
-    if update is UpdateStep.EVERY_STEP:
-        return last, [violation for violation in violations if violation.size > 0]
-    # EARLY has not searched any further than the step that it learns from.
-    chosen = max(range(len(violations)), key=lambda t: violations[t].size) if update is UpdateStep.MAX_VIOLATION else last
-    return chosen, [violations[chosen]] if violations[chosen].size > 0 else []
 
 
 def _apart(first: Path | None, second: Path | None) -> tuple[list[Path], list[Path]]:

@@ -2,7 +2,7 @@
 
 A locally trained classifier knows what is best in a configuration, but not what a wrong move costs in the end. Here scores of
 whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search, is between
-its items and those that are gold (compiled/gold_beam.py says what is gold, compiled/beam_steps.py which step, and the losses).
+its items and those that are gold (compiled/gold_beam.py says what is gold, compiled/beam_steps.py which step, and the loss).
 The updates need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
 """
 
@@ -16,7 +16,6 @@ import numpy as np
 import oracles
 from oracles.arc_standard.context_rows import BoundContextRows
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.decoding.beam.beam import BeamParser
 from parser.decoding.beam.beam_items import Scratch
@@ -27,41 +26,21 @@ from parser.inference.weights import ClassifierWeights
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_objectives import Objective, UpdateStep
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable
-
-_OBJECTIVES = {
-    Objective.PERCEPTRON: beam_steps.PERCEPTRON,
-    Objective.CRF: beam_steps.CRF,
-    Objective.RISK: beam_steps.RISK,
-}
-_UPDATES = {
-    UpdateStep.EARLY: beam_steps.EARLY,
-    UpdateStep.MAX_VIOLATION: beam_steps.MAX_VIOLATION,
-    UpdateStep.LAST: beam_steps.LAST,
-    UpdateStep.EVERY_STEP: beam_steps.EVERY_STEP,
-}
 
 
 @dataclass(frozen=True)
 class BeamTraining:
-    """How to search in training, and what to learn from a search.
+    """How to search in training.
 
     Attributes:
         beam: the beam; its items merge or not, but not by signature, and scores are global.
-        objective, update: see there.
         gold_size: items of the second beam, that of gold items.
-        margin: what is added to the score of an item, in the loss, for each word that it has lost.
-        continue_without_gold: whether, where the beam has no gold item, its items that have lost the fewest words are gold.
     """
 
     beam: Beam
-    objective: Objective = Objective.CRF
-    update: UpdateStep = UpdateStep.MAX_VIOLATION
     gold_size: int = 4
-    margin: float = 0.0
-    continue_without_gold: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,9 +135,9 @@ class BeamUpdates(BeamParser):
             layers = self._layers
             if kept is not None:
                 layers = layers._replace(weights=layers.weights * kept[s][:, None])
-            made, first_lost = self._search_sentence(number, start, length, words, layers, room)
-            chosen, losses[s], n_rows, n_moves = room.learn(made, first_lost, self._training)
-            steps[s], lost[s] = chosen / max(1, 2 * length), first_lost != NO_NODE
+            lost[s] = self._search_sentence(number, start, length, words, layers, room)
+            chosen, losses[s], n_rows, n_moves = room.learn(2 * length, self._training)
+            steps[s] = chosen / max(1, 2 * length)
             found = room.found
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
             at = found.cells[:n_rows], found.fronts[:n_rows], room.stacks, start, length, values
@@ -171,19 +150,17 @@ class BeamUpdates(BeamParser):
         moves = move_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
         return SearchResults(features, of_rows, *moves, losses, steps, lost)
 
-    def _search_sentence(
-        self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room
-    ) -> tuple[int, int]:
+    def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room) -> bool:
+        """Whether the beam had no gold item at some step."""
         # Without single_root, as in exploration.
         rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
         model = words, self._of_buffer, self._others, layers, rules
         rooms = room.stacks, room.beam, room.guide, room.asked, room.scratch
-        until_lost = self._training.update is UpdateStep.EARLY
-        arguments: list[Any] = [number, start, length, model, merging, until_lost, self._trees.gold, *rooms]
+        arguments: list[Any] = [number, start, length, model, merging, self._trees.gold, *rooms]
         with self._trees.lock:
-            made, first_lost = search_with_gold(*arguments)
-        assert made >= 0, "a step of arc-standard makes a part of each kind at most"
-        return made, first_lost
+            lost = search_with_gold(*arguments)
+        assert lost >= 0, "a step of arc-standard makes a part of each kind at most"
+        return lost > 0
 
 
 class _Room:
@@ -203,12 +180,10 @@ class _Room:
         n = sum(sizes)
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
 
-    def learn(self, steps: int, first_lost: int, training: BeamTraining) -> tuple[int, float, int, int]:
+    def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
         """The step that is learned from, its loss, and how many configurations and moves are found."""
-        what = _OBJECTIVES[training.objective], training.margin, training.continue_without_gold, _merges(training)
         beam, guide, (by_beam, by_guide) = self.beam, self.guide, self._by_item
-        update = _UPDATES[training.update]
-        chosen, loss = beam_steps.choose_step(steps, first_lost, beam_steps.Loss(*what), update, beam, guide, by_beam, by_guide)
+        chosen, loss = beam_steps.choose_step(steps, _merges(training), beam, guide, by_beam, by_guide)
         found = beam_steps.collect_moves(chosen, beam, guide, self.stacks, by_beam, by_guide, self._step, self.found)
         return chosen, loss, *found
 

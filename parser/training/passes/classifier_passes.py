@@ -382,7 +382,7 @@ class GlobalPass(ClassifierPass):
             self._objective = ExactObjective(model, data, trained.encoder(data), plan.batch_size, self._single_root)
         else:
             reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
-            training = BeamTraining(self._plan.search.for_training(), gold_size=self._plan.gold_size)
+            training = BeamTraining(self._plan.search.for_training(), self._plan.gold_size)
             self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
 

@@ -23,10 +23,10 @@ from parser.settings.plan import OnlinePlan, OraclePlan, StructuredPlan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
 from parser.training.fitting.beam_objective import SearchReport
-from parser.training.fitting.beam_objectives import UpdateStep
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.observers.observer import ExplorationEnd, SearchEnd
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
+from parser.transitions.optimal import query
 
 
 class TrainedLinearModel:
@@ -141,7 +141,7 @@ class StructuredPass(LinearPass):
 
     def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
         super().__init__(plan, trained, context)
-        self._training = StructuredTraining(plan.search.for_training(), UpdateStep(plan.update), plan.gold_size)
+        self._training = StructuredTraining(plan.search.for_training(), plan.update, plan.gold_size)
         self._search = plan.search
 
     def begin(self) -> None:
@@ -201,12 +201,10 @@ def iterate(
         start, end = int(trees.offsets[s]), int(trees.offsets[s + 1])
         gold = trees.heads[start:end], data.relations[start:end]
         now = system.initial(trees.lengths[s : s + 1])
-        number = np.array([s], np.int32)
-        children = now.children if oracle.needs_children else None
-        buffers = now.buffers if system.reorders_buffer else None
+        asked = query(np.array([s], np.int32), now)
         goes_on = len(system.unfinished(now))
         while goes_on:
-            scores = oracle.score_batch(number, now.stacks, now.stack_sizes, now.buffer_fronts, children, buffers)[0]
+            scores = oracle.score_batch(asked)[0]
             followed = follow == 1 or (follow > 0 and generator.random() < follow)
             step = perceptron.step(now, scores, sentences.values, start, gold, canonical=canonical, follows=followed)
             updated, optimal, highest, score, goes_on = step.counts()

@@ -1,8 +1,8 @@
 """What a pass over the training sentences is, and what all passes of a run share.
 
-A run begins a pass, or restores what an interrupted process left of it; then it fits epoch after epoch, measures dev after each,
-and saves the state. What a pass learns from, and how, is its own affair: classifier_passes.py has those of a classifier (gold
-computations, exploration, whole computations), online.py those of a linear model.
+A run begins a pass, or restores what an interrupted process left of it. Then it fits epoch after epoch, measures dev after
+each, and saves the state. What a pass learns from, and how, is its own affair: classifier_passes.py has those of a classifier
+(gold computations, exploration, whole computations), online.py those of a linear model.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""The sample treebank, and the grammar that writes it."""

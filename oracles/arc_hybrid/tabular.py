@@ -1,0 +1,62 @@
+"""Arc-hybrid parsing as a split grammar: what its computations can make of a configuration, for any gold tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from oracles.tabular.oracle import Configuration, TabularOracle, Transition, TransitionGrammar
+from oracles.tabular.weighted_parsing import SplitGrammar
+
+
+class ArcHybridGrammar:
+    """Arc-hybrid (Kuhlmann, Gómez-Rodríguez and Satta 2011), the artificial root at the bottom of the stack.
+
+    shift; left_arc: the top becomes a child of the next buffer node and is popped (not the root); right_arc: the top
+    becomes a child of the element below it and is popped. So the head of a stack element is the element below it or a
+    buffer node, and a stack element takes right children only, of which only the first can come from the stack.
+    """
+
+    grammar = SplitGrammar.parse(
+        "P",
+        """
+        (P,P) -> p              # on the stack
+        (S,S) -> s              # in the buffer
+        P -> (P,P)              # childless
+        P -> (P,S)
+        S -> (S,S)
+        (S,_) -> P (S,_)        # left_arc
+        (S,_) -> S (S,_)
+        (_,S) -> (_,P) P        # right_arc to the element above
+        (_,S) -> (_,P) S        # right_arc, to a node that was in the buffer
+        (_,S) -> (_,S) S
+        """,
+    )
+
+    def terminals(self, configuration: Configuration) -> str:
+        """A p for each stack element, an s for each buffer node."""
+        return "p" * len(configuration.stack) + "s" * len(configuration.buffer)
+
+    def transitions(self, configuration: Configuration) -> Iterator[Transition]:
+        """shift, left_arc, right_arc, as far as applicable."""
+        stack, buffer = configuration.stack, configuration.buffer
+        if buffer:
+            yield Transition("shift", None, Configuration((*stack, buffer[0]), buffer[1:]))
+        if buffer and len(stack) >= 2:
+            yield Transition("left_arc", (buffer[0], stack[-1]), Configuration(stack[:-1], buffer))
+        if len(stack) >= 2:
+            yield Transition("right_arc", (stack[-2], stack[-1]), Configuration(stack[:-1], buffer))
+
+
+class ArcHybridTabular(TabularOracle):
+    """Arc-hybrid by a grammar of its own, exact for any gold tree."""
+
+    name: ClassVar[str] = "arc_hybrid_tabular"
+    system: ClassVar[str] = "arc_hybrid"
+    transition_names = ("sh", "la", "ra")
+    transition_order: ClassVar[tuple[str, ...]] = ("shift", "left_arc", "right_arc")
+    source: ClassVar[str] = "Nederhof 2019, Section 4, for the system of Kuhlmann et al. 2011"
+
+    def transition_grammar(self) -> TransitionGrammar:
+        """See TabularOracle."""
+        return ArcHybridGrammar()

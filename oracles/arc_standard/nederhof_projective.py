@@ -1,0 +1,301 @@
+"""Optimal transitions for projective gold trees in quadratic and in linear time: Nederhof 2019 (N19), Sections 5 and 6.
+
+For a stack a_0..a_k, nederhof_quadratic looks at every pair i < j once: a_j on top, a_i directly below it, what lay between
+reduced into a_j. In nederhof_linear, a_j looks only at those a_i below it where a choice is to be made. Truly linear: no table
+of (k + 1)^2 entries is kept or cleared.
+
+Complexity: O(k^2 + m) and O(k + m) per configuration of k + 1 stack elements and m buffer nodes; O(n) per sentence to bind.
+
+The value of a configuration is the most gold edges that can still be made from a stack a_0..a_k and a buffer b..n. Two facts
+about projective gold trees make it cheap:
+
+* Edges inside the buffer can all be made, except those that one gives up on purpose; edges_inside(b) counts them.
+* The buffer nodes with a gold child on the stack are ancestors of each other or nested around each other, so they form a
+  chain from left to right whose stack children lie the lower the further right the chain node is. Between the stack
+  children of a chain node x and x itself, everything descends from x.
+
+So a computation goes down the stack and up the chain at once. Its state is what tops the stack, and which chain node can
+still take children. With a_i directly below the top, let chain(i) be the last chain node that has a stack child above a_i;
+the nodes before it have no stack child that is left, the nodes after it are untouched, so three cases remain:
+
+    FRESH   chain(i) can still take a_i.. as left children, and a_i.. the whole rest of the buffer as right children
+    SPENT   chain(i) became a child of a stack element, giving up its own gold edge (cost 1); what is after it is fresh
+    GONE    so did the root of its component in the buffer (no cost now, but if the gold head of that root is on the
+            stack, it has one right child less)
+
+The states, and the steps from them, are (value of the steps in brackets):
+
+    above(j), for FRESH, SPENT, GONE: a_j tops the stack and nothing of a_0..a_j has been reduced
+        going down from i = j - 1: a_j becomes a child of a_i [w(i,j) + nchildren(i)], or of its gold head in the chain
+        [1], or takes a_i as its left child [w(j,i)] and continues with i - 1
+    under(j): chain(j) tops the stack, above a_0..a_j
+        a_j becomes its left child [1 if gold]; or it, or the root of its component, becomes a right child of a_j
+
+where w(i,j) = 1 if a_i is the gold head of a_j. nchildren(i) is the number of gold children of a_i in the buffer; once a_i
+is on top it takes them all, and nothing is lost thereby.
+
+The quadratic algorithm lets a_j look at all i < j. The linear one skips (N19, Section 6), for a_j below which lie:
+
+    lambda  no gold edges from a_j, nor at a_i: stop, a_j may as well be a child of a_i
+    w(i,j)  stop: the gold head is the last edge of a_j on its left
+    kappa   a_i with gold edges further down, the lowest to a_l: edges do not cross, so a_j has none to a_{l+1}..a_{i-1};
+            if it takes a_i, then all of these, and continues with l
+
+With it every level i is looked at for a bounded number of j. (Only the first j above i with gold edges below i and its
+gold head get there step by step; all others stop above, or jump to the lower end of an edge.)
+
+Names here and in print: lowest[i], the least index joined to a_i by a gold edge, i if there is none below (lambda and kappa
+ask this); ``above``, ``under`` = score, score'. The cases N, C and F of Table 5 distinguish something else than the three cases
+here; FRESH is not its F. What is arranged otherwise than in the print: the table is filled from the top downwards, so no memo
+table of (k + 1)^2 entries has to be cleared; critical buffer nodes need not be found; ``under`` has one state for each level,
+so the paper's lambda', which skips states of score', is not needed.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.arc_standard.transitions import CODES, after_transition
+from oracles.interface import N_TRANSITIONS, NOT_APPLICABLE, SHIFT, BoundOracle, Oracle, Query, Strategy
+from oracles.trees import GoldChildren, Trees
+
+# The state of chain(i); see above.
+FRESH, SPENT, GONE = range(3)
+
+# No such computation. Sums of a few of these stay far from the bounds of int32.
+IMPOSSIBLE = -(2**20)
+
+# Rows of working space, one entry per stack element.
+_STACK, _PARENT, _HEAD_IN_BUFFER, _NCHILDREN, _LOWEST, _CHAIN, _ROOT, _ANCHOR, _UNDER, _ABOVE = range(10)
+_ROWS = _ABOVE + 3
+
+
+class NederhofQuadratic(Oracle):
+    """Every pair of stack elements, once."""
+
+    name: ClassVar[str] = "nederhof_quadratic"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "O(k^2 + m)"
+    source: ClassVar[str] = "Nederhof 2019, Section 5"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return BoundProjective(trees, self.strategy, skip=False)
+
+
+class NederhofLinear(Oracle):
+    """Only the pairs of stack elements that matter; the oracle to train with on projective trees."""
+
+    name: ClassVar[str] = "nederhof_linear"
+    needs_projective_gold: ClassVar[bool] = True
+    complexity: ClassVar[str] = "O(k + m)"
+    source: ClassVar[str] = "Nederhof 2019, Section 6"
+
+    def _bind(self, trees: Trees) -> BoundOracle:
+        return BoundProjective(trees, self.strategy, skip=True)
+
+
+class BoundProjective(BoundOracle):
+    """Scores of all transitions, with or without skipping; memory and time of binding are linear in the number of tokens."""
+
+    def __init__(self, trees: Trees, strategy: Strategy, skip: bool) -> None:
+        super().__init__(trees)
+        self.strategy = CODES[strategy]
+        self.skip = skip
+        self.children = GoldChildren.of(trees)
+
+    def score_batch(self, query: Query) -> np.ndarray:
+        """As BoundOracle.score_batch; one compiled loop over the batch."""
+        return _score_batch(
+            self.trees.heads,
+            self.trees.offsets,
+            self.children,
+            self.strategy,
+            self.skip,
+            *query.arrays,
+        )
+
+
+@njit(cache=True, nogil=True)
+def _describe_stack(heads, start, children, k, front, where, work):
+    """Looks up all gold edges of the stack work[_STACK, 0..k]; O(k + number of buffer nodes).
+
+    ``where`` maps a token to its place on the stack. It is never cleared: an entry holds if the stack agrees.
+    """
+    stack = work[_STACK]
+    parent = work[_PARENT]
+    head_in_buffer = work[_HEAD_IN_BUFFER]
+    nchildren = work[_NCHILDREN]
+    lowest = work[_LOWEST]
+    for i in range(k + 1):
+        where[stack[i]] = i
+        lowest[i] = i
+    for i in range(k + 1):
+        node = stack[i]
+        head = heads[node]
+        parent[i] = -1
+        head_in_buffer[i] = 0
+        if head >= front:
+            head_in_buffer[i] = head
+        elif head >= 0:
+            p = where[head]
+            if p <= k and stack[p] == head:
+                parent[i] = p
+                lowest[i] = min(lowest[i], p)
+                lowest[p] = min(lowest[p], i)
+        count = 0
+        child = children.last[start + node]
+        while child >= front:
+            count += 1
+            child = children.previous[start + child]
+        nchildren[i] = count
+
+    chain = work[_CHAIN]
+    root = work[_ROOT]  # of the component of chain(i) in the buffer
+    anchor = work[_ANCHOR]  # the gold head of that root
+    chain[k] = 0
+    root[k] = 0
+    anchor[k] = 0
+    for i in range(k - 1, -1, -1):
+        x = head_in_buffer[i + 1]
+        if x > chain[i + 1]:
+            chain[i] = x
+            if x > root[i + 1]:
+                while heads[x] >= front:
+                    x = heads[x]
+                root[i] = x
+                anchor[i] = heads[x]
+                continue
+        else:
+            chain[i] = chain[i + 1]
+        root[i] = root[i + 1]
+        anchor[i] = anchor[i + 1]
+
+
+@njit(cache=True, nogil=True)
+def _case_at(work, case, level, lower):
+    """What a case at one level is called at a lower one: another chain node, or another component, is fresh there."""
+    if case == SPENT and work[_CHAIN, lower] != work[_CHAIN, level]:
+        return FRESH
+    if case == GONE and work[_ROOT, lower] != work[_ROOT, level]:
+        return FRESH
+    return case
+
+
+@njit(cache=True, nogil=True)
+def _becomes_child_of(work, i, case, value):
+    """What is above a_i became its child: a_i is on top, and takes its gold children from the buffer."""
+    if value < 0:
+        return
+    value += work[_NCHILDREN, i]
+    if case != FRESH:
+        node = work[_STACK, i]
+        if node <= work[_ANCHOR, i]:
+            # Nothing at or below the anchor has its gold head in this component.
+            if case == GONE and node == work[_ANCHOR, i]:
+                value -= 1
+            case = FRESH
+        else:
+            case = _case_at(work, case, i, i - 1)
+    work[_ABOVE + case, i] = max(work[_ABOVE + case, i], value)
+
+
+@njit(cache=True, nogil=True)
+def _value(heads, start, children, k, front, closed_from, closed_to, skip, where, work):
+    """The most gold edges that can still be made from the stack work[_STACK, 0..k] and the buffer front..n.
+
+    Elements closed_from..closed_to take no left child. With ``skip`` O(k + m), without O(k^2 + m).
+    """
+    _describe_stack(heads, start, children, k, front, where, work)
+    stack = work[_STACK]
+    parent = work[_PARENT]
+    head_in_buffer = work[_HEAD_IN_BUFFER]
+    lowest = work[_LOWEST]
+    chain = work[_CHAIN]
+    root = work[_ROOT]
+    under = work[_UNDER]
+    above = work[_ABOVE:]
+    for i in range(k + 1):
+        under[i] = IMPOSSIBLE
+        for case in range(3):
+            above[case, i] = IMPOSSIBLE
+    above[FRESH, k] = work[_NCHILDREN, k]
+
+    for j in range(k, 0, -1):
+        if under[j] >= 0:
+            if stack[j] <= work[_ANCHOR, j]:
+                _becomes_child_of(work, j, FRESH, under[j])
+                under[j - 1] = max(under[j - 1], under[j])
+            else:
+                _becomes_child_of(work, j, GONE, under[j])
+                if chain[j] != root[j]:
+                    _becomes_child_of(work, j, SPENT, under[j] - 1)
+                under[j - 1] = max(under[j - 1], under[j] + (head_in_buffer[j] > 0))
+
+        fresh = above[FRESH, j]
+        spent = above[SPENT, j]
+        gone = above[GONE, j]
+        if max(fresh, max(spent, gone)) < 0:
+            continue
+        i = j - 1
+        while True:
+            gold = np.int32(parent[j] == i)
+            _becomes_child_of(work, i, FRESH, fresh + gold)
+            _becomes_child_of(work, i, SPENT, spent + gold)
+            _becomes_child_of(work, i, GONE, gone + gold)
+            if head_in_buffer[j] > 0 and fresh >= 0:
+                under[i] = max(under[i], fresh + 1)
+            if i == 0 or closed_from <= j <= closed_to:
+                break
+            is_child = parent[i] == j
+            lower = i - 1
+            if skip:
+                if gold or not (is_child or lowest[j] < i):
+                    break
+                if not is_child and lowest[i] < i:
+                    lower = lowest[i]
+            if chain[lower] != chain[i]:
+                fresh = max(fresh, spent)
+                spent = np.int32(IMPOSSIBLE)
+                if root[lower] != root[i]:
+                    fresh = max(fresh, gone)
+                    gone = np.int32(IMPOSSIBLE)
+            if is_child:
+                fresh += 1
+                spent += 1
+                gone += 1
+            i = lower
+    if k > 0:
+        _becomes_child_of(work, 0, FRESH, under[0])
+    edges_inside = children.edges_from[start + front] if front < len(heads) else 0
+    return edges_inside + above[FRESH, 0]
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(all_heads, offsets, children, strategy, skip, sentences, stacks, stack_sizes, buffer_fronts):
+    """Scores each applicable transition by the value of the configuration after it."""
+    scores = np.full((len(sentences), N_TRANSITIONS), NOT_APPLICABLE, np.int16)
+    longest = 0
+    for s in sentences:
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    where = np.zeros(longest, np.int32)
+    work = np.empty((_ROWS, stacks.shape[1] + 2), np.int32)
+    stack = work[_STACK]
+    for row in range(len(sentences)):
+        start, end = offsets[sentences[row]], offsets[sentences[row] + 1]
+        heads = all_heads[start:end]
+        k = stack_sizes[row] - 1
+        front = buffer_fronts[row]
+        for i in range(k + 1):
+            stack[i] = stacks[row, i]
+        for transition in range(N_TRANSITIONS):
+            new = after_transition(transition, strategy, stack, k, front, end - start - 1)
+            if not new.applicable:
+                continue
+            value = _value(heads, start, children, new.k, new.front, new.closed_from, new.closed_to, skip, where, work)
+            if not new.top_takes_right:
+                value -= work[_NCHILDREN, new.k]
+            scores[row, transition] = value if transition == SHIFT else value + (heads[new.child] == new.head)
+    return scores

@@ -1,0 +1,335 @@
+"""The search of attardi_search, compiled: see oracles.attardi.search for what it does and why.
+
+Its space holds what it has found so far: states, and in what order they are looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from oracles.attardi.states import are_equal, flip, hash_of, normalise, read_window, recall, remember, sacrifice_cost
+
+# Of a state that a search has found, int32 each: the cost of the way to it, the state before it, the next state in its bucket,
+# the cost of the sacrifices to be tried next (0: the shift), a lower bound of the loss from here, its place in the hash
+# table, the front of its buffer, and its status.
+COST, BEFORE, NEXT, STAGE, BOUND, SLOT, FRONT, STATUS = range(8)
+_FIELDS = 8
+
+# A state waits until it leaves its bucket; is open once its successors are being made; solved if its loss is known;
+# and replaced if a cheaper way to it was found.
+WAITING, OPEN, SOLVED, REPLACED = range(4)
+
+_FIRST_CAPACITY = 256
+
+
+@njit(cache=True, nogil=True)
+def new_space(width, longest, degree):
+    """Working space of searches: words of the states, their fields, a hash table of state number + 1, the buckets' two ends,
+    and three windows."""
+    words = np.empty(_FIRST_CAPACITY * width, np.int64)
+    states = np.empty((_FIRST_CAPACITY, _FIELDS), np.int32)
+    slots = np.zeros(4 * _FIRST_CAPACITY, np.int32)
+    buckets = np.full((longest + 2, 2), -1, np.int32)
+    return words, states, slots, buckets, np.empty((3, degree + 1), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _find(words, slots, width, base):
+    """The slot of the state whose words begin at ``base``, or a free one where it belongs."""
+    slot = hash_of(words, base, width) & (len(slots) - 1)
+    while slots[slot] != 0 and not are_equal(words, (slots[slot] - 1) * width, words, base, width):
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def grow(words, states, slots, count, width):
+    """Room for twice as many states."""
+    more_words = np.empty(2 * len(words), np.int64)
+    more_words[: count * width] = words[: count * width]
+    more_states = np.empty((2 * len(states), _FIELDS), np.int32)
+    more_states[:count] = states[:count]
+    more_slots = np.zeros(2 * len(slots), np.int32)
+    for u in range(count):
+        if states[u, STATUS] != REPLACED:
+            slot = _find(more_words, more_slots, width, u * width)
+            more_slots[slot] = u + 1
+            more_states[u, SLOT] = slot
+    return more_words, more_states, more_slots
+
+
+@njit(cache=True, nogil=True)
+def push(states, buckets, u, value, in_front):
+    """Puts a state into a bucket, in front of all that are there or after them."""
+    first, last = buckets[value]
+    if first < 0:
+        states[u, NEXT] = -1
+        buckets[value, 0] = buckets[value, 1] = u
+    elif in_front:
+        states[u, NEXT] = first
+        buckets[value, 0] = u
+    else:
+        states[u, NEXT] = -1
+        states[last, NEXT] = u
+        buckets[value, 1] = u
+
+
+@njit(cache=True, nogil=True)
+def add(memo, s, width, space, u, front, is_final, cost, before, value, least):
+    """Adds the normalised state whose words are at place u, unless it is known at no more cost; its loss is at least ``least``.
+
+    Returns:
+        Whether it was added, and its bucket: -1 if it ends the search, as its loss is known and nothing can be cheaper.
+    """
+    words, states, slots, buckets, _ = space
+    base = u * width
+    slot = _find(words, slots, width, base)
+    known = slots[slot] - 1
+    if known >= 0:
+        if states[known, COST] <= cost:
+            return False, 0
+        bound = np.int64(states[known, BOUND])
+        solved = states[known, STATUS] == SOLVED
+        states[known, STATUS] = REPLACED
+    elif is_final:
+        bound = np.int64(0)
+        solved = True
+    else:
+        remembered = recall(memo, s, width, words, base)
+        bound = max(remembered >> 1, least)
+        solved = remembered & 1 != 0
+    slots[slot] = u + 1
+    states[u, COST] = cost
+    states[u, BEFORE] = before
+    states[u, STAGE] = 0
+    states[u, BOUND] = bound
+    states[u, SLOT] = slot
+    states[u, FRONT] = front
+    states[u, STATUS] = SOLVED if solved else WAITING
+    bucket = max(value, cost + bound)
+    if solved and bucket == value:
+        return True, -1
+    push(states, buckets, u, bucket, True)
+    return True, bucket
+
+
+def _search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states):
+    """The least number of alive gold edges lost from the configuration in the first words of ``space``; see least_loss.
+
+    Args:
+        space: see new_space.
+        guide: another space, and what _losses_of_buffers says, for the bounds of a guided search; None: do without them.
+
+    Returns:
+        The loss, -1 if max_states were not enough; the space and the guide, which may have grown; and how often a state was
+        expanded.
+    """
+    guiding = guide  # numba leaves out what is done unless an argument is None, if that argument stays what it is
+    words, states, slots, buckets, windows = space
+    heads, last_child, sibling = tree
+    n = len(heads) - 1
+    window, other, costs = windows[0], windows[1], windows[2]
+    size = normalise(heads, last_child, sibling, degree, words, 0, front, window)
+    if front > n and size == 1:
+        return np.int64(0), space, guiding, 0
+    known = recall(memo, s, width, words, 0)
+    if known & 1 != 0:
+        return known >> 1, space, guiding, 0
+    value = max(lower, known >> 1)
+    if value == upper:
+        remember(memo, s, width, words, 0, 2 * upper + 1)
+        return upper, space, guiding, 0
+    add(memo, s, width, space, 0, front, False, 0, -1, value, np.int64(0))
+    highest = value
+    count = 1
+    taken = 0
+    end = -1
+    refused = False
+    while end < 0:
+        u = buckets[value, 0]
+        if u < 0:
+            value += 1
+            if value == upper:
+                break
+            continue
+        buckets[value, 0] = states[u, NEXT]
+        if states[u, STATUS] == REPLACED:
+            continue
+        if states[u, STATUS] == SOLVED:
+            end = u
+            break
+        if count > max_states:
+            refused = True
+            break
+        taken += 1
+        if count + degree + 2 > len(states):
+            words, states, slots = grow(words, states, slots, count, width)
+            space = words, states, slots, buckets, windows
+        base = u * width
+        front = states[u, FRONT]
+        cost = states[u, COST]
+        stage = states[u, STAGE]
+        states[u, STATUS] = OPEN
+        if stage == 0:
+            # A sacrifice costs at least 1, so all of them wait while the shift, pushed in front, goes first.
+            next_stage = 1
+            size = 0
+            if front <= n:
+                costs[0] = 0
+                window[0] = front + 1  # the bit to be set
+                size = 1
+        else:
+            next_stage = n + 1
+            size = read_window(words, base, front, degree, window)
+            for d in range(size):
+                costs[d] = 0
+                if window[d] != 0:
+                    costs[d] = sacrifice_cost(heads, last_child, sibling, words, base, front, window, size, d)
+                    if costs[d] > stage:
+                        next_stage = min(next_stage, costs[d])
+        if next_stage <= n:
+            states[u, STAGE] = next_stage
+            bucket = max(value, cost + next_stage)
+            highest = max(highest, bucket)
+            push(states, buckets, u, bucket, False)
+        after = front + (stage == 0)
+        for d in range(size):
+            if costs[d] != stage or window[d] == 0 or end >= 0:
+                continue
+            target = count * width
+            for w in range(width):
+                words[target + w] = words[base + w]
+            flip(words, target, window[d])
+            is_last = normalise(heads, last_child, sibling, degree, words, target, after, other) == 1 and after > n
+            least = np.int64(0)
+            if guide is not None:
+                least, guiding, more = _loss_of_parts(tree, degree, memo, s, width, words, target, after, guiding, max_states)
+                taken += more
+            added, bucket = add(memo, s, width, space, count, after, is_last, cost + stage, u, value, least)
+            if added:
+                if bucket < 0:
+                    end = count
+                highest = max(highest, bucket)
+                count += 1
+    if end < 0:
+        loss = value
+        u = np.int64(-1 if refused else 0)
+    else:
+        loss = np.int64(states[end, COST] + states[end, BOUND])
+        u = end
+    while u >= 0:
+        remember(memo, s, width, words, u * width, 2 * (loss - states[u, COST]) + 1)
+        u = states[u, BEFORE]
+    for u in range(count):
+        # What could be reached at that cost loses at least the rest.
+        if states[u, STATUS] == OPEN and loss - states[u, COST] > states[u, BOUND]:
+            remember(memo, s, width, words, u * width, 2 * (loss - states[u, COST]))
+        slots[states[u, SLOT]] = 0
+    buckets[: highest + 1] = -1
+    return np.int64(-1) if refused else loss, space, guiding, taken
+
+
+# Compiled twice, for the one calls the other: a function that called itself, if only for arguments of other types, crashed when
+# numba (0.68) loaded it from disk.
+_guided_search = njit(cache=True, nogil=True)(_search)
+_unguided_search = njit(cache=True, nogil=True)(_search)
+
+
+@njit(cache=True, nogil=True)
+def _loss_of_parts(tree, degree, memo, s, width, words, base, front, guide, max_states):
+    """What is lost at least of the edges among stack nodes, and of those in the buffer.
+
+    Args:
+        words, base, front: the configuration.
+        guide: a space, which is written to, and what _losses_of_buffers says.
+
+    Returns:
+        The sum of both; the guide; and how often a state was expanded.
+    """
+    space, of_buffers = guide
+    n = len(tree[0]) - 1
+    stack = space[0]
+    for w in range(width):
+        stack[w] = words[base + w]
+    if front <= n:
+        flip(stack, 0, front)
+        flip(stack, 0, n + 1)
+    nothing, most = np.int64(0), np.int64(n + 1)
+    loss, space, _, expanded = _unguided_search(tree, degree, memo, s, width, space, None, n + 1, nothing, most, max_states)
+    return max(loss, nothing) + of_buffers[front], (space, of_buffers), expanded
+
+
+@njit(cache=True, nogil=True)
+def _losses_of_buffers(tree, degree, memo, s, width, space, front, max_states):
+    """Lower bounds of the loss of configurations with nothing but 0 on the stack: with a token more nothing less is lost.
+
+    So for each number of edges the last buffer that loses as many is looked for by bisection.
+
+    Returns:
+        int64[n + 2] by the front of the buffer, from ``front`` on; the space; and how often a state was expanded.
+    """
+    n = len(tree[0]) - 1
+    losses = np.zeros(n + 2, np.int64)
+    expanded = 0
+    end = n + 1  # no buffer from here on loses as many edges
+    for lost in range(1, n + 1):
+        begin = front - 1  # those up to here do
+        while end - begin > 1:
+            middle = (begin + end) // 2
+            words = space[0]
+            words[:width] = 0
+            flip(words, 0, 0)
+            flip(words, 0, middle)
+            lower, upper = np.int64(lost - 1), np.int64(n + 1)
+            loss, space, _, taken = _unguided_search(
+                tree, degree, memo, s, width, space, None, middle, lower, upper, max_states
+            )
+            expanded += taken
+            if loss >= lost:
+                begin = middle
+            else:
+                end = middle
+        if begin < front:
+            break
+        losses[front : begin + 1] = lost
+        end = begin + 1
+    return losses, space, expanded
+
+
+@njit(cache=True, nogil=True)
+def least_loss(tree, degree, memo, s, width, spaces, front, lower, upper, unguided, max_states):
+    """The least number of alive gold edges lost from the configuration in the first words of the first space.
+
+    Args:
+        tree: heads, last_child, sibling of the sentence, int32[n + 1] each.
+        degree: D.
+        memo: see oracles.attardi.states.
+        s: the number of the sentence.
+        width: words of a configuration.
+        spaces: two of new_space.
+        front: the front of the buffer.
+        lower, upper: what the loss is known to be at least and at most.
+        unguided: how many states a search may find, beside two for each token, before it begins again, guided.
+        max_states: how many states a search may find.
+
+    Returns:
+        The loss, -1 if that was not enough; the spaces, which may have grown; and how often a state was expanded.
+    """
+    space, other_space = spaces
+    most = unguided + 2 * len(tree[0])  # there and back without a loss is not a long search
+    loss = np.int64(-1)
+    expanded = 0
+    start = space[0][:width].copy()
+    if unguided > 0:
+        first = min(most, max_states)
+        loss, space, _, expanded = _unguided_search(tree, degree, memo, s, width, space, None, front, lower, upper, first)
+    if loss < 0 and (unguided == 0 or max_states > most):
+        of_buffers, space, taken = _losses_of_buffers(tree, degree, memo, s, width, space, front, most)
+        expanded += taken
+        space[0][:width] = start
+        guide = other_space, of_buffers
+        loss, space, guide, taken = _guided_search(tree, degree, memo, s, width, space, guide, front, lower, upper, max_states)
+        expanded += taken
+        other_space = guide[0]
+    return loss, (space, other_space), expanded

@@ -1,0 +1,96 @@
+"""Attardi's transition system, as its oracles see it: arc-standard with arcs between the top and what lies deeper.
+
+A configuration is a stack a_0..a_k and a buffer b..n, as in oracles.interface; depth d means d elements below the top. The
+transitions of degree D, in their order, are
+
+* sh (shift): pushes b. Applicable if the buffer is not empty.
+* for d = 1..D: ra_d: the top becomes a child of the element at depth d and is popped. Applicable if there is one.
+  la_d: the element at depth d becomes a child of the top and is removed. Applicable if there is one and it is not 0.
+
+D = 1 is arc-standard (ra_1 = reduce_left, la_1 = reduce_right). D = 2 is the system of Gómez-Rodríguez, Sartorio and Satta
+2014, Section 2, without the transitions of Attardi 2006 that reach deeper, and UDPipe's link2.
+
+Attaching as soon as possible parses a tree iff the system can parse it at all: a node that is complete and can go to its head
+never does better to wait.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from oracles.attardi.states import flip, normalise, words_of
+from oracles.interface import Oracle, Strategy
+from oracles.trees import GoldChildren, Trees
+
+MAX_DEGREE = 9
+
+
+def check_degree(degree: int, oracle: str) -> None:
+    """Refuses a degree that is not 1..MAX_DEGREE.
+
+    Raises:
+        ValueError: names the oracle, the degree and the allowed ones.
+    """
+    if degree not in range(1, MAX_DEGREE + 1):
+        raise ValueError(f"oracle {oracle} supports degrees 1 to {MAX_DEGREE}, not {degree!r}")
+
+
+def transition_names(degree: int) -> tuple[str, ...]:
+    """The names of the transitions: sh, ra, la, ra2, la2, and so on."""
+    depths = ["", *map(str, range(2, degree + 1))]
+    return ("sh", *(transition + depth for depth in depths for transition in ("ra", "la")))
+
+
+class AttardiOracle(Oracle):
+    """What the oracles of Attardi's system share.
+
+    Args:
+        strategy: any, the only one.
+        degree: D, how deep a transition reaches, 1 to MAX_DEGREE.
+
+    Raises:
+        ValueError: another strategy or degree.
+    """
+
+    system: ClassVar[str] = "attardi"
+    alternatives: ClassVar[tuple[str, ...]] = ("attardi_search",)
+    needs_projective_gold: ClassVar[bool] = False
+    strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
+
+    def __init__(self, strategy: Strategy | str | None = None, degree: int = 2) -> None:
+        super().__init__(strategy)
+        check_degree(degree, self.name)
+        self.degree = degree
+        self.transition_names = transition_names(degree)
+
+
+class UnparseableGoldError(ValueError):
+    """Attardi's system cannot parse a gold tree, and the oracle is only exact for those that it can."""
+
+
+def parseable(trees: Trees, degree: int) -> np.ndarray:
+    """bool[sentences]: whether Attardi's system of that degree can make the whole tree."""
+    children = GoldChildren.of(trees)
+    return _parseable(trees.heads, trees.offsets, children.last, children.previous, degree)
+
+
+@njit(cache=True)
+def _parseable(all_heads, offsets, all_last, all_siblings, degree):
+    able = np.empty(len(offsets) - 1, np.bool_)
+    window = np.empty(degree + 1, np.int64)
+    for s in range(len(offsets) - 1):
+        start, end = offsets[s], offsets[s + 1]
+        n = end - start - 1
+        heads, last_child, sibling = all_heads[start:end], all_last[start:end], all_siblings[start:end]
+        words = np.zeros(words_of(n), np.int64)
+        words[0] = 1
+        flip(words, 0, 1)
+        left = 1  # nodes in the window at the end
+        for front in range(2, n + 2):
+            flip(words, 0, front)
+            left = normalise(heads, last_child, sibling, degree, words, 0, front, window)
+        able[s] = left == 1  # no edge is ever lost on the way, so a node that is left waits for another out of reach
+    return able

@@ -1,1 +1,0 @@
-"""The bodies of scripts/benchmark.py."""

@@ -1,0 +1,1 @@
+"""The benchmarks that scripts/benchmark.py runs."""

@@ -1,0 +1,31 @@
+"""Training up to its first update, for the start-up time: python -m scripts.benchmarks.first_update [KEY=VALUE]."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+import hydra
+
+from parser.commands import train
+from parser.commands.configs import CONFIGS
+from parser.settings import Settings
+
+# The exit status once the update is done.
+AFTER_UPDATE = 3
+
+
+@hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
+def main(settings: Settings) -> None:
+    """Trains for one update. Torch is loaded when the script loads it, that is, once the word vectors are on their way."""
+    from parser.training.observers.observer import Observer, Update
+
+    class ExitAfterUpdate(Observer):
+        def on_update(self, update: Update) -> NoReturn:
+            os._exit(AFTER_UPDATE)
+
+    train.run(settings, [ExitAfterUpdate()])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Measured numbers as CSV, one line each, with the machine and all else that they depend on."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from parser.storage.atomic import replacing
+
+
+def machine() -> dict[str, Any]:
+    """The processor, as far as the system tells, and the system."""
+    processor = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), processor)
+    return {"processor": processor, "cores": os.cpu_count(), "system": platform.platform()}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A line of such a file.
+
+    Attributes:
+        label: what was measured, such as ``recipe=paper``.
+        quantity: such as ``decoding, 1 thread``.
+        value: six significant digits.
+        unit: of the value.
+        processor: of the machine.
+        cores: of the machine.
+        versions: of Python, this project and what they build on.
+        command: that measured it.
+    """
+
+    label: str
+    quantity: str
+    value: str
+    unit: str
+    processor: str
+    cores: str
+    versions: str
+    command: str
+
+    @classmethod
+    def of(cls, label: str, quantity: str, value: float, unit: str, result: dict[str, Any], command: str) -> Measurement:
+        """One of a benchmark's numbers; machine and versions are taken from its result."""
+        versions = " ".join(f"{name}={version}" for name, version in result["versions"].items())
+        machine = result["machine"]
+        return cls(label, quantity, f"{value:.6g}", unit, machine["processor"], str(machine["cores"]), versions, command)
+
+
+def read_measurements(path: Path) -> list[Measurement]:
+    """The lines of the file; none if there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [Measurement(**line) for line in csv.DictReader(file)]
+
+
+def write_measurements(path: Path, label: str, measurements: Sequence[Measurement]) -> None:
+    """Writes lines into the file, in place of those of the same label; the others stay."""
+    others = [measurement for measurement in read_measurements(path) if measurement.label != label]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([column.name for column in fields(Measurement)])
+        writer.writerows(_sorted_lines([*others, *measurements]))
+
+
+def _sorted_lines(measurements: Iterable[Measurement]) -> list[tuple[str, ...]]:
+    return [astuple(measurement) for measurement in sorted(measurements, key=lambda measurement: measurement.label)]

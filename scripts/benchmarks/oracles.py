@@ -1,0 +1,311 @@
+"""Speed of the oracles: python scripts/benchmark.py oracles [FILE.conllu ...] [OPTIONS].
+
+CPU microseconds per configuration (the scores of all three steps) within batch calls, one thread, along random computations
+that take an optimal step with probability 0.9, or, with --models, along the explorations of trained parsers; for
+configurations with k + m = 10, 20, ..., and as a mean over whole computations. On the trees of the files (on random ones
+without a file), as they are and projectivized. Also reports whether all oracles give equal scores, and the time to projectivize
+a tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import oracles
+from oracles import Oracle, Query, Trees
+from oracles.arc_standard.nederhof_cubic import NederhofCubic
+from parser.data.treebank import Sentence, read_treebank
+from parser.model.model import Model
+from parser.storage.versions import versions
+from parser.transitions.decisions import best
+from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.random_computations import aligned_at, random_computations
+from scripts.benchmarks.random_computations import random_trees as draw_trees
+
+SIZES = (10, 20, 40, 60, 80, 100)
+
+# Computations of which all are timed together; where a treebank has fewer sentences of a size, they are taken several times.
+COMPUTATIONS_PER_SIZE = 200
+
+# For the means over whole computations. The slowest oracles get fewer.
+SENTENCES = 2000
+SENTENCES_FROM_NOTHING = 100
+
+FROM_NOTHING = "nederhof_cubic from nothing"
+
+# The scores of the one are not numbers of edges; the other is the reference implementation, meant to be read.
+NOT_TIMED = ("static", "arc_standard_tabular")
+
+
+@dataclass(frozen=True)
+class How:
+    """How to measure; see ``run``."""
+
+    strategy: str
+    follow: float
+    sizes: tuple[int, ...]
+    repeats: int
+    seed: int
+
+
+def contenders(strategy: str, projective: bool) -> dict[str, Callable[[], Oracle]]:
+    """Name -> how to create the oracle, of those that are exact on such trees."""
+    names = [name for name in oracles.names(any_gold=not projective) if name not in NOT_TIMED]
+    cubic = lambda: NederhofCubic(strategy, drop_non_critical=False, share_chart=False)  # noqa: E731
+    return {name: lambda name=name: oracles.create(name, strategy) for name in names} | {FROM_NOTHING: cubic}
+
+
+def time_batches(oracle: Oracle, trees: Trees, before: list[Query], timed: list[Query], repeats: int) -> float:
+    """CPU microseconds per configuration of the batches ``timed``, asked after those ``before``; median of the repetitions."""
+    configurations = sum(map(len, timed))
+    results = []
+    for _ in range(repeats):
+        bound = oracle.bind(trees)
+        for batch in before:
+            bound.score_batch(batch)
+        start = time.thread_time()
+        for batch in timed:
+            bound.score_batch(batch)
+        results.append((time.thread_time() - start) / configurations * 1e6)
+    return float(np.median(results))
+
+
+def growth(by_size: dict[int, float]) -> dict[str, float]:
+    """Least squares: time ~ (k + m)^exponent, and time ~ factor^((k + m) / 10), the geometric growth."""
+    sizes = np.array(list(by_size), float)
+    times = np.log(list(by_size.values()))
+    exponent = float(np.polyfit(np.log(sizes), times, 1)[0])
+    return {"exponent": exponent, "factor_per_10": math.exp(10 * float(np.polyfit(sizes, times, 1)[0]))}
+
+
+def differing(oracle: Oracle, reference: Oracle, trees: Trees, batches: list[Query]) -> dict[str, int]:
+    """How many configurations there are, and in how many of them the two oracles give other scores."""
+    one, other = oracle.bind(trees), reference.bind(trees)
+    found = [(one.score_batch(b) != other.score_batch(b)).any(axis=1).sum() for b in batches]
+    return {"configurations": sum(map(len, batches)), "differing": int(sum(found))}
+
+
+def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration] | None) -> dict[str, Any]:
+    """All contenders on one kind of trees: {name: {"by_size", "mean", "growth", "against_cubic"}}.
+
+    ``explored`` are the computations to follow, one for each tree; None: random ones.
+    """
+    guide = oracles.create("nederhof_linear" if projective else "context_rows", how.strategy)
+    rng = np.random.default_rng(how.seed)
+
+    def computations(chosen: np.ndarray) -> tuple[Trees, list[Query]]:
+        subset = trees.select(chosen)
+        if explored is not None:
+            return subset, batched([explored[s] for s in chosen])
+        return subset, random_computations(subset, guide.bind(subset), how.follow, how.seed)
+
+    sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
+    at_size = {}
+    for size in sizes:
+        long_enough = np.flatnonzero(trees.lengths >= size)
+        subset, batches = computations(np.resize(rng.permutation(long_enough), COMPUTATIONS_PER_SIZE))
+        before, at = aligned_at(batches, subset.lengths, size)
+        # What an oracle computes when it first sees a sentence is in the means, not here.
+        at_size[size] = subset, batches[:1] + before, at
+    some, whole = computations(rng.permutation(len(trees))[:SENTENCES])
+    few, fewer = computations(rng.permutation(len(trees))[:SENTENCES_FROM_NOTHING])
+
+    results = {}
+    for name, create in contenders(how.strategy, projective).items():
+        oracle = create()
+        slow = name == FROM_NOTHING
+        repeats = 1 if slow else how.repeats
+        time_batches(oracle, few, [], fewer[:1], 1)  # compiles, or loads what was compiled
+        by_size = {}
+        for size, (subset, before, at) in at_size.items():
+            # All but one answer from only the configuration.
+            by_size[size] = time_batches(oracle, subset, before if name == "context_rows" else [], at, repeats)
+        mean = time_batches(oracle, few, [], fewer, repeats) if slow else time_batches(oracle, some, [], whole, repeats)
+        whole_or_few = (few, fewer) if slow else (some, whole)
+        agreement = differing(oracle, oracles.create("nederhof_cubic", how.strategy), *whole_or_few)
+        results[name] = {"by_size": by_size, "mean": mean, "against_cubic": agreement}
+        if len(by_size) >= 2:
+            results[name]["growth"] = growth(by_size)
+    return results
+
+
+def projectivization(trees: Trees, repeats: int) -> dict[str, float]:
+    """Milliseconds per non-projective tree, all in one call."""
+    sentences = np.flatnonzero(~trees.projective)
+    if not len(sentences):
+        return {"trees": 0}
+    subset = trees.select(sentences)
+    result: dict[str, float] = {"trees": len(sentences)}
+    for choice in oracles.PROJECTIVIZATIONS:
+        oracles.projectivize_trees(subset.select(np.arange(1)), choice)
+        times = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            oracles.projectivize_trees(subset, choice)
+            times.append(time.perf_counter() - start)
+        result[f"milliseconds_per_tree_{choice}"] = float(np.median(times)) / len(sentences) * 1e3
+    return result
+
+
+def as_table(result: dict[str, Any]) -> str:
+    """For people."""
+    lines = [f"microseconds per configuration, {result['strategy']}"]
+    for kind in ("projectivized", "original"):
+        sizes = sorted({size for entry in result[kind].values() for size in entry["by_size"]})
+        columns = "".join(f"{size:>9}" for size in sizes)
+        lines.append(f"{kind + ' trees, k+m =':32}{columns}{'mean':>9}{'exponent':>10}{'per 10':>8}")
+        for name, entry in result[kind].items():
+            times = "".join(f"{entry['by_size'].get(size, math.nan):9.2f}" for size in sizes)
+            fitted = entry.get("growth", {"exponent": math.nan, "factor_per_10": math.nan})
+            lines.append(f"  {name:30}{times}{entry['mean']:9.2f}{fitted['exponent']:10.2f}{fitted['factor_per_10']:7.2f}x")
+    lines += [f"projectivization: {result['projectivization']}", f"goals: {result['goals']}"]
+    return "\n".join(lines)
+
+
+def goals(result: dict[str, Any]) -> dict[str, float]:
+    """The numbers that this project promises something about, as far as the trees are long enough."""
+    projectivized, original = result["projectivized"], result["original"]
+    found = {
+        "nederhof_linear_mean": projectivized["nederhof_linear"]["mean"],
+        "goldberg_tabular_mean": projectivized["goldberg_tabular"]["mean"],
+        "context_rows_mean_original": original["context_rows"]["mean"],
+    }
+    linear = projectivized["nederhof_linear"]["by_size"]
+    if 10 in linear and 100 in linear:
+        found["nederhof_linear_100_over_10"] = linear[100] / linear[10]
+    if 80 in original["context_rows"]["by_size"]:
+        ratio = original[FROM_NOTHING]["by_size"][80] / original["context_rows"]["by_size"][80]
+        found["cubic_from_nothing_over_context_rows_at_80"] = ratio
+    return found
+
+
+def run(
+    files: Sequence[str | Path] = (),
+    strategy: str = "left_before_right",
+    follow: float = 0.9,
+    sizes: Sequence[int] = SIZES,
+    repeats: int = 3,
+    random_trees: int = 1000,
+    longest: int = 120,
+    seed: int = 1,
+    models: Sequence[Path] | None = None,
+) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        files: CoNLL-U whose trees are used; random ones if there are none.
+        strategy: which computations count as optimal.
+        follow: the probability that a computation takes an optimal step.
+        sizes: the values of k + m.
+        repeats: of which the median is taken.
+        random_trees: how many, without files.
+        longest: tokens of the longest random tree.
+        seed: of random trees and computations.
+        models: arc-standard models whose predictions are followed, one for each file; none: random computations.
+
+    Raises:
+        ValueError: other numbers of models and files.
+    """
+    if models and len(models) != len(files):
+        raise ValueError(f"--models has {len(models)} folders for {len(files)} files; give one for each file")
+    explored: list[Exploration] | None = None
+    if files:
+        treebanks = [read_treebank(file) for file in files]
+        trees = Trees.from_heads(sentence.heads for treebank in treebanks for sentence in treebank)
+        if models:
+            pairs = zip(models, treebanks, strict=True)
+            explored = [path for folder, treebank in pairs for path in explorations(Model.load(folder), treebank.sentences)]
+    else:
+        trees = draw_trees(random_trees, longest, seed)
+    projectivized = oracles.projectivize_trees(trees)
+    how = How(strategy, follow, tuple(sizes), repeats, seed)
+    result = {
+        "machine": machine(),
+        "versions": versions(),
+        "files": list(map(str, files)),
+        "strategy": strategy,
+        "follow": None if models else follow,
+        "models": list(map(str, models or [])),
+        "seed": seed,
+        "repeats": repeats,
+        "sentences": len(trees),
+        "words": int(trees.lengths.sum()),
+        "nonprojective_percent": 100 * float((~trees.projective).mean()),
+        "projectivized": measure(projectivized, True, how, explored),
+        "original": measure(trees, False, how, explored),
+        "projectivization": projectivization(trees, repeats),
+    }
+    result["goals"] = goals(result)
+    return result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz; random trees if there is none")
+    parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
+    parser.add_argument("--follow", type=float, default=0.9, help="probability of an optimal step (default: %(default)s)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="measurements, of which the median is taken (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--random-trees", type=int, default=1000, metavar="N", help="number of random trees, if there are no files"
+    )
+    parser.add_argument("--longest", type=int, default=120, metavar="N", help="tokens of the longest random tree")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--models", type=Path, nargs="+", metavar="FOLDER", help="follow the predictions of these models, one for each file"
+    )
+
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: microseconds per configuration by oracle and kind of trees, over whole computations and by size."""
+    found = {}
+    for kind in ("projectivized", "original"):
+        for name, entry in result[kind].items():
+            found[f"{name}, {kind} trees"] = entry["mean"], "us per configuration"
+            for size, microseconds in entry["by_size"].items():
+                found[f"{name}, {kind} trees, k+m = {size}"] = microseconds, "us per configuration"
+    return found
+
+
+# The configurations of one sentence in order: the stack (int32[k + 1]) and the first token of the buffer.
+Exploration = list[tuple[np.ndarray, int]]
+
+
+def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
+    """The computation that an arc-standard model predicts for each sentence; several children of the root, as in training."""
+    encoded = model.vocabularies.encode(sentences)
+    scorer = model.scorer(encoded)
+    numbers = np.arange(len(sentences), dtype=np.int32)
+    now = model.system.initial(encoded.lengths)
+    found: list[Exploration] = [[] for _ in sentences]
+    while len(rows := model.system.unfinished(now)):
+        for row in rows:
+            found[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
+        scores = scorer(model.table.extract(now, rows, encoded, numbers))
+        moves = model.system.moves(now, rows)
+        model.system.apply(now, rows, moves, *best(model.system, scores, moves))
+    return found
+
+
+def batched(chosen: Sequence[Exploration]) -> list[Query]:
+    """The explorations as batches: the i-th holds the i-th configuration of each one that is long enough."""
+    batches = []
+    for i in range(max(map(len, chosen), default=0)):
+        rows = [row for row, exploration in enumerate(chosen) if i < len(exploration)]
+        now = [chosen[row][i] for row in rows]
+        stacks = np.zeros((len(rows), max(len(stack) for stack, _ in now)), np.int32)
+        for r, (stack, _) in enumerate(now):
+            stacks[r, : len(stack)] = stack
+        sizes, fronts = ([len(stack) for stack, _ in now], [front for _, front in now])
+        batches.append(Query(np.array(rows, np.int32), stacks, np.array(sizes, np.int32), np.array(fronts, np.int32)))
+    return batches

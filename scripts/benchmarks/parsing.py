@@ -1,0 +1,413 @@
+"""How fast a model parses: python scripts/benchmark.py parsing MODEL_DIR FILE [FILE ...] [--udpipe-train FILE] [OPTIONS].
+
+The text is that of all files, each once: people parse new text, and repeated text holds no new words. Measured in
+turn, several times, in one process; medians are reported, of words per second and per second of CPU time:
+
+* decoding: encoded sentences to trees, the files read before;
+* end to end: CoNLL-U to CoNLL-U, in memory; with --repeat N, also the text repeated N times;
+* reading, and rows of words, where they are worked out before the steps: the parts that can be measured alone
+  (see microseconds_per_word()); the others follow;
+* UDPipe, end to end: the greedy parser of UDPipe 1 (package ufal.udpipe), CoNLL-U to CoNLL-U, one thread, with a given model or
+  one trained for this;
+* spaCy, end to end: its parser (extra spacy), CoNLL-U to CoNLL-U, one thread, a given pipeline or one trained for this;
+* with --over NAME=MODEL_DIR: decoding with that model, too, and the ratio of the speeds;
+* with --beam: decoding with beams of these sizes, for each way to merge their items, one thread; and UDPipe with a
+  beam of 5, which is compared with our beam of 5, end to end;
+* whole process: CPU seconds of scripts/parse.py on the text, and with --udpipe those of a process that uses UDPipe;
+* start-up: seconds of a process that parses one sentence.
+
+Every measurement begins with nothing but the model in memory, as it was loaded: what is computed once per word form, or once
+per value that training never saw, is computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from parser.beam_settings import Beam, Merge
+from parser.conllu.chunks import find_words, read_chunks
+from parser.conllu.stream import read_raw_sentences
+from parser.data.sentences import Sentences
+from parser.decoding.beam.signature import merges_by_signature
+from parser.decoding.files.file_parsing import Columns, parse_file
+from parser.decoding.files.word_cache import WordCache
+from parser.decoding.greedy.compiled import SHARE, CompiledParser
+from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.model import loading as models
+from parser.model.loading import AnyModel
+from parser.model.model import Model
+from parser.start_up import short_switch_interval
+from parser.storage.versions import versions
+from scripts.benchmarks import spacy_parser, udpipe
+from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.ratios import (
+    OURS_AS_UDPIPE,
+    SPACY,
+    UDPIPE,
+    UDPIPE_BEAM,
+    UDPIPE_WITH_BEAM,
+    Time,
+    beam_job_name,
+    beam_ratios,
+    decoding_of,
+    job_name,
+    ratios_of,
+    ratios_over_others,
+    repeated,
+)
+from scripts.benchmarks.spacy_parser import Spacy
+from scripts.benchmarks.udpipe import PARSER, Udpipe
+
+WHOLE_PROCESS = "whole process over UDPipe's, CPU time"
+READING = job_name("reading", 1)
+WORD_ROWS = job_name("rows of words", 1)
+OURS = "scripts/parse.py"
+UDPIPE_MODULE = "scripts.benchmarks.udpipe"  # which is a program, too
+_PARSE = (sys.executable, "-P", "-m", "parser.commands", "parse")
+
+# Training of the parsers to compare with is brief: the time to parse does not depend on the number of iterations.
+_SPACY_ITERATIONS = 5
+
+
+@dataclass(frozen=True)
+class TimedTask:
+    """What is measured: this many words are parsed by a model just loaded; ``model`` is its folder if another's."""
+
+    words: int
+    do: Callable[[AnyModel], object]
+    model: Path | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
+    parser.add_argument("model", type=Path, metavar="MODEL_DIR")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="CoNLL-U with tags")
+    parser.add_argument(
+        "--threads", type=int, default=os.cpu_count(), help="number to compare with one thread (default: all, %(default)s)"
+    )
+    parser.add_argument("--udpipe", metavar="MODEL", help="a model of UDPipe 1 to compare with")
+    parser.add_argument("--udpipe-train", type=Path, metavar="FILE", help="or CoNLL-U to train such a model on")
+    parser.add_argument(
+        "--udpipe-iterations", type=int, default=2, help="iterations of its training (default %(default)s; 10 are usual)"
+    )
+    parser.add_argument("--spacy", type=Path, metavar="FOLDER", help="a pipeline of spaCy's to compare with")
+    parser.add_argument("--spacy-train", type=Path, metavar="FILE", help="or CoNLL-U to train such a pipeline on, briefly")
+    parser.add_argument(
+        "--over", type=_named, action="append", default=[], metavar="NAME=DIR", help="also decode with this model"
+    )
+    parser.add_argument("--beam", type=_sizes, default=[], metavar="N,N,...", help="also measure beams of these sizes")
+    parser.add_argument("--int8", action="store_true", help="with an encoder: multiply in 8 bits, as parse.py --int8")
+    parser.add_argument("--times", type=int, default=5, help="how many times each is measured (default %(default)s)")
+    parser.add_argument("--repeat", type=int, default=1, help="also parse the text repeated this many times")
+
+
+def run(
+    model: Path,
+    files: Sequence[Path],
+    threads: int = 1,
+    udpipe: str | None = None,
+    udpipe_train: Path | None = None,
+    udpipe_iterations: int = 2,
+    spacy: Path | None = None,
+    spacy_train: Path | None = None,
+    over: Sequence[tuple[str, Path]] = (),
+    beam: Sequence[int] = (),
+    times: int = 5,
+    repeat: int = 1,
+    int8: bool = False,
+) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        model: a model folder.
+        files: CoNLL-U with tags.
+        threads: to compare one with.
+        udpipe: a model of UDPipe 1 to compare with.
+        udpipe_train: CoNLL-U to train one on, instead.
+        udpipe_iterations: of its training.
+        spacy: a folder of a pipeline of spaCy's to compare with.
+        spacy_train: CoNLL-U to train one on, instead.
+        over: models whose decoding is compared, each with the name that its ratio gets.
+        beam: sizes of beams.
+        times: how often each job is measured.
+        repeat: how many times over the text is also parsed; 1: only once.
+        int8: whether the models, all of which have an encoder then, multiply in 8 bits.
+
+    Raises:
+        ValueError: no such model or file, a name twice in ``over``, or UDPipe or spaCy cannot do its part.
+    """
+    names = [name for name, _ in over]
+    if len(set(names)) < len(names):
+        raise ValueError(f"--over: {', '.join(names)}: a name is given twice; give each model a name of its own")
+    text = b"".join(map(_read, files))
+    parser, _ = models.load_for_parsing(model, int8=int8)
+    others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
+    sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
+    words = sum(len(sentence.forms) for sentence in sentences)
+    encoded = parser.vocabularies.encode(sentences)
+    jobs: dict[str, TimedTask] = {}
+    numbers = list(dict.fromkeys([1, threads]))
+    for count in numbers:
+        jobs[job_name("decoding", count)] = TimedTask(words, partial(_decode, sentences=encoded, threads=count))
+        jobs[job_name("end to end", count)] = TimedTask(words, partial(_end_to_end, text=text, threads=count))
+    jobs[READING] = TimedTask(words, partial(read, text=text))
+    if has_word_rows(parser):
+        jobs[WORD_ROWS] = TimedTask(words, partial(make_word_rows, sentences=encoded))
+    if repeat > 1:
+        again = partial(_end_to_end, text=text * repeat, threads=1)
+        jobs[job_name(repeated(repeat), 1)] = TimedTask(words * repeat, again)
+    for name, folder, other in others:
+        coded = other.vocabularies.encode(sentences)
+        jobs[decoding_of(name)] = TimedTask(words, partial(_decode, sentences=coded, threads=1), folder)
+    beams = {beam_job_name("decoding", Beam(size, merge)): Beam(size, merge) for size in beam for merge in _merges_of(parser)}
+    for name, one in beams.items():
+        jobs[name] = TimedTask(words, partial(_decode, sentences=encoded, threads=1, beam=one))
+    decoded = text.decode()
+    if (theirs := udpipe_parser(udpipe, udpipe_train, udpipe_iterations)) is not None:
+        jobs[UDPIPE] = TimedTask(words, lambda _: theirs.parse(decoded))
+        if beams:
+            jobs[UDPIPE_WITH_BEAM] = TimedTask(words, lambda _: theirs.parse(decoded, UDPIPE_BEAM))
+            jobs[OURS_AS_UDPIPE] = TimedTask(words, partial(_end_to_end, text=text, threads=1, beam=Beam(UDPIPE_BEAM)))
+    if (pipeline := spacy_parser_of(spacy, spacy_train)) is not None:
+        jobs[SPACY] = TimedTask(words, lambda _: pipeline.parse(decoded))
+    same = len({_end_to_end(parser, text, count) for count in numbers}) == 1
+    with short_switch_interval():  # as scripts/parse.py has it
+        found = _measure(jobs, model, times, int8)
+    command = parse_command(model, int8)
+    processes = seconds_of_processes(command, text, udpipe, times)
+    result: dict[str, Any] = {
+        "files": [file.name for file in files],
+        "words": words,
+        "words_per_second": {
+            name: statistics.median(jobs[name].words / t.wall for t in rounds) for name, rounds in found.items()
+        },
+        "words_per_cpu_second": {
+            name: statistics.median(jobs[name].words / t.cpu for t in rounds) for name, rounds in found.items()
+        },
+        "whole_process_cpu_seconds": {name: statistics.median(seconds) for name, seconds in processes.items()},
+        "same_output_for_any_threads": same,
+        "start_up_seconds": statistics.median(start_up(command, text) for _ in range(times)),
+        "all_measurements": {name: [vars(t) for t in rounds] for name, rounds in found.items()},
+        "machine": machine(),
+        "versions": versions(),
+    }
+    result["microseconds_per_word"] = microseconds_per_word(result["words_per_cpu_second"])
+    result["ratios"] = ratios_of(found, numbers[-1], repeat) | beam_ratios(found, beams)
+    result["ratios"] |= ratios_over_others(found, names)
+    if UDPIPE in processes:
+        pairs = zip(processes[OURS], processes[UDPIPE], strict=True)
+        result["ratios"][WHOLE_PROCESS] = statistics.median(ours / theirs for ours, theirs in pairs)
+    return result
+
+
+def _merges_of(model: AnyModel) -> list[Merge]:
+    """How items of a beam may merge with this model."""
+    merges = [Merge.NONE, Merge.CONFIGURATION]
+    if isinstance(model, Model) and merges_by_signature(model.system):
+        merges.append(Merge.SIGNATURE)
+    return merges
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: there is no such file to parse; check the path") from error
+
+
+def _sizes(text: str) -> list[int]:
+    """The type of the argument --beam."""
+    try:
+        return [Beam(int(size)).size for size in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: give sizes of beams, such as 1,2,4,8,16 ({error})") from error
+
+
+def _named(text: str) -> tuple[str, Path]:
+    """The type of the argument --over."""
+    name, given, folder = text.partition("=")
+    if not (name and given and folder):
+        raise argparse.ArgumentTypeError(f"{text}: give a name and a model folder, such as arc_standard=RUN_FOLDER/model")
+    return name, Path(folder)
+
+
+def _decode(model: AnyModel, sentences: Sentences, threads: int, beam: Beam | None = None) -> None:
+    parser = parser_of(model, threads) if beam is None else beam_parser_of(model, beam, threads)
+    parser.parse(sentences)
+
+
+def _end_to_end(model: AnyModel, text: bytes, threads: int, beam: Beam | None = None) -> bytes:
+    target = io.BytesIO()
+    parse_file(model, io.BytesIO(text), target, threads=threads, beam=beam)
+    return target.getvalue()
+
+
+def _measure(jobs: dict[str, TimedTask], model: Path, times: int, int8: bool = False) -> dict[str, list[Time]]:
+    """Times of each job, measured in turn so that all of them meet the same load; a first round does not count."""
+    found: dict[str, list[Time]] = {name: [] for name in jobs}
+    for round_number in range(times + 1):
+        for name, job in jobs.items():
+            fresh, _ = models.load_for_parsing(job.model or model, int8=int8)  # which remembers nothing of the round before
+            wall, cpu = time.perf_counter(), time.process_time()
+            job.do(fresh)
+            if round_number:
+                found[name].append(Time(time.perf_counter() - wall, time.process_time() - cpu))
+    return found
+
+
+def _seconds_of_processes(result: dict[str, Any]) -> Iterable[tuple[str, float]]:
+    return result["whole_process_cpu_seconds"].items()
+
+
+def as_table(result: dict[str, Any]) -> str:
+    """For people."""
+    lines = []
+    for name, rate in result["words_per_second"].items():
+        lines.append(f"{name:38} {rate:10,.0f} words/s {result['words_per_cpu_second'][name]:10,.0f} words/CPU s")
+    lines += [f"{f'{name}, 1 thread':66} {each:10.2f} us/word" for name, each in result["microseconds_per_word"].items()]
+    lines += [f"{name:66} {ratio:10.2f}" for name, ratio in result["ratios"].items()]
+    lines += [f"{f'whole process, {name}':66} {seconds:10.2f} CPU s" for name, seconds in _seconds_of_processes(result)]
+    return "\n".join([*lines, f"{'start-up':66} {result['start_up_seconds']:10.2f} s"])
+
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: words per second, ratios, seconds of the start."""
+    found = {name: (rate, "words/s") for name, rate in result["words_per_second"].items()}
+    found |= {f"{name}, CPU time": (rate, "words/CPU s") for name, rate in result["words_per_cpu_second"].items()}
+    found |= {f"{name}, of a word": (each, "us of CPU time") for name, each in result["microseconds_per_word"].items()}
+    found |= {f"whole process, {name}": (seconds, "CPU s") for name, seconds in _seconds_of_processes(result)}
+    found |= {name: (ratio, "ratio") for name, ratio in result["ratios"].items()}
+    return found | {"start-up": (result["start_up_seconds"], "s")}
+
+
+def udpipe_parser(model: str | None, train: Path | None, iterations: int) -> Udpipe | None:
+    """UDPipe's parser; None if neither a model is given nor a file.
+
+    Args:
+        model: its model.
+        train: CoNLL-U to train one on, instead.
+        iterations: of the training.
+
+    Raises:
+        ValueError: UDPipe is not installed, there is no such file, or it can make nothing of it.
+    """
+    if model is not None:
+        return Udpipe(model)
+    if train is None:
+        return None
+    text = _training_text(train, "UDPipe")
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / "model.udpipe"
+        udpipe.train(text, str(train), made, parser=PARSER | {"iterations": iterations})
+        return Udpipe(made)
+
+
+def spacy_parser_of(pipeline: Path | None, train: Path | None) -> Spacy | None:
+    """spaCy's parser; None if neither a pipeline is given nor a file.
+
+    Args:
+        pipeline: its folder.
+        train: CoNLL-U to train one on, instead.
+
+    Raises:
+        ValueError: spaCy is not installed, or there is no such pipeline or file.
+    """
+    if pipeline is not None:
+        return Spacy(pipeline)
+    if train is None:
+        return None
+    text = _training_text(train, "spaCy")
+    with TemporaryDirectory() as folder:
+        spacy_parser.train(text, Path(folder), _SPACY_ITERATIONS)
+        return Spacy(folder)
+
+
+def _training_text(path: Path, name: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: there is no such file to train {name} on; check the path") from error
+
+
+def read(model: AnyModel, text: bytes) -> None:
+    """From bytes to numbers, as parse_file() reads them."""
+    cache = WordCache(model.vocabularies)
+    for chunk in read_chunks(io.BytesIO(text)):
+        if (words := find_words(chunk)) is not None:
+            cache.encode(words)
+        else:
+            cache.encode_slowly([Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))])
+
+
+def has_word_rows(model: AnyModel) -> bool:
+    """Whether what words contribute to the hidden layer is worked out before the steps."""
+    return isinstance(parser_of(model), CompiledParser)
+
+
+def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
+    """What decoding works out before the first step: for each word type, or each word that an encoder has read, its rows."""
+    parser = parser_of(model)
+    assert isinstance(parser, CompiledParser)
+    for span in sentences.spans(SHARE):
+        parser.words_of(sentences.span(*span))
+
+
+def microseconds_per_word(rates: Mapping[str, float]) -> dict[str, float]:
+    """Where the time goes of parsing a file with one thread.
+
+    Args:
+        rates: words per second, by job: "end to end, 1 thread", "decoding, 1 thread", READING, and WORD_ROWS where they are
+            worked out before.
+    """
+    whole, decoding, reading = (1e6 / rates[job] for job in (job_name("end to end", 1), job_name("decoding", 1), READING))
+    rows = 1e6 / rates[WORD_ROWS] if WORD_ROWS in rates else 0.0
+    parts = {"reading": reading, "rows of words": rows, "steps": decoding - rows}
+    return parts | {"writing, and the rest": whole - reading - decoding}
+
+
+def parse_command(model: Path, int8: bool = False) -> list[str]:
+    """The command that parses its standard input by a model: what scripts/parse.py runs, as a module."""
+    return [*_PARSE, str(model), *(["--int8"] if int8 else [])]
+
+
+def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
+    """CPU seconds of processes that parse the text, ``times`` of them for each parser.
+
+    Args:
+        ours: the command of parse_command().
+        text: what they read.
+        udpipe: a model of UDPipe 1, if it is to be measured as well.
+        times: how often each is measured.
+    """
+    commands = {OURS: ours}
+    if udpipe is not None:
+        commands[UDPIPE] = [sys.executable, "-P", "-m", UDPIPE_MODULE, udpipe]
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(times):
+        for name, command in commands.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run(command, input=text, capture_output=True, check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return found
+
+
+def start_up(command: list[str], text: bytes) -> float:
+    """Seconds of a process that parses the first sentence of the text."""
+    end = text.find(b"\n\n") + 2
+    start = time.perf_counter()
+    subprocess.run(command, input=text[:end], capture_output=True, check=True)
+    return time.perf_counter() - start

@@ -1,0 +1,104 @@
+"""What the benchmark of parsing calls its measurements, and the ratios that follow from them.
+
+All jobs are measured in turn, once per round. A ratio is that of two jobs in the same round; the median over rounds is given.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parser.beam_settings import Beam
+
+UDPIPE = "UDPipe, end to end, greedy, 1 thread"
+# UDPipe's own choice for its models.
+UDPIPE_BEAM = 5
+UDPIPE_WITH_BEAM = f"UDPipe, end to end, beam {UDPIPE_BEAM}, 1 thread"
+OURS_AS_UDPIPE = f"end to end, beam {UDPIPE_BEAM}, 1 thread"
+
+SPACY = "spaCy, end to end, 1 thread"
+
+
+@dataclass(frozen=True)
+class Time:
+    """What a job took, in seconds: by the clock, and of all processors."""
+
+    wall: float
+    cpu: float
+
+
+def job_name(job: str, threads: int) -> str:
+    """What a job with this many threads is called."""
+    return f"{job}, {threads} thread{'s' * (threads > 1)}"
+
+
+def beam_job_name(job: str, beam: Beam) -> str:
+    """What a job with such a beam is called."""
+    return f"{job}, beam {beam.size}, merge {beam.merge}"
+
+
+def decoding_of(name: str) -> str:
+    """What decoding with a model of --over is called."""
+    return f"decoding by {name}, 1 thread"
+
+
+def repeated(times: int) -> str:
+    """What parsing the text this many times over is called."""
+    return f"end to end, {times} times over"
+
+
+def ratios_of(times: dict[str, list[Time]], threads: int, repeat: int = 1) -> dict[str, float]:
+    """Of parsing with one thread over UDPipe's and spaCy's, by CPU time for a word; and of ``threads`` over one, by the clock.
+
+    Over UDPipe's also with the text repeated ``repeat`` times, and of decoding alone.
+    """
+    ratios = {}
+    if UDPIPE in times and repeat > 1:
+        pairs = zip(times[UDPIPE], times[job_name(repeated(repeat), 1)], strict=True)
+        ratios[f"{repeated(repeat)}, 1 thread, over UDPipe, CPU time"] = statistics.median(
+            repeat * theirs.cpu / ours.cpu for theirs, ours in pairs
+        )
+    if SPACY in times:
+        pairs = zip(times[SPACY], times[job_name("end to end", 1)], strict=True)
+        ratios["end to end, 1 thread, over spaCy, CPU time"] = statistics.median(
+            theirs.cpu / ours.cpu for theirs, ours in pairs
+        )
+    for job in ("decoding", "end to end"):
+        one, all_of_them = times[job_name(job, 1)], times[job_name(job, threads)]
+        if UDPIPE in times:
+            pairs = zip(times[UDPIPE], one, strict=True)
+            ratios[f"{job}, 1 thread, over UDPipe, CPU time"] = statistics.median(
+                theirs.cpu / ours.cpu for theirs, ours in pairs
+            )
+        if threads > 1:
+            pairs = zip(one, all_of_them, strict=True)
+            ratios[f"{job}, {threads} threads over 1"] = statistics.median(single.wall / many.wall for single, many in pairs)
+    return ratios
+
+
+def ratios_over_others(times: dict[str, list[Time]], names: Sequence[str]) -> dict[str, float]:
+    """By CPU time, how many times as fast this model decodes as each of the others."""
+    ratios = {}
+    for name in names:
+        pairs = zip(times[decoding_of(name)], times[job_name("decoding", 1)], strict=True)
+        ratios[decoding_over(name)] = statistics.median(its.cpu / ours.cpu for its, ours in pairs)
+    return ratios
+
+
+def decoding_over(name: str) -> str:
+    """What the ratio to a model of --over is called."""
+    return f"decoding, 1 thread, over {name}, CPU time"
+
+
+def beam_ratios(times: dict[str, list[Time]], beams: dict[str, Beam]) -> dict[str, float]:
+    """By CPU time: words/s of a beam, times its size, over those of greedy parsing; and our beam of 5 over UDPipe's."""
+    ratios = {}
+    greedy = times[job_name("decoding", 1)]
+    for name, beam in beams.items():
+        pairs = zip(greedy, times[name], strict=True)
+        ratios[f"{name}, words/s x size over greedy"] = statistics.median(beam.size * ours.cpu / its.cpu for ours, its in pairs)
+    if UDPIPE_WITH_BEAM in times:
+        pairs = zip(times[UDPIPE_WITH_BEAM], times[OURS_AS_UDPIPE], strict=True)
+        ratios[f"end to end, beam {UDPIPE_BEAM}, over UDPipe's"] = statistics.median(its.cpu / ours.cpu for its, ours in pairs)
+    return ratios

@@ -1,0 +1,198 @@
+"""How a server performs under load: python scripts/benchmark.py serving MODEL_DIR FILE [--clients 50] [--seconds 120].
+
+A server of its own is started (scripts/serve.py, on a free port of this machine). That many clients at a time send documents of
+a few sentences of FILE, one after the other, and compare each answer with what parse.py makes of the same document. It reports
+wrong answers and errors (there should be none), words per second, the time of an answer, and the memory of the server after
+the first quarter of the time and at the end. Clients and server share this machine's processors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import io
+import json
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from parser.commands.command_line import number_of_threads
+from parser.conllu.stream import read_raw_sentences
+from parser.decoding.files.file_parsing import parse_file
+from parser.model import loading as models
+from parser.model.loading import AnyModel
+from parser.storage.versions import versions
+from scripts.benchmarks.measurements import machine
+
+# Sentences of a document, at most.
+_SENTENCES = 5
+
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A request's body, the answer that is right, and how many words it has."""
+
+    body: str
+    answer: str
+    words: int
+
+
+@dataclass
+class Answers:
+    """What a client saw: words of right answers, seconds of each answer, and what was wrong."""
+
+    words: int = 0
+    seconds: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
+    parser.add_argument("model", type=Path, metavar="MODEL_DIR")
+    parser.add_argument("file", type=Path, metavar="FILE", help="CoNLL-U with the tags that the model reads")
+    parser.add_argument("--clients", type=number_of_threads, default=50, help="number at a time (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=120.0, help="default: %(default)s")
+
+
+def run(model: Path, file: Path, clients: int = 50, seconds: float = 120.0) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        model: the folder of a model.
+        file: what documents are taken from.
+        clients: how many send at a time.
+        seconds: how long.
+
+    Raises:
+        ValueError: the file has no sentences, or the server does not start.
+    """
+    documents = make_documents(models.load(model), file)
+    seen = [Answers() for _ in range(clients)]
+    with serving(model) as (process, address):
+        start = time.monotonic()
+        deadline = start + seconds
+        threads = [
+            Thread(target=_ask, args=(address, documents, deadline, random.Random(number), one))
+            for number, one in enumerate(seen)
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(max(0.0, start + seconds / 4 - time.monotonic()))
+        early = resident_megabytes(process.pid)
+        for thread in threads:
+            thread.join()
+        took = time.monotonic() - start
+        late = resident_megabytes(process.pid)
+    of_answers = sorted(second for one in seen for second in one.seconds)
+    wrong = [line for one in seen for line in one.wrong]
+    return {
+        "clients": clients,
+        "answers": len(of_answers),
+        "wrong": len(wrong),
+        "examples_of_wrong": wrong[:3],
+        "words_per_second": sum(one.words for one in seen) / took,
+        "median_milliseconds": 1000 * statistics.median(of_answers or [0.0]),
+        "p99_milliseconds": 1000 * of_answers[int(0.99 * (len(of_answers) - 1))] if of_answers else 0.0,
+        "megabytes_at_first": early,
+        "megabytes_at_the_end": late,
+        "machine": machine(),
+        "versions": versions(),
+    }
+
+
+def make_documents(model: AnyModel, file: Path) -> list[Document]:
+    """Documents of 1 to _SENTENCES sentences of a file, with their answers.
+
+    Raises:
+        ValueError: the file has no sentences.
+    """
+    with file.open("rb") as stream:
+        texts = ["".join(sentence.lines) for sentence in read_raw_sentences(stream, str(file)) if len(sentence)]
+    if not texts:
+        raise ValueError(f"{file}: there are no sentences to send; name a treebank")
+    documents: list[Document] = []
+    while texts:
+        size = 1 + len(documents) % _SENTENCES
+        text, texts = "".join(texts[:size]), texts[size:]
+        target = io.BytesIO()
+        parsed = parse_file(model, io.BytesIO(text.encode()), target, str(file))
+        documents.append(Document(urlencode({"data": text, "parser": ""}), target.getvalue().decode(), parsed.words))
+    return documents
+
+
+@contextmanager
+def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server, and its address as HOST:PORT; it ends at the end."""
+    command = [sys.executable, "-P", "-m", "parser.commands", "serve", str(model), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            told = process.stderr.readline()
+            address = next((urlsplit(word).netloc for word in told.split() if word.startswith("http://")), "")
+            if not address:
+                raise ValueError(f"the server does not start: {told}{process.stderr.read()}".strip())
+            yield process, address
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def resident_megabytes(pid: int) -> float:
+    """The memory that a process has in use (Linux); 0 where the system does not say."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return 0.0
+    return next(int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+
+
+def _ask(address: str, documents: Sequence[Document], deadline: float, rng: random.Random, seen: Answers) -> None:
+    connection = http.client.HTTPConnection(address, timeout=120)
+    while time.monotonic() < deadline:
+        document = rng.choice(documents)
+        start = time.monotonic()
+        try:
+            connection.request("POST", "/process", document.body, _FORM)
+            response = connection.getresponse()
+            content = response.read().decode()
+        except OSError as error:
+            seen.wrong.append(repr(error))
+            connection.close()
+            continue
+        seen.seconds.append(time.monotonic() - start)
+        if response.status != 200:
+            seen.wrong.append(f"{response.status}: {content}")
+        elif json.loads(content)["result"] != document.answer:
+            seen.wrong.append(content)
+        else:
+            seen.words += document.words
+    connection.close()
+
+
+def as_table(result: dict[str, Any]) -> str:
+    """For people."""
+    return "\n".join(f"{name:24} {value:12,.1f} {unit}" for name, (value, unit) in quantities(result).items())
+
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say."""
+    units = {
+        "answers": "answers",
+        "wrong": "answers",
+        "words_per_second": "words/s",
+        "median_milliseconds": "ms",
+        "p99_milliseconds": "ms",
+        "megabytes_at_first": "MB",
+        "megabytes_at_the_end": "MB",
+    }
+    return {name: (result[name], unit) for name, unit in units.items()}

@@ -1,0 +1,307 @@
+"""How fast training is: python scripts/benchmark.py training [KEY=VALUE ...] [--treebank-file FILE].
+
+The settings are those of scripts/train.py. Trains for some epochs of both passes, and measures in one process, one after the
+other, as many times as there are epochs:
+
+* an epoch of updates, from the examples on;
+* the matrix products of these updates alone, by the same library, and by torch.mm: for an MLP with the vectors of all slots
+  side by side. An MLP whose vectors are trained has a fifth of them (parser/training/compiled/contributions.py), so that an
+  epoch may take less time than they would;
+* an exploration of the second pass, oracle included. Its share is that of the training (explorations and epochs, no
+  evaluation) of a second pass as long as the settings say.
+
+The time to start is that of scripts/train.py, from the start of a new process to the end of its first update. Medians are
+reported; compiled kernels are in their caches.
+
+With --words N, the treebank is repeated until it has that many words: this shows the memory that a big one needs, and whether
+the time of an epoch grows no faster than the words (seconds per epoch for a million words, with different N).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.commands.configs import training_settings
+from parser.kernels.torch_products import product
+from parser.model.model import Model
+from parser.networks.bilstm import BiLSTM
+from parser.networks.classifier import Classifier
+from parser.settings import Settings, TrainingTrees
+from parser.storage.versions import versions
+from parser.training import run as training_run
+from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
+from parser.transitions.features import TOKEN
+from scripts.benchmarks.first_update import AFTER_UPDATE
+from scripts.benchmarks.measurements import machine
+
+# Its exit status tells a run that came to its first update from one that ended otherwise.
+_FIRST_UPDATE = "scripts.benchmarks.first_update"
+
+Product = Callable[[Tensor, Tensor], Tensor]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``run``."""
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="settings, such as treebank=hu recipe=paper")
+    parser.add_argument("--treebank-file", metavar="FILE", help="train on this CoNLL-U file")
+    parser.add_argument("--words", type=int, metavar="N", help="repeat the treebank until it has this many words")
+    parser.add_argument("--times", type=int, default=5, help="epochs of each pass that are measured (default 5)")
+    parser.add_argument("--starts", type=int, default=3, help="how many times start-up is measured (default 3; 0 for none)")
+
+
+def run(
+    overrides: Sequence[str] = (),
+    treebank_file: str | None = None,
+    times: int = 5,
+    starts: int = 3,
+    words: int | None = None,
+) -> dict[str, Any]:
+    """Measures.
+
+    Args:
+        overrides: settings of scripts/train.py.
+        treebank_file: CoNLL-U to train on, in place of the settings' treebank.
+        times: epochs of each pass that are measured.
+        starts: processes that are started.
+        words: the treebank is repeated until it has this many; None: as it is.
+
+    Raises:
+        ValueError: settings that no run can have, or a process that did not come to its first update.
+    """
+    if words is not None:
+        source = Path(treebank_file or str(training_settings(overrides).treebank.train))
+        with tempfile.TemporaryDirectory() as folder:
+            longer = Path(folder) / source.name
+            n_words = write_repeated(source, words, longer)
+            of_longer = run(overrides, str(longer), times, starts)
+        seconds_of_a_million = of_longer["median_seconds"]["epoch"] / n_words * 1e6
+        return of_longer | {"words": n_words, "epoch_seconds_of_a_million_words": seconds_of_a_million}
+    of_file = [] if treebank_file is None else [f"treebank.train={treebank_file}", "treebank.dev=null", "treebank.test=null"]
+    whole = [*overrides, *of_file]
+    seconds = measure(whole, times)
+    seconds["start_up"] = [start_up(whole) for _ in range(starts)]
+    medians = {name: statistics.median(found) for name, found in seconds.items() if found}
+    settings = training_settings(whole)
+    result: dict[str, Any] = {
+        "overrides": whole,
+        "recipe": settings.recipe,
+        "threads": settings.threads,
+        "median_seconds": medians,
+        "epoch_over_products": ratio(seconds["epoch"], seconds["products"]),
+        "epoch_over_products_by_torch_mm": ratio(seconds["epoch"], seconds["products_by_torch_mm"]),
+    }
+    if "exploration" in medians:
+        result["exploration_percent_of_second_pass"] = exploration_percent(medians["exploration"], medians["epoch"], settings)
+    result["peak_memory_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes, on Linux
+    return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
+
+
+def write_repeated(source: Path, words: int, target: Path) -> int:
+    """Writes a CoNLL-U file repeated until it has at least this many words; returns how many it has.
+
+    Raises:
+        ValueError: the file has no words.
+    """
+    text = source.read_bytes().rstrip(b"\n") + b"\n\n"
+    held = sum(line.partition(b"\t")[0].isdigit() for line in text.splitlines())
+    if not held:
+        raise ValueError(f"{source}: there are no words to repeat; name a treebank")
+    times = math.ceil(words / held)
+    with target.open("wb") as file:
+        for _ in range(times):
+            file.write(text)
+    return times * held
+
+
+def as_table(result: dict[str, Any]) -> str:
+    """For people."""
+    return "\n".join(f"{name:36} {value:10.4f}" for name, (value, _) in quantities(result).items())
+
+
+def quantities(result: dict[str, Any]) -> dict[str, tuple[float, str]]:
+    """What rows say: median seconds, and ratios."""
+    found = {name: (seconds, "s") for name, seconds in result["median_seconds"].items()}
+    units = {name: _unit(name) for name, value in result.items() if isinstance(value, float)}
+    return found | {name: (result[name], unit) for name, unit in units.items()}
+
+
+def _unit(name: str) -> str:
+    if "percent" in name:
+        return "%"
+    return "MB" if "memory" in name else "s" if "seconds" in name else "ratio"
+
+
+def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
+    """Seconds of epochs, of their products, and of explorations; the first of each does not count."""
+    shorter = [f"first_pass.epochs={times + 1}", f"second_pass.epochs={times + 1}", "second_pass.explore_every=1"]
+    settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
+    seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
+    with tempfile.TemporaryDirectory() as folder:
+        training_run.train(settings, Path(folder), [_Measurements(seconds)])
+    return {name: found[1:] for name, found in seconds.items()}
+
+
+class _Measurements(Observer):
+    """Notes the seconds of epochs and explorations, and multiplies the matrices of each epoch again right after it."""
+
+    def __init__(self, seconds: dict[str, list[float]]) -> None:
+        self._seconds = seconds
+
+    def on_start(self, start: RunStart) -> None:
+        if not isinstance(start.model, Model):
+            raise ValueError(f"model={start.settings.model} multiplies no matrices; benchmark model=mlp or model=bilstm")
+        self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
+        trees = {"first_pass": start.settings.first_pass.trees, "second_pass": start.settings.second_pass.trees}
+        self._lengths = {
+            name: np.array([len(sentence) for sentence in start.corpus.sentences(TrainingTrees(kind))])
+            for name, kind in trees.items()
+            if kind is not None
+        }
+
+    def on_exploration(self, exploration: ExplorationEnd) -> None:
+        self._seconds["exploration"].append(exploration.seconds)
+
+    def on_epoch(self, epoch: EpochEnd) -> None:
+        self._seconds["epoch"].append(epoch.fit_seconds)
+        for name, multiply in (("products", product), ("products_by_torch_mm", lambda a, b: a @ b.t())):
+            if self._classifier.tokens.contextual:
+                lengths = self._lengths[epoch.pass_name]
+                seconds = seconds_of_encoder(self._classifier, lengths, epoch.examples, self._batch_size, multiply)
+            else:
+                seconds = seconds_of_products(self._classifier, epoch.examples, self._batch_size, multiply)
+            self._seconds[name].append(seconds)
+
+
+@torch.no_grad()
+def seconds_of_products(classifier: Classifier, examples: int, batch_size: int, multiply: Product) -> float:
+    """The time of the matrix products of an epoch's updates, forward and backward; ``multiply(a, b)`` is a @ b.T."""
+    output, embedded = classifier.output.weight, classifier.embedded
+    weights = torch.empty(len(output[0]), 0) if embedded is None else embedded.weight
+    trained = any(matrix.requires_grad for matrix in classifier.tokens.embeddings.vectors.values())
+    whole, rest = divmod(examples, batch_size)
+    start = time.perf_counter()
+    for size, batches in ((batch_size, whole), (rest, int(rest > 0))):
+        inputs = torch.zeros(size, weights.shape[1])
+        hidden, by_score = torch.zeros(size, output.shape[1]), torch.zeros(size, output.shape[0])
+        for _ in range(batches):
+            multiply(hidden, output)
+            multiply(by_score.t(), hidden.t())
+            multiply(by_score, output.t())
+            if embedded is not None:
+                multiply(inputs, weights)
+                multiply(hidden.t(), inputs.t())
+                if trained:
+                    multiply(hidden, weights.t())
+    return time.perf_counter() - start
+
+
+@torch.no_grad()
+def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: int, batch_size: int, multiply: Product) -> float:
+    """The same for a classifier with an encoder; see products_of().
+
+    Args:
+        classifier, examples, batch_size, multiply: as there.
+        lengths: int[sentences], words of the sentences.
+    """
+    batches = list(batches_of(lengths, examples, batch_size))
+    room = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
+    other = torch.zeros_like(room)
+    start = time.perf_counter()
+    for batch in batches:
+        for m, k, n in products_of(classifier, *batch):
+            multiply(room[: m * k].view(m, k), other[: n * k].view(n, k))
+    return time.perf_counter() - start
+
+
+def ratio(dividends: list[float], divisors: list[float]) -> float:
+    """The median ratio of measurements made one right after the other."""
+    return statistics.median(a / b for a, b in zip(dividends, divisors, strict=True))
+
+
+def exploration_percent(exploration: float, epoch: float, settings: Settings) -> float:
+    """Percentage of a second pass's explorations and epochs that is explorations, given the seconds of one each."""
+    epochs, every = settings.second_pass.epochs, settings.second_pass.explore_every
+    explorations = math.ceil(epochs / every) * exploration if every else exploration
+    return 100 * explorations / (explorations + epochs * epoch)
+
+
+def start_up(overrides: list[str]) -> float:
+    """Seconds from the start of a process to the end of its first update.
+
+    Raises:
+        ValueError: it ended otherwise; the message is what it said.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, f"hydra.run.dir={folder}"]
+        start = time.perf_counter()
+        process = subprocess.run(command, capture_output=True, text=True)
+        seconds = time.perf_counter() - start
+    if process.returncode != AFTER_UPDATE:
+        raise ValueError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")
+    return seconds
+
+
+Shape = tuple[int, int, int]
+"""Of a product: float32[m, k] times float32[k, n]."""
+
+
+def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Batches as in SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
+
+    Args:
+        lengths: int[sentences], words of the sentences of an epoch.
+        examples: of an epoch; each word has as many.
+        batch_size: examples that a batch has about.
+    """
+    ordered = np.sort(lengths)
+    ends = np.cumsum(ordered) * (examples / ordered.sum())
+    numbers = (np.ceil(ends).astype(np.int64) - 1) // batch_size
+    for of_batch in np.split(ordered, np.flatnonzero(np.diff(numbers)) + 1):
+        yield of_batch + 1, round(float(of_batch.sum()) * examples / ordered.sum())
+
+
+def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
+    """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
+
+    A batch holds whole sentences, like those of a SentenceFitter, of similar lengths. In each layer and direction, inputs are
+    multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect to
+    inputs and weights. Characters and tags are not counted, so that they appear as overhead.
+
+    Args:
+        classifier: with an encoder.
+        lengths: int[sentences], tokens of each sentence, the root counted.
+        examples: of all of them.
+    """
+    tokens = classifier.tokens
+    assert isinstance(tokens, BiLSTM)
+    steps, sentences = int(lengths.max()), len(lengths)
+    for layer in cast(Iterable[nn.LSTM], tokens.forwards):
+        width, hidden = layer.input_size, layer.hidden_size
+        for _ in range(2):  # directions
+            yield from _both_ways(steps * sentences, width, 4 * hidden)
+            yield from [(sentences, hidden, 4 * hidden), (sentences, 4 * hidden, hidden)] * steps
+            yield 4 * hidden, steps * sentences, hidden
+    output = classifier.output.weight
+    for name, columns, weights in classifier.slot_weights():
+        values = int(lengths.sum()) if name == TOKEN else len(tokens.embeddings.vectors[name])
+        yield from _both_ways(values, len(weights), len(columns) * output.shape[1])
+    yield from _both_ways(examples, output.shape[1], output.shape[0])
+
+
+def _both_ways(m: int, k: int, n: int) -> Iterable[Shape]:
+    """A product, and what its derivatives take."""
+    return (m, k, n), (m, n, k), (n, m, k)

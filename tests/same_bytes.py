@@ -1,0 +1,180 @@
+"""Whether two checkouts train and parse to the same bytes: python tests/same_bytes.py OLD_CHECKOUT [--new CHECKOUT].
+
+For a change that should change nothing. Both checkouts train each case for two epochs a pass on the sample treebank of the old
+one, and parse its dev part: greedily, with beams, with two threads, and with 8-bit products where there is an encoder. By
+SHA-256 are compared: every tensor of the model and its other files, what was parsed, and metrics.json; but for what tells of
+time, of versions, and the card. The new checkout also parses with the model of the old one. Only their commands are used
+(scripts/train.py, scripts/parse.py), with this Python. The exit status is 1 if anything differs.
+
+Once kernels are compiled it takes six minutes of one processor. An old checkout: git worktree add /tmp/old COMMIT.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_TWO_PASSES = ("first_pass.epochs=2", "second_pass.epochs=2")
+# Settings of each case, and how its model parses besides greedily, with a beam and with two threads.
+CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "paper": (("recipe=paper", *_TWO_PASSES), ("--beam 8 --merge signature",)),
+    "accurate": (("recipe=accurate", *_TWO_PASSES), ("--beam 8 --merge signature",)),
+    "bilstm": (("recipe=accurate", "model=bilstm", *_TWO_PASSES), ("--beam 8 --merge signature", "--int8")),
+    "text": (("recipe=text", *_TWO_PASSES), ("--beam 8 --merge signature", "--int8", "--tags overwrite")),
+    "linear": (("model=linear", "online.iterations=2"), ()),
+    "global": (("beam=global", *_TWO_PASSES, "beam.training.epochs=2"), ("--beam 8 --merge signature",)),
+}
+_OF_ALL = ("--beam 1", "--beam 8", "--threads 2")
+_FILES = {part: f"{part}.conllu" for part in ("train", "dev", "test")}
+_UNSTEADY = {"seconds", "cpu_seconds", "versions"}  # of metrics.json and settings.json
+_CARD = "README.md"
+
+
+class CommandError(Exception):
+    """A command of a checkout failed; the message says with what."""
+
+
+def command(checkout: Path, folder: Path, script: str, *arguments: str) -> None:
+    """Runs a script of a checkout.
+
+    Raises:
+        CommandError: its exit status is not 0.
+    """
+    line = [sys.executable, str(checkout / "scripts" / script), *arguments]
+    environment = os.environ | {"PYTHONPATH": str(checkout)}
+    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, encoding="utf-8", errors="replace")
+    if done.returncode:
+        raise CommandError(f"{script} {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
+
+
+def tensors(file: Path) -> dict[str, str]:
+    """The SHA-256 of each tensor of a safetensors file, with its type and shape, by name."""
+    content = file.read_bytes()
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    header.pop("__metadata__", None)
+    found: dict[str, str] = {}
+    for name, entry in header.items():
+        start, end = (8 + length + offset for offset in entry["data_offsets"])
+        found[name] = _digest(f"{entry['dtype']} {entry['shape']} ".encode() + content[start:end])
+    return found
+
+
+def contents(run: Path) -> dict[str, str]:
+    """The SHA-256 of what a run has trained and measured: the tensors and other files of its model, and metrics.json."""
+    found: dict[str, str] = {}
+    for file in sorted(path for path in (run / "model").rglob("*") if path.is_file()):
+        name = file.relative_to(run).as_posix()
+        if file.suffix == ".safetensors":
+            found |= {f"{name} {tensor}": digest for tensor, digest in tensors(file).items()}
+        elif file.name == "settings.json":
+            found[name] = _steady(file)
+        elif file.name != _CARD:
+            found[name] = _digest(file.read_bytes())
+    return found | {"metrics.json": _steady(run / "metrics.json")}
+
+
+def differing(case: str, old: dict[str, str], new: dict[str, str]) -> int:
+    """Prints a line for each thing that either side has; how many are not the same."""
+    count = 0
+    for what in old | new:
+        equal = old.get(what) == new.get(what)
+        verdict = "equal" if equal else "differs" if what in old and what in new else f"only {'old' if what in old else 'new'}"
+        print(f"{case:10} {what:60} {verdict}", flush=True)
+        count += not equal
+    return count
+
+
+def compare(case: str, old: Path, new: Path, work: Path) -> int:
+    """Trains and parses a case with both checkouts, and prints what is equal; how many things are not.
+
+    Args:
+        case: its name in ``CASES``.
+        old: a checkout.
+        new: another one.
+        work: a folder with the treebank, for the runs.
+    """
+    settings, others = CASES[case]
+    found: dict[str, dict[str, str]] = {}
+    for side, checkout in (("old", old), ("new", new)):
+        folder = work / side
+        files = [f"treebank.{part}={file}" for part, file in _FILES.items()]
+        command(checkout, folder, "train.py", *settings, *files, "tensorboard.figures=false", f"hydra.run.dir={case}")
+        found[side] = contents(folder / case)
+        for options in (*_OF_ALL, *others):
+            found[side][f"parsed {options}"] = _parsed(checkout, folder, case, options)
+    count = differing(case, found["old"], found["new"])
+    before = {f"old model, {options}": found["old"][f"parsed {options}"] for options in ("--beam 1", "--beam 8")}
+    after = {
+        f"old model, {options}": _parsed(new, work / "old", case, options, "by-new.conllu")
+        for options in ("--beam 1", "--beam 8")
+    }
+    return count + differing(case, before, after)
+
+
+def _parsed(checkout: Path, folder: Path, case: str, options: str, name: str = "parsed.conllu") -> str:
+    output = folder / case / name
+    command(checkout, folder, "parse.py", case, _FILES["dev"], "-o", str(output), *options.split())
+    return _digest(output.read_bytes())
+
+
+def _steady(file: Path) -> str:
+    values: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return _digest(json.dumps({key: value for key, value in values.items() if key not in _UNSTEADY}).encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def _work_folder(kept: Path | None) -> Iterator[Path]:
+    """An empty folder, which stays if it is given."""
+    if kept is None:
+        with tempfile.TemporaryDirectory() as folder:
+            yield Path(folder)
+    else:
+        kept.mkdir(parents=True)
+        yield kept.resolve()
+
+
+def main() -> int:
+    """Compares the checkouts of the command line; the exit status."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("old", type=Path, metavar="OLD_CHECKOUT")
+    arguments.add_argument("--new", type=Path, default=Path(), metavar="CHECKOUT", help="default: the current folder")
+    arguments.add_argument("--only", default=",".join(CASES), metavar="CASE,...", help=f"of {', '.join(CASES)}")
+    arguments.add_argument("--keep", type=Path, metavar="DIR", help="a new folder for the runs, which is kept")
+    given = arguments.parse_args()
+    cases = given.only.split(",")
+    if unknown := sorted({*cases} - {*CASES}):
+        arguments.error(f"--only: there is no {', '.join(unknown)}; there are {', '.join(CASES)}")
+    old, new, count = given.old.resolve(), given.new.resolve(), 0
+    with _work_folder(given.keep) as work:
+        for side in ("old", "new"):
+            (work / side).mkdir()
+            for part, file in _FILES.items():
+                shutil.copyfile(old / "data" / "sample" / f"sample-ud-{part}.conllu", work / side / file)
+        for case in cases:
+            try:
+                count += compare(case, old, new, work)
+            except CommandError as error:
+                print(f"{case}: {error}", flush=True)
+                count += 1
+    print("all equal" if count == 0 else f"{count} differ")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
