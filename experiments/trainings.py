@@ -23,7 +23,7 @@ from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 from parser.settings import Settings
 from parser.training.checkpoint import CheckpointError
-from parser.training.passes.passes import train
+from parser.training.run import train
 
 _VERSIONS = ("torch", "numpy", "gensim")  # of what the numbers depend on
 

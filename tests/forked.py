@@ -16,7 +16,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import NoReturn
 
-import parser.training.passes.passes  # noqa: F401 - with all that takes seconds to load
+import parser.training.run  # noqa: F401 - with all that takes seconds to load
 from tests.toy import ROOT
 
 

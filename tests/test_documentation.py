@@ -24,8 +24,8 @@ import pytest
 from experiments import command as experiment
 from parser.commands import fetch_treebanks
 from parser.conllu.stream import read_raw_sentences
+from parser.training import run as training_run
 from parser.training.observers.console import final_table
-from parser.training.passes import passes
 from scripts import documentation
 from scripts.benchmarks.command import BENCHMARKS
 from tests import forked
@@ -186,11 +186,11 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
         return
 
     def check(settings, *_):
-        passes.check(settings)
-        passes.check_files(settings)
+        training_run.check(settings)
+        training_run.check_files(settings)
         understood()
 
-    monkeypatch.setattr(passes, "train", check)
+    monkeypatch.setattr(training_run, "train", check)
     few = [word.replace("glob(nederhof_*)", "glob(nederhof_l*)").replace("=glob(*)", "=glob('[12]')") for word in arguments]
     told = run("scripts/train.py", few, monkeypatch)
     # A sweep exits with 1, as its jobs were stopped.

@@ -84,7 +84,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
             # They load torch, which takes a second or two, while the word vectors are being trained.
             from parser.training.model_card import ModelCard
             from parser.training.observers.console import final_table
-            from parser.training.passes.passes import train
+            from parser.training.run import train
 
             card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
             metrics = train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)

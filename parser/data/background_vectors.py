@@ -1,7 +1,7 @@
 """Word vectors that a process of its own trains while this one loads torch and reads the treebank.
 
     with background_vectors(request) as vectors:
-        from parser.training.passes.passes import train  # loads torch
+        from parser.training.run import train  # loads torch
         train(settings, folder, vectors=vectors)
 
 Loading gensim and training vectors takes about as long as all else before the first update, and does not need any of it. The

@@ -1,21 +1,75 @@
-"""What a run is made of, as its settings say: a new model, and what fits its classifier in a pass."""
+"""What a run is made of: its model, and the passes that train it."""
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
+
+import torch
 
 from parser.inference.shape import ClassifierShape, Embedding
+from parser.linear.model import LinearModel
+from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
+from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.settings import Settings, system_options
+from parser.settings import Settings, SettingsError, system_options
+from parser.settings.choices import ExampleUse
+from parser.settings.plan import ExplorationPlan, GivenModel, GlobalPlan, GoldPlan, OnlinePlan, StructuredPlan
 from parser.training.examples.corpus import Corpus
-from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.example_fitter import ExampleFitter
-from parser.training.fitting.fitter import Fitter, Span
-from parser.training.fitting.sentence_encoding import TaskWeights
-from parser.training.fitting.sentence_fitter import SentenceFitter
-from parser.training.fitting.word_dropout import WordDropout, unknown_rates
+from parser.training.examples.teacher import load_teachers
+from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
+from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
+from parser.training.passes.training_pass import RunContext, TrainingPass
+from parser.training.plans import network_plan, oracle_plan, pass_plans
 from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION
+
+
+def build(settings: Settings, context: RunContext) -> tuple[AnyModel, list[TrainingPass]]:
+    """A new model, and the passes that train it, one after the other."""
+    return _linear(settings, context) if settings.online is not None else _classifier(settings, context)
+
+
+def _classifier(settings: Settings, context: RunContext) -> tuple[Model, list[TrainingPass]]:
+    def fresh() -> Model:
+        return new_model(settings, context.corpus)
+
+    torch.manual_seed(settings.seed)
+    model = fresh()
+    model.classifier.to(settings.device)
+    plans = pass_plans(settings)
+    for plan in plans:
+        if isinstance(plan, GoldPlan) and plan.given is not None:
+            model = _model_of_another_run(plan.given, model, settings.device)
+    trained = TrainedClassifier(model, network_plan(settings), context.corpus, settings.seed, fresh)
+    passes: list[TrainingPass] = []
+    for plan in plans:
+        match plan:
+            case GoldPlan():
+                passes.append(gold := GoldPass(plan, trained, context))
+            case ExplorationPlan():
+                teachers = [] if plan.distillation is None else load_teachers(plan.distillation, model, settings.device)
+                joined = gold if plan.examples is ExampleUse.JOIN else None
+                passes.append(ExplorationPass(plan, trained, context, oracle_plan(settings), joined, teachers))
+            case GlobalPlan():
+                passes.append(GlobalPass(plan, trained, context, settings.single_root))
+    return model, passes
+
+
+def _linear(settings: Settings, context: RunContext) -> tuple[LinearModel, list[TrainingPass]]:
+    assert settings.online is not None
+    corpus, system = context.corpus, context.system
+    templates = [*TEMPLATES, *(FEATS_TEMPLATES if settings.online.feats else ())]
+    model = LinearModel.new(corpus.vocabularies, corpus.relations, templates, system.name, dict(system.options))
+    plans = pass_plans(settings)
+    trained = TrainedLinearModel(model, plans[0].trees, oracle_plan(settings), context)
+    passes: list[TrainingPass] = []
+    for plan in plans:
+        match plan:
+            case OnlinePlan():
+                passes.append(OnlinePass(plan, trained, context))
+            case StructuredPlan():
+                passes.append(StructuredPass(plan, trained, context))
+    return model, passes
 
 
 def new_model(settings: Settings, corpus: Corpus) -> Model:
@@ -37,43 +91,15 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     return model
 
 
-def fitter_of(model: Model, corpus: Corpus, settings: Settings, pass_number: int, data: TrainingSentences) -> Fitter:
-    """What fits the model's classifier in a pass (0 or 1) to examples of these sentences."""
-    classifier, optimizer, span = model.classifier, settings.optimizer, _span(settings, pass_number)
-    if classifier.tokens.contextual:
-        assert settings.encoder is not None
-        weights = task_weights_of(settings, corpus)
-        word_dropout = word_dropout_of(model, settings, corpus, corpus.vocabularies.attributes)
-        return SentenceFitter(classifier, data, optimizer, span, settings.encoder.max_grad_norm, word_dropout, weights)
-    word_dropout = word_dropout_of(model, settings, corpus, [slot.attribute for slot in model.slots])
-    return ExampleFitter(classifier, optimizer, span, word_dropout, settings.distillation)
-
-
-def task_weights_of(settings: Settings, corpus: Corpus) -> TaskWeights:
-    """The weights of the encoder's further tasks: of the columns that there are to predict, and of heads."""
-    if settings.encoder is None:
-        return TaskWeights()
-    tagger, heads = settings.encoder.tagger, settings.encoder.heads
-    tags = {} if tagger is None else {column: tagger.weights[column] for column in corpus.vocabularies.tags}
-    return TaskWeights(tags, 0.0 if heads is None else heads.weight)
-
-
-def _span(settings: Settings, pass_number: int) -> Span:
-    """Which epochs the learning rate's schedule spans, for a pass."""
-    epochs = [settings.first_pass.epochs]
-    if settings.second_pass.trees is not None:
-        epochs.append(settings.second_pass.epochs)
-    if settings.optimizer.schedule_over == "pass":
-        return Span(0, epochs[pass_number])
-    return Span(sum(epochs[:pass_number]), sum(epochs))
-
-
-def word_dropout_of(model: Model, settings: Settings, corpus: Corpus, columns: list[str]) -> WordDropout | None:
-    """The word dropout of a matrix whose columns hold values of these attributes; None if there is none."""
-    weight = settings.classifier.word_dropout
-    if weight == 0:
-        return None
-    counts = corpus.value_counts()
-    counts[RELATION] = np.zeros(0, np.int64)
-    rates = [unknown_rates(counts[attribute], weight) for attribute in columns]
-    return WordDropout(rates, model.classifier.output.weight.device)
+def _model_of_another_run(given: GivenModel, fresh: Model, device: str) -> Model:
+    """Another run's model, which takes the place of passes of this run; ``fresh`` is what this run would train."""
+    other = Model.load(Path(given.folder))
+    if not fresh.is_like(other):
+        raise SettingsError(
+            f"{given.key}={given.folder} has other features, vocabularies or layers than this run; they depend on the "
+            "training part, on vectors.*, on classifier.* and on encoder.*"
+        )
+    other.classifier.to(device)  # made here: it draws numbers from the same generator as what follows
+    # What was chosen and fitted for its weights is not for those that come.
+    other.beam, other.lattice_beam, other.calibration = fresh.beam, fresh.lattice_beam, fresh.calibration
+    return other

@@ -50,6 +50,11 @@ class Progress:
     seconds: dict[str, float] = field(default_factory=dict)
     cpu_seconds: float = 0.0
 
+    def end_pass(self, name: str, metrics: dict[str, Any]) -> None:
+        """The pass under way is over; ``metrics``: by part."""
+        self.metrics[name] = metrics
+        self.pass_number, self.epochs_done, self.best_las = self.pass_number + 1, 0, None
+
 
 def trained_weights(module: nn.Module) -> dict[str, Tensor]:
     """Copies of the weights that training changes, on the CPU."""

@@ -1,58 +1,94 @@
-"""What runs of every kind of model have in common: passes of epochs, dev metrics, the best epoch kept, checkpoints, metrics."""
+"""Training: a run prepares its corpus, makes a model and the passes that train it, and goes through them, epoch by epoch.
+
+train(settings, folder)
+  corpus.prepare()      the parts of the treebank, vocabularies, word vectors
+  build()               the model, and its passes: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
+  Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
+  Evaluation.finish()   calibration
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from parser.beam_settings import EXACT, Beam, Exact, Merge, Scores, Search
+from parser.beam_settings import Search
 from parser.data.background_vectors import BackgroundVectors
-from parser.decoding.parsers import parser_with_beam
-from parser.evaluation.gold_part import GoldPart
-from parser.model.loading import AnyModel
-from parser.settings import Settings
+from parser.model_folder import MODEL, TOKENIZER
+from parser.settings import Settings, training_files
 from parser.storage.versions import versions
+from parser.text.segmenter_training import train_segmenter
+from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import checkpoint, run_folder
+from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
+from parser.training.checks.settings_check import check, check_files
+from parser.training.evaluation import Evaluation
 from parser.training.examples.corpus import prepare
-from parser.training.observers.observer import EpochEnd, Metrics, Observers, PassEnd, PassStart, RunStart
-from parser.training.observers.stopwatch import Stopwatch
+from parser.training.observers.console import EpochLog, ProgressBar
+from parser.training.observers.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
+from parser.training.observers.tensorboard import TensorBoard
+from parser.training.passes.training_pass import RunContext, Saved, Stopwatch, TrainingPass
+from parser.training.plans import lattice_beam_of, search_of, system_plan
 from parser.training.run_folder import Manifest
 
 log = logging.getLogger(__name__)
 
-Saved = dict[str, dict[str, Tensor]]
-"""Named groups of named tensors, as a checkpoint holds them."""
+
+def train(
+    settings: Settings, folder: Path, observers: Sequence[Observer] = (), vectors: BackgroundVectors | None = None
+) -> dict[str, Any]:
+    """Trains a parser into a run's folder: model/, metrics.json, TensorBoard events, and a checkpoint while it trains.
+
+    An interrupted run is resumed after its last epoch when it is started again in the same folder with the same settings; of a
+    finished one the metrics are returned. ``resume=false`` trains again.
+
+    Args:
+        settings: what to train on and how.
+        folder: the run's folder; made if it is not there.
+        observers: who else hears of the run, besides TensorBoard, the progress bar and the log; see observer.py.
+        vectors: the run's word vectors, if another process trains them already; see background_vectors.py.
+
+    Returns:
+        The metrics, as written to metrics.json.
+
+    Raises:
+        SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
+    """
+    check(settings)
+    check_files(settings)
+    torch.set_num_threads(settings.threads)
+    with run_folder.held(folder):
+        manifest = Manifest.of(settings)
+        if not settings.resume:
+            run_folder.start_over(folder)
+        elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
+            log.info("%s: the run is finished; resume=false trains again", folder)
+            return finished
+        with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
+            run = Run(settings, manifest, folder, everyone, vectors)
+            run.train()
+            metrics = run.metrics()
+            metrics |= run.evaluation.finish(run.search)
+            run.model.save(folder / MODEL)
+            if settings.tokenizer == "udpipe":
+                target = folder / MODEL / TOKENIZER
+                train_tokenizer_apart(training_files(settings), settings.treebank.dev, target)
+                if settings.segmenter == "bilstm":
+                    train_segmenter(training_files(settings), settings.treebank.dev, target, settings.seed)
+            everyone.on_end(metrics)
+        run_folder.write_results(folder, manifest, metrics)
+    return metrics
 
 
-@dataclass(frozen=True)
-class Pass:
-    """A pass: its number from 0, its name in settings and metrics, its epochs."""
-
-    number: int
-    name: str
-    epochs: int
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What an epoch of a pass says of itself; see EpochEnd."""
-
-    loss: float
-    learning_rate: float
-    examples: int
-    words: int
-    fit_seconds: float
-
-
-class Run(ABC):
+class Run:
     """A run: what it trains, how far it has come, and the loop over passes and epochs.
 
     Args:
@@ -63,141 +99,93 @@ class Run(ABC):
         vectors: see corpus.prepare().
 
     Attributes:
-        progress: how far it has come.
-        saved: what an interrupted process left, until the pass that it was in begins.
-        corpus: what it trains and measures on.
         model: what it trains.
-        passes: its passes.
-        best: the weights of the best epoch of the pass so far.
-        beam: how dev and test are searched at the end, and as the model remembers; None: it parses greedily.
+        search: how dev and test are searched at the end, and as the model remembers; None: it parses greedily.
+        evaluation: measures on them.
     """
 
     def __init__(
         self, settings: Settings, manifest: Manifest, folder: Path, observers: Observers, vectors: BackgroundVectors | None
     ) -> None:
-        self.settings = settings
+        self._settings = settings
         self._manifest = manifest
-        self.folder = folder
-        self.observers = observers
-        self.progress, self.saved = _last_state(folder, manifest)
-        self.stopwatch = Stopwatch(self.progress.seconds)
-        self._cpu_begun = _cpu_seconds() - self.progress.cpu_seconds
-        with self.stopwatch("read"):
-            self.corpus = prepare(settings, vectors)
-        self.best: dict[str, Tensor] = {}
-        self.beam = _beam_of(settings)
-        self._begin()
-
-    @property
-    @abstractmethod
-    def model(self) -> AnyModel:
-        """The model that is trained."""
-
-    @property
-    @abstractmethod
-    def passes(self) -> Sequence[Pass]:
-        """The passes."""
-
-    @property
-    def first_pass_is_given(self) -> bool:
-        """Whether another run has done the first pass."""
-        return False
-
-    @abstractmethod
-    def _begin(self) -> None:
-        """Makes the model, and what trains it."""
-
-    @abstractmethod
-    def _begin_pass(self, number: int) -> None:
-        """Makes ready for the epochs of a pass; if something is ``saved``, its state after the last epoch is put back."""
-
-    @abstractmethod
-    def _fit(self, number: int, epoch: int) -> Fitted:
-        """Trains for an epoch of a pass."""
-
-    @abstractmethod
-    def _state(self, number: int) -> Saved:
-        """What is needed to resume after an epoch of a pass, besides ``best``."""
-
-    @abstractmethod
-    def _weights(self) -> dict[str, Tensor]:
-        """Copies of the weights that parse, on the CPU."""
-
-    @abstractmethod
-    def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Puts back what _weights() gave."""
-
-    def _tag_scores(self, gold: GoldPart) -> Metrics:
-        """Of the tags that the model predicts, by column."""
-        return {}
-
-    def finish(self) -> dict[str, Any]:
-        """What becomes of the model after training, before it is saved; returns what metrics.json holds of it."""
-        return {}
+        self._folder = folder
+        self._observers = observers
+        self._progress, self._saved = _last_state(folder, manifest)
+        self._stopwatch = Stopwatch(self._progress.seconds)
+        self._cpu_begun = _cpu_seconds() - self._progress.cpu_seconds
+        with self._stopwatch("read"):
+            self._corpus = prepare(settings, vectors)
+        context = RunContext(self._corpus, system_plan(settings), observers, self._stopwatch, settings.seed)
+        self.model, self._passes = build(settings, context)
+        self._names = [one.name for one in self._passes]
+        self.search = search_of(settings)
+        self.evaluation = Evaluation(self.model, self._corpus, settings.single_root, lattice_beam_of(settings))
 
     def train(self) -> None:
         """Trains through the passes, or through what an interrupted process left of them."""
-        given = self.first_pass_is_given and self.progress.pass_number == 0
-        before = sum(one.epochs for one in self.passes[: 1 if given else self.progress.pass_number])
-        epochs, done = sum(one.epochs for one in self.passes), before + self.progress.epochs_done
-        self.observers.on_start(RunStart(self.settings, self._manifest, self.folder, self.corpus, self.model, epochs, done))
-        if given:
-            self._end_pass(self.passes[0])
-        for one in self.passes[self.progress.pass_number :]:
-            self._train_pass(one)
+        progress, passes = self._progress, self._passes
+        given = passes[0].given and progress.pass_number == 0
+        before = sum(one.epochs for one in passes[: 1 if given else progress.pass_number])
+        epochs, done = sum(one.epochs for one in passes), before + progress.epochs_done
+        start = RunStart(self._settings, self._manifest, self._folder, self._corpus, self.model, epochs, done)
+        self._observers.on_start(start)
+        del passes[: progress.pass_number]
+        while passes:  # a pass is let go when it is over: in a big treebank its examples take gigabytes
+            self._train_pass(passes.pop(0))
 
-    def _train_pass(self, one: Pass) -> None:
-        done = self.progress.epochs_done
-        self.best = self.saved.get("best", {})
-        self._begin_pass(one.number)
-        self.saved = {}
-        self.observers.on_pass_start(PassStart(one.number + 1, one.name, one.epochs, done))
+    def _train_pass(self, one: TrainingPass) -> None:
+        if not one.given:
+            best = self._fit(one)
+            if self._settings.keep == "best" and best:
+                one.put_weights(best)
+        search = self.search if one.name == self._names[-1] else None
+        end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
+        self._progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
+        self._progress.pass_number, self._progress.epochs_done, self._progress.best_las = (
+            self._progress.pass_number + 1,
+            0,
+            None,
+        )
+        self._observers.on_pass(end)
+
+    def _fit(self, one: TrainingPass) -> dict[str, Tensor]:
+        """Goes through the epochs of a pass that are left; the weights of its best one, none without a dev part."""
+        progress, saved, done = self._progress, self._saved, self._progress.epochs_done
+        best = saved.pop("best", {})
+        if saved:
+            one.restore(saved, done)
+        else:
+            one.begin()
+        self._saved = {}
+        number = self._names.index(one.name) + 1
+        self._observers.on_pass_start(PassStart(number, one.name, one.epochs, done, one.expected_examples))
         for epoch in range(done, one.epochs):
-            fitted = self._fit(one.number, epoch)
-            dev = self._measure("dev", self._beam_in(one))
-            if dev is not None and (self.progress.best_las is None or dev["las"] > self.progress.best_las):
-                self.progress.best_las = dev["las"]
-                self.best = self._weights()
-            self.observers.on_epoch(EpochEnd(one.name, epoch, one.epochs, dev=dev, **vars(fitted)))
-            self.progress.epochs_done = epoch + 1
-            self.progress.cpu_seconds = self._cpu_seconds()
-            state = self._state(one.number) | {"best": self.best}
-            checkpoint.save(self.folder / run_folder.CHECKPOINT, self.progress, state)
-        if self.settings.keep == "best" and self.best:
-            self._put_weights(self.best)
-        self._end_pass(one)
+            fitted = one.fit_epoch(epoch)
+            dev = self._measure("dev", one.search)
+            if dev is not None and (progress.best_las is None or dev["las"] > progress.best_las):
+                progress.best_las = dev["las"]
+                best = one.weights()
+            self._observers.on_epoch(EpochEnd(one.name, epoch, one.epochs, dev=dev, **vars(fitted)))
+            progress.epochs_done = epoch + 1
+            progress.cpu_seconds = self._cpu_seconds()
+            checkpoint.save(self._folder / run_folder.CHECKPOINT, progress, one.state() | {"best": best})
+        return best
 
-    def _end_pass(self, one: Pass) -> None:
-        beam = self.beam if one == self.passes[-1] else None
-        end = PassEnd(one.name, self._measure("dev", beam), self._measure("test", beam))
-        self.progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
-        self.progress.pass_number, self.progress.epochs_done, self.progress.best_las = one.number + 1, 0, None
-        self.best = {}
-        self.observers.on_pass(end)
-
-    def _measure(self, part: str, beam: Search | None = None) -> Metrics | None:
-        gold: GoldPart | None = getattr(self.corpus, part)
-        with self.stopwatch("evaluate"):
-            if gold is None:
-                return None
-            parser = parser_with_beam(self.model, beam)
-            scores = gold.scores(parser.parse(gold.sentences, single_root=self.settings.single_root))
-            return scores | self._tag_scores(gold)
-
-    def _beam_in(self, one: Pass) -> Search | None:
-        """How dev is searched after the epochs of a pass; None: greedily."""
-        return None
+    def _measure(self, part: str, search: Search | None) -> Metrics | None:
+        with self._stopwatch("evaluate"):
+            return self.evaluation.scores(part, search)
 
     def _cpu_seconds(self) -> float:
         return _cpu_seconds() - self._cpu_begun
 
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
-        first, last = (self.progress.metrics[one.name] for one in (self.passes[0], self.passes[-1]))
-        settings = self.settings
+        first, *between, last = (self._progress.metrics[name] for name in (self._names[0], *self._names[1:-1], self._names[-1]))
+        settings = self._settings
         return {
             "treebank": settings.treebank.name,
-            "column": settings.column,
+            "column": None if settings.online is not None else settings.column,  # a linear model is none of Table 7
             "recipe": settings.recipe,
             "model": settings.model,
             "system": settings.system,
@@ -207,26 +195,15 @@ class Run(ABC):
             "strategy": settings.strategy,
             "ties": settings.ties,
             "seed": settings.seed,
-            "train": self.corpus.train.summary,
+            "train": self._corpus.train.summary,
             "dev": last["dev"],
             "test": last["test"],
             "after_first_pass": first,
-            **({"after_second_pass": self.progress.metrics[self.passes[1].name]} if len(self.passes) > 2 else {}),
-            "seconds": {stage: round(seconds, 3) for stage, seconds in self.progress.seconds.items()},
+            **({"after_second_pass": between[0]} if between else {}),
+            "seconds": {stage: round(seconds, 3) for stage, seconds in self._progress.seconds.items()},
             "cpu_seconds": round(self._cpu_seconds(), 3),
             "versions": versions(),
         }
-
-
-def _beam_of(settings: Settings) -> Search | None:
-    beam = settings.beam
-    if beam.name == "none":
-        return None
-    if beam.name == EXACT:
-        return Exact(Scores.LOCAL if beam.training is None else Scores.GLOBAL)
-    assert beam.size is not None, "see beam_check.py"
-    assert beam.merge is not None
-    return Beam(beam.size, Merge(beam.merge), Scores(beam.name))
 
 
 def _cpu_seconds() -> float:

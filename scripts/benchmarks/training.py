@@ -42,8 +42,8 @@ from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings, TrainingTrees
 from parser.storage.versions import versions
+from parser.training import run as training_run
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
-from parser.training.passes import passes
 from parser.transitions.features import TOKEN
 from scripts.benchmarks.first_update import AFTER_UPDATE
 from scripts.benchmarks.measurements import machine
@@ -151,7 +151,7 @@ def measure(overrides: list[str], times: int) -> dict[str, list[float]]:
     settings = training_settings([*overrides, *shorter, "treebank.dev=null", "treebank.test=null"])
     seconds: dict[str, list[float]] = {"epoch": [], "products": [], "products_by_torch_mm": [], "exploration": []}
     with tempfile.TemporaryDirectory() as folder:
-        passes.train(settings, Path(folder), [_Measurements(seconds)])
+        training_run.train(settings, Path(folder), [_Measurements(seconds)])
     return {name: found[1:] for name, found in seconds.items()}
 
 

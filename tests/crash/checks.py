@@ -9,7 +9,7 @@ import shutil
 from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
 
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.crash.crashes import (
     DONE,
     TOLD,

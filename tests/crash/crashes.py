@@ -21,7 +21,7 @@ from typing import Any
 from tqdm import tqdm
 
 from parser.settings import Settings
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import settings
 
 # By model, settings of a run that takes about a second.

@@ -16,7 +16,7 @@ from parser.decoding.parsers import parser_with_beam
 from parser.library import Parser
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.device.fake_device import NAME, fake_device
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, write_conllu

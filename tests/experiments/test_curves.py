@@ -11,7 +11,7 @@ from experiments import curves
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from experiments.trainings import run_folder
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 

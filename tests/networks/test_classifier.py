@@ -13,11 +13,11 @@ from parser.networks.activations import Activation
 from parser.networks.classifier import Classifier
 from parser.networks.embeddings import Embeddings
 from parser.networks.representation import AttributeEmbeddings
-from parser.settings import OptimizerSettings
+from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import Examples
-from parser.training.fitting.example_fitter import ExampleFitter
-from parser.training.fitting.fitter import Span, learning_rates
+from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
 from parser.training.fitting.loss import set_loss
+from parser.training.fitting.trainer import Trainer, learning_rates
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
@@ -115,24 +115,26 @@ def test_fitting_learns_examples_by_heart(name, rate, momentum, width):
     targets = np.full((12, width), NO_NODE, np.int32)
     targets[:, -1] = np.arange(12) % 6
     examples = Examples(features.numpy(), targets, np.zeros(12, np.int32))
-    fitter = ExampleFitter(
-        classifier, OptimizerSettings(name, rate, "constant", "pass", momentum, 0.0, batch_size=5), Span(0, 150)
-    )
-    order = torch.Generator().manual_seed(0)
-    losses = [fitter.fit_epoch(examples, epoch, order) for epoch in range(150)]
+    plan = OptimizerPlan(name, rate, "constant", Span(0, 150), momentum, 0.0, batch_size=5)
+    gradients, optimizer = gradients_and_optimizer(classifier, plan)
+    objective = ExampleObjective(classifier, gradients, plan.batch_size)
+    objective.examples = examples
+    trainer, order = Trainer(objective, optimizer, plan), torch.Generator().manual_seed(0)
+    losses = [trainer.fit_epoch(epoch, order).mean for epoch in range(150)]
     assert losses[-1] < 0.1 < losses[0]
     assert (classifier(features).argmax(1).numpy() == targets[:, -1]).all()
 
 
-def rates_of(settings: OptimizerSettings, span: Span) -> list[float]:
-    return [*learning_rates(settings, span, 0, 2), *learning_rates(settings, span, 1, 2)]
+def rates_of(schedule: str, span: Span) -> list[float]:
+    plan = OptimizerPlan("sgd", 1.0, schedule, span, 0.0, 0.0, 100)
+    return [*learning_rates(plan, 0, 2), *learning_rates(plan, 1, 2)]
 
 
 def test_the_learning_rate_falls_along_half_a_cosine():
-    rates = rates_of(OptimizerSettings("sgd", 1.0, "cosine", "pass", 0.0, 0.0, 100), Span(0, 2))
+    rates = rates_of("cosine", Span(0, 2))
     np.testing.assert_allclose(rates, [1.0, 0.853553, 0.5, 0.146447], atol=1e-6)
 
 
 def test_the_learning_rate_falls_along_a_line_that_began_in_an_earlier_pass():
-    rates = rates_of(OptimizerSettings("sgd", 1.0, "linear", "run", 0.0, 0.0, 100), Span(1, 3))
+    rates = rates_of("linear", Span(1, 3))
     np.testing.assert_allclose(rates, [4 / 6, 3 / 6, 2 / 6, 1 / 6], atol=1e-6)

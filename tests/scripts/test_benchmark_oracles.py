@@ -13,7 +13,7 @@ import pytest
 import oracles
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.transitions.decisions import best
 from scripts.benchmarks.oracles import batched, differing, explorations, growth
 from scripts.benchmarks.random_computations import aligned_at, random_computations, random_trees

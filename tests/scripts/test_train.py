@@ -18,7 +18,7 @@ from omegaconf import DictConfig
 
 from parser.commands import command_line
 from parser.commands.train import _run
-from parser.training.passes import passes
+from parser.training import run as training_run
 from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
 from tests.forked import script, started
 from tests.toy import ROOT, forget_what_is_stored
@@ -66,7 +66,7 @@ def test_a_job_returns_las_on_dev(tmp_path, monkeypatch, las):
     scores = dict.fromkeys(("uas", "las_universal", "uas_nopunct", "las_nopunct"), 80.0)
     parts = {"dev": None if las is None else scores | {"las": las}, "test": scores | {"las": 60.0}}
     metrics = parts | {"after_first_pass": parts}
-    monkeypatch.setattr(passes, "train", lambda *_: metrics)
+    monkeypatch.setattr(training_run, "train", lambda *_: metrics)
     monkeypatch.setattr(Heard, "returned", [])
     monkeypatch.setattr(CurrentSweep, "folder", None)
     forget_what_is_stored(monkeypatch)

@@ -9,7 +9,7 @@ import pytest
 from parser.text import tokenizer_training
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.text.udpipe import UdpipeError
-from parser.training.passes import passes
+from parser.training import run as training_run
 from tests.text.tiny_tokenizer import TINY, train_tiny_tokenizer
 from tests.toy import sentence, settings, write_conllu
 
@@ -50,11 +50,11 @@ def test_ctrl_c_ends_the_process(tmp_path, monkeypatch):
 @pytest.mark.parametrize("segmenter", ["bilstm", "none"])
 def test_a_run_trains_it_into_the_folder_of_the_model_and_then_a_segmenter(tmp_path, monkeypatch, segmenter):
     asked = []
-    monkeypatch.setattr(passes, "train_segmenter", lambda *arguments: asked.append(arguments))
-    monkeypatch.setattr(passes, "train_tokenizer_apart", lambda train, dev, target: asked.append((train, dev, target)))
+    monkeypatch.setattr(training_run, "train_segmenter", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(training_run, "train_tokenizer_apart", lambda train, dev, target: asked.append((train, dev, target)))
     path = str(write_conllu(tmp_path / "a.conllu", [sentence([2, 0, 2])] * 3))
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null"]
-    passes.train(
+    training_run.train(
         settings(*files, "model=linear", "online.iterations=1", "tokenizer=udpipe", f"segmenter={segmenter}"), tmp_path / "run"
     )
     trained = [path], path, tmp_path / "run/model/tokenizer.udpipe"

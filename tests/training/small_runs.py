@@ -8,7 +8,7 @@ import pytest
 
 from parser.settings import Settings
 from parser.training import checkpoint
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import settings
 
 SMALL = [

@@ -11,7 +11,7 @@ from parser.evaluation.gold_part import GoldPart
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
 from parser.training.observers.observer import ExplorationEnd, Observer
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.training.small_runs import files_of, run
 
 

@@ -19,7 +19,7 @@ from parser.settings import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.passes.online import iterate
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.transitions.configurations import Configurations
 from tests.linear.test_perceptron import RELATIONS, encoded
 from tests.random_trees import random_tree

@@ -9,7 +9,6 @@ from itertools import chain, product
 import numpy as np
 import pytest
 import torch
-from omegaconf import OmegaConf
 
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
@@ -20,10 +19,12 @@ from parser.decoding.beam.tree_stacks import read_trees
 from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
 from parser.networks.representation import ContextualRepresentation
+from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_fitter import BeamFitter
+from parser.training.fitting.beam_objective import BeamObjective
 from parser.training.fitting.beam_updates import BeamTraining, BeamUpdates, GoldTrees, _Room
-from parser.training.fitting.fitter import Span
+from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader
+from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.transitions.features import slots_of
 from tests.jit import COMPILED
 from tests.random_trees import random_tree
@@ -31,15 +32,7 @@ from tests.toy import sentence
 from tests.training.slow_beam import SlowBeam
 
 SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
-OPTIMIZER = {
-    "name": "adam",
-    "learning_rate": 0.01,
-    "schedule": "constant",
-    "schedule_over": "pass",
-    "momentum": 0.0,
-    "weight_decay": 0.0,
-    "batch_size": 3,
-}
+PLAN = OptimizerPlan("adam", 0.01, "constant", Span(0, 10), 0.0, 0.0, batch_size=3)
 
 
 def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
@@ -72,8 +65,15 @@ def random_sentences(seed: int, count: int, longest: int):
     return [sentence(random_tree(rng, rng.randint(1, longest)), rng) for _ in range(count)]
 
 
-def fitter_of(model: Model, data: TrainingSentences, training: BeamTraining) -> BeamFitter:
-    return BeamFitter(model, data, training, OmegaConf.create(OPTIMIZER), Span(0, 10))  # type: ignore[arg-type]
+def objective_of(model: Model, data: TrainingSentences, training: BeamTraining) -> BeamObjective:
+    classifier = model.classifier
+    contextual = classifier.tokens.contextual
+    reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None, torch.device("cpu"))
+    return BeamObjective(model, data, reader, PLAN.batch_size, training)
+
+
+def trainer_of(model: Model, objective: BeamObjective) -> Trainer:
+    return Trainer(objective, TorchOptimizer(model.classifier, PLAN), PLAN)
 
 
 def training_with(size: int, gold_size: int, merge: str = "configuration") -> BeamTraining:
@@ -102,8 +102,8 @@ def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, seed):
     sentences = random_sentences(sum(sizes) + seed, 3, longest)
     model = new_model(sentences, 1 + seed)
     data, training = gold_of(model, sentences), training_with(*sizes, merge)
-    fitter = fitter_of(model, data, training)
-    found = fitter.search(np.arange(len(sentences)), dropping=False)
+    objective = objective_of(model, data, training)
+    found = objective.search(np.arange(len(sentences)), dropping=False)
     searched = found.searched
     assert found.kept is None
     steps, losses, lost = zip(*slow_losses(model, data, training), strict=True)
@@ -113,7 +113,7 @@ def test_losses_and_gradients_are_those_of_lists_of_states(sizes, merge, seed):
     np.testing.assert_array_equal(searched.lost, lost)
 
     model.classifier.zero_grad()
-    fitter.surrogate(found).backward()
+    objective.surrogate(found).backward()
     ours = {name: p.grad.clone() for name, p in model.classifier.named_parameters() if p.grad is not None}
     model.classifier.zero_grad()
     expected.mean().float().backward()
@@ -127,8 +127,8 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
     sentences = random_sentences(5, 1, 3)
     model = new_model(sentences, 2)
     data, training = gold_of(model, sentences), training_with(700, 700, "none")
-    fitter = fitter_of(model, data, training)
-    found = fitter.search(np.arange(1), dropping=False)
+    objective = objective_of(model, data, training)
+    found = objective.search(np.arange(1), dropping=False)
     inside = slice(1, int(data.trees.offsets[1]))
     gold = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
     slow = SlowBeam(model, data.sentences.values, *gold, merging=False)
@@ -139,7 +139,7 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
         losses.append((totals.logsumexp(0) - of_gold.logsumexp(0)).item())
     expected = max(losses)
     assert found.searched.losses[0] == pytest.approx(expected, abs=1e-4)
-    fitter.surrogate(found).backward()
+    objective.surrogate(found).backward()
     bias = model.classifier.output.bias
     assert bias.grad is not None
     for output in range(len(bias)):
@@ -147,7 +147,7 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
         for step in (0.05, -0.05):
             with torch.no_grad():
                 bias[output] += step
-            around.append(fitter.search(np.arange(1), dropping=False).searched.losses[0])
+            around.append(objective.search(np.arange(1), dropping=False).searched.losses[0])
             with torch.no_grad():
                 bias[output] -= step
         assert float(bias.grad[output]) == pytest.approx((around[0] - around[1]) / 0.1, abs=2e-2)
@@ -166,14 +166,14 @@ def surrogate_of_single_items(losses: np.ndarray) -> float:
 def test_a_mask_of_hidden_units_is_the_same_in_search_and_gradient():
     sentences = random_sentences(9, 4, 6)
     model = new_model(sentences, 3)
-    fitter = fitter_of(model, gold_of(model, sentences), training_with(1, 1))
+    objective = objective_of(model, gold_of(model, sentences), training_with(1, 1))
     torch.manual_seed(1)
-    found = fitter.search(np.arange(4))
+    found = objective.search(np.arange(4))
     assert found.kept is not None
     assert set(found.kept.unique().tolist()) == {0.0, 2.0}
     mean = surrogate_of_single_items(found.searched.losses) / 4
-    assert fitter.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
-    assert fitter.surrogate(replace(found, kept=2 - found.kept)).item() != pytest.approx(mean, abs=1e-2)
+    assert objective.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
+    assert objective.surrogate(replace(found, kept=2 - found.kept)).item() != pytest.approx(mean, abs=1e-2)
 
 
 @pytest.mark.parametrize("seed", range(8 if COMPILED else 2))
@@ -211,9 +211,11 @@ def test_training_makes_what_is_gold_win():
     sentences = random_sentences(4, 8, 7)
     model = new_model(sentences, 4, "relu")
     model.classifier.dropout = 0.0
-    fitter = fitter_of(model, gold_of(model, sentences), training_with(4, 2))
+    objective = objective_of(model, gold_of(model, sentences), training_with(4, 2))
     order = torch.Generator().manual_seed(1)
-    losses = [fitter.fit_epoch(epoch, order)[0] for epoch in range(30)]
+    trainer = trainer_of(model, objective)
+    losses = [trainer.fit_epoch(epoch, order).mean for epoch in range(30)]
     assert losses[-1] < 0.1 * losses[0]
-    _, report = fitter.fit_epoch(30, order)
+    trainer.fit_epoch(30, order)
+    report = objective.report()
     assert report.lost_percent < 50

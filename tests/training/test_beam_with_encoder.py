@@ -13,16 +13,17 @@ from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED
 from tests.training.small_runs import files_of, run, train_until_killed
 from tests.training.test_beam_updates import (
-    fitter_of,
     gold_of,
+    objective_of,
     random_sentences,
     slow_losses,
     surrogate_of_single_items,
+    trainer_of,
     training_with,
 )
 
@@ -39,15 +40,15 @@ def model_and_data(seed: int, count: int = 3, longest: int = 5):
 def test_losses_and_gradients_are_those_of_lists_of_states(seed):
     model, data = model_and_data(seed)
     training = training_with(3, 2)
-    fitter = fitter_of(model, data, training)
-    found = fitter.search(np.array([2, 0, 1]), dropping=False)
+    objective = objective_of(model, data, training)
+    found = objective.search(np.array([2, 0, 1]), dropping=False)
     _, losses, lost = zip(*slow_losses(model, data, training), strict=True)
     expected = torch.stack(losses)
     np.testing.assert_allclose(found.searched.losses, expected.detach().numpy()[[2, 0, 1]], atol=1e-4)
     np.testing.assert_array_equal(found.searched.lost, np.array(lost)[[2, 0, 1]])
 
     model.classifier.zero_grad()
-    fitter.surrogate(found).backward()
+    objective.surrogate(found).backward()
     ours = {name: p.grad.clone() for name, p in model.classifier.named_parameters() if p.grad is not None}
     of_encoder = [gradient.abs().max() for name, gradient in ours.items() if name.startswith("tokens.forward")]
     assert of_encoder
@@ -63,20 +64,21 @@ def test_losses_and_gradients_are_those_of_lists_of_states(seed):
 def test_the_search_and_the_gradient_see_the_same_dropout():
     model, data = model_and_data(9, 4)
     model.classifier.dropout, model.classifier.input_dropout = 0.5, 0.2
-    fitter = fitter_of(model, data, training_with(1, 1))
+    objective = objective_of(model, data, training_with(1, 1))
     torch.manual_seed(1)
-    found = fitter.search(np.arange(4))
+    found = objective.search(np.arange(4))
     mean = surrogate_of_single_items(found.searched.losses) / (2 * int(data.trees.lengths.sum()))
-    assert fitter.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
-    again = fitter.search(np.arange(4))
-    assert fitter.surrogate(replace(found, batch=again.batch)).item() != pytest.approx(mean, abs=1e-4)
+    assert objective.surrogate(found).item() == pytest.approx(mean, abs=1e-4)
+    again = objective.search(np.arange(4))
+    assert objective.surrogate(replace(found, batch=again.batch)).item() != pytest.approx(mean, abs=1e-4)
 
 
 def test_training_makes_what_is_gold_win():
     model, data = model_and_data(4, 8, 7)
-    fitter = fitter_of(model, data, training_with(4, 2))
+    objective = objective_of(model, data, training_with(4, 2))
     order = torch.Generator().manual_seed(1)
-    losses = [fitter.fit_epoch(epoch, order)[0] for epoch in range(40)]
+    trainer = trainer_of(model, objective)
+    losses = [trainer.fit_epoch(epoch, order).mean for epoch in range(40)]
     assert losses[-1] < 0.1 * losses[0]
 
 

@@ -20,13 +20,14 @@ from parser.networks.activations import ACTIVATIONS
 from parser.networks.classifier import Classifier
 from parser.networks.embeddings import Embeddings
 from parser.networks.representation import AttributeEmbeddings
-from parser.settings import OptimizerSettings
+from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.embedded_layer import ByValue, SideBySide
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.compiled.tables import Gradient
+from parser.training.fitting.example_objective import AutogradGradients, gradients_and_optimizer
 from parser.training.fitting.loss import set_loss
-from parser.training.fitting.updates import AutogradUpdates, CompiledUpdates
+from parser.training.fitting.trainer import TorchOptimizer
 from parser.transitions.features import slots_of
 
 SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
@@ -36,20 +37,20 @@ OUTPUTS = 6
 embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 12), st.booleans()))
 decays = st.sampled_from([0.0, 0.01])
 optimizers = st.builds(
-    OptimizerSettings,
+    OptimizerPlan,
     st.just("sgd"),
     st.just(0.1),
     st.just("constant"),
-    st.just("pass"),
+    st.just(Span(0, 1)),
     st.sampled_from([0.0, 0.9]),
     decays,
     st.just(5),
 ) | st.builds(
-    OptimizerSettings,
+    OptimizerPlan,
     st.sampled_from(["adam", "adamw"]),
     st.just(0.01),
     st.just("constant"),
-    st.just("pass"),
+    st.just(Span(0, 1)),
     st.just(0.0),
     decays,
     st.just(5),
@@ -138,11 +139,11 @@ def test_a_compiled_optimizer_steps_as_torch_does(settings, seed):
     kinds = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
     more = {"momentum": settings.momentum, "nesterov": settings.momentum > 0} if settings.name == "sgd" else {}
     reference = kinds[settings.name](theirs.values(), weight_decay=settings.weight_decay, **more)
-    optimizer = CompiledOptimizer(ours, settings)
+    gradients: dict[str, Gradient] = {}
+    optimizer = CompiledOptimizer(ours, gradients, settings)
     for step in range(4):
         rate = settings.learning_rate / (step + 1)
         reference.param_groups[0]["lr"] = rate
-        gradients = {}
         for name, parameter in theirs.items():
             rows = 1 if parameter.ndim == 1 else len(parameter)
             # What stands in the rows that are not used must not matter.
@@ -150,23 +151,36 @@ def test_a_compiled_optimizer_steps_as_torch_does(settings, seed):
             gradients[name] = Gradient(values, rng.random(rows) < 0.6)
             parameter.grad = torch.from_numpy(gradients[name].dense()).reshape(parameter.shape)
         reference.step()
-        optimizer.step(gradients, rate)
+        optimizer.step(rate)
         for name in shapes:
             torch.testing.assert_close(ours[name], theirs[name], rtol=1e-5, atol=1e-6)
 
 
+class Updates:
+    """Gradients and steps, compiled or torch's."""
+
+    def __init__(self, classifier: Classifier, plan: OptimizerPlan, compiled: bool) -> None:
+        of_torch = AutogradGradients(classifier), TorchOptimizer(classifier, plan)
+        self.gradients, self.optimizer = gradients_and_optimizer(classifier, plan) if compiled else of_torch
+
+    def update(self, features: torch.Tensor, targets: torch.Tensor, rate: float) -> None:
+        self.gradients.loss(features, targets)
+        self.optimizer.step(rate)
+
+
 @pytest.mark.parametrize(("name", "momentum"), [("sgd", 0.0), ("sgd", 0.9), ("adam", 0.0), ("adamw", 0.0)])
-@pytest.mark.parametrize("kinds", [(CompiledUpdates, AutogradUpdates), (AutogradUpdates, CompiledUpdates)])
+@pytest.mark.parametrize("compiled_first", [True, False])
 @pytest.mark.parametrize("hidden", [8, 20])
-def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, momentum, kinds, hidden):
-    settings = OptimizerSettings(name, 0.05, "constant", "pass", momentum, 0.01, 5)
+def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, momentum, compiled_first, hidden):
+    plan = OptimizerPlan(name, 0.05, "constant", Span(0, 1), momentum, 0.01, 5)
     classifier, other = (make({"form": Embedding(4, trained=True)}, hidden=hidden) for _ in range(2))
-    one_way = CompiledUpdates(classifier, settings)
-    first, second = (kind(other, settings) for kind in kinds)
+    one_way = Updates(classifier, plan, compiled=True)
+    first, second = (Updates(other, plan, compiled) for compiled in (compiled_first, not compiled_first))
     for batch in range(3):
         one_way.update(*random_batch(5, 1, batch), 0.05)
         first.update(*random_batch(5, 1, batch), 0.05)
-    second.restore({name: tensor.contiguous() for name, tensor in first.state().items()})  # as checkpoints have them
+    state = first.optimizer.state()
+    second.optimizer.restore({name: tensor.contiguous() for name, tensor in state.items()})  # as checkpoints have them
     for batch in range(3, 6):
         one_way.update(*random_batch(5, 1, batch), 0.05)
         second.update(*random_batch(5, 1, batch), 0.05)
@@ -204,7 +218,7 @@ def test_vectors_that_no_slot_reads_stay():
     classifier = Classifier(tokens, slots_of({"upos": ["s0", "b0"]}), SIZES, 8, OUTPUTS)
     assert not CompiledGradients(classifier).gradients["tokens.embeddings.vectors.deprel"].used.any()
     before = tokens.embeddings.vectors["deprel"].detach().clone()
-    updates = CompiledUpdates(classifier, OptimizerSettings("adam", 0.1, "constant", "pass", 0.0, 0.0, 5))
+    updates = Updates(classifier, OptimizerPlan("adam", 0.1, "constant", Span(0, 1), 0.0, 0.0, 5), compiled=True)
     features, targets = random_batch(5, 1, 0)
     for _ in range(3):
         updates.update(features[:, :2] % SIZES["upos"], targets, 0.1)

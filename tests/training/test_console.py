@@ -43,7 +43,7 @@ def test_it_goes_on_with_every_update_and_ends_with_the_run(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     bar = begun(epochs=3, done=1)
     assert bar._bar is not None
-    bar.on_pass_start(PassStart(2, "second_pass", 2, 0))
+    bar.on_pass_start(PassStart(2, "second_pass", 2, 0, 1000))
     assert bar._bar.n == 1
     bar.on_update(Update("second_pass", 0, 0, 0.5, 250, 0.1))
     assert bar._bar.n == pytest.approx(1.25)  # of two steps for each of 500 words
@@ -68,7 +68,7 @@ def test_in_global_training_sentences_are_counted(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     bar = begun(epochs=10, done=0)
     assert bar._bar is not None
-    bar.on_pass_start(PassStart(3, "third_pass", 10, 0))
+    bar.on_pass_start(PassStart(3, "third_pass", 10, 0, 40))
     bar.on_update(Update("third_pass", 0, 0, 0.5, 8, 0.1))
     assert bar._bar.n == pytest.approx(0.2)
     bar.close()
@@ -78,7 +78,7 @@ def test_without_a_terminal_nothing_is_drawn(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
     bar = begun(epochs=3, done=0)
-    bar.on_pass_start(PassStart(1, "first_pass", 3, 0))
+    bar.on_pass_start(PassStart(1, "first_pass", 3, 0, 1000))
     bar.on_update(Update("first_pass", 0, 0, 0.5, 8, 0.1))
     bar.on_epoch(epoch_end("first_pass", 100))
     bar.close()

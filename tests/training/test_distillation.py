@@ -21,13 +21,12 @@ from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.settings.choices import Over
 from parser.training.compiled.gradients import CompiledGradients
-from parser.training.examples.examples import Examples, TrainingSentences
+from parser.training.examples.examples import Examples, SoftTargets, TrainingSentences
 from parser.training.examples.exploration import explore
-from parser.training.examples.soft_targets import SoftTargets
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 from tests.training.test_compiled_updates import OUTPUTS, make, random_batch

@@ -20,13 +20,14 @@ from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
-from parser.settings import OptimizerSettings
+from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.inside_outside import add_posteriors
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting import exact_fitter
-from parser.training.fitting.exact_fitter import ExactFitter
-from parser.training.fitting.fitter import Span
-from parser.training.passes.passes import train
+from parser.training.fitting import exact_objective
+from parser.training.fitting.exact_objective import ExactObjective
+from parser.training.fitting.sentence_batches import BatchEncoder
+from parser.training.fitting.trainer import TorchOptimizer, Trainer
+from parser.training.run import train
 from tests.decoding.arc_hybrid_sums import IMPOSSIBLE, log_sum, over_computations
 from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED
@@ -116,16 +117,21 @@ def data_of(trees: list[list[int]]) -> tuple[Model, TrainingSentences]:
     return model, TrainingSentences(model.vocabularies.encode(sentences), gold, relations)
 
 
-def fitter_of(model: Model, data: TrainingSentences, learning_rate: float = 0.0, batch_size: int = 2) -> ExactFitter:
-    wanted = OptimizerSettings("adam", learning_rate, "constant", "pass", 0.0, 0.0, batch_size)
-    return ExactFitter(model, data, wanted, Span(0, 1), 1e9)
+def objective_of(model: Model, data: TrainingSentences) -> ExactObjective:
+    return ExactObjective(model, data, BatchEncoder(model.classifier, data), 2)
+
+
+def trainer_of(model: Model, objective: ExactObjective) -> Trainer:
+    """With a learning rate of zero."""
+    plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), 0.0, 0.0, 2)
+    return Trainer(objective, TorchOptimizer(model.classifier, plan), plan)
 
 
 def test_the_loss_is_minus_the_log_probability_of_the_gold_tree_in_any_batch():
     trees = [[0], [2, 0, 2], [0, 1, 2, 2], [0, 0, 2]]  # the last has two roots, so it is one of all trees
     model, data = data_of(trees)
-    fitter = fitter_of(model, data)
-    surrogate, losses = fitter.loss(np.arange(4), dropping=False)
+    objective = objective_of(model, data)
+    surrogate, losses = objective.loss(np.arange(4), dropping=False)
     for s, tree in enumerate(trees):
         n = len(tree)
         own = data.sentences.span(s, s + 1)
@@ -137,9 +143,9 @@ def test_the_loss_is_minus_the_log_probability_of_the_gold_tree_in_any_batch():
         arcs = {i: (head, int(head == 0)) for i, head in enumerate(tree, 1)}
         of_all, of_tree = (over_computations(scores, n, log_sum, **space, arcs=some) for some in ({}, arcs))
         assert losses[s] == pytest.approx(of_all - of_tree, abs=1e-4)
-        assert fitter.loss(np.array([s]), dropping=False)[1][0] == pytest.approx(losses[s], abs=1e-4)
-    mean, report = fitter.fit_epoch(0, torch.Generator().manual_seed(1))
-    assert mean == pytest.approx(losses.mean(), abs=1e-4)
+        assert objective.loss(np.array([s]), dropping=False)[1][0] == pytest.approx(losses[s], abs=1e-4)
+    epoch, report = trainer_of(model, objective).fit_epoch(0, torch.Generator().manual_seed(1)), objective.report()
+    assert epoch.mean == pytest.approx(losses.mean(), abs=1e-4)
     assert report.gold_percent == pytest.approx(100 * np.exp(-losses).mean(), rel=1e-3)
     assert report.configurations == (3 + 10 + 15 + 10) / 4
     assert surrogate.requires_grad
@@ -147,9 +153,9 @@ def test_the_loss_is_minus_the_log_probability_of_the_gold_tree_in_any_batch():
 
 def test_a_step_against_the_gradient_lowers_the_loss_as_the_gradient_says():
     model, data = data_of([[2, 0, 2], [0, 1, 2, 2]])
-    fitter = fitter_of(model, data)
+    objective = objective_of(model, data)
     numbers = np.arange(2)
-    surrogate, before = fitter.loss(numbers, dropping=False)
+    surrogate, before = objective.loss(numbers, dropping=False)
     model.classifier.zero_grad()
     surrogate.backward()
     step = 1e-3
@@ -159,18 +165,18 @@ def test_a_step_against_the_gradient_lowers_the_loss_as_the_gradient_says():
             if parameter.grad is not None:
                 squares += float((parameter.grad**2).sum())
                 parameter -= step * parameter.grad
-    _, after = fitter.loss(numbers, dropping=False)
+    _, after = objective.loss(numbers, dropping=False)
     moves = 2 * 7
     assert (before.sum() - after.sum()) / moves == pytest.approx(step * squares, rel=0.05)
 
 
 def test_sentences_that_are_too_long_are_left_out(monkeypatch, caplog):
-    monkeypatch.setattr(exact_fitter, "LONGEST", 3)
+    monkeypatch.setattr(exact_objective, "LONGEST", 3)
     model, data = data_of([[2, 0, 2], [0, 1, 2, 2]])
-    fitter = fitter_of(model, data)
+    objective = objective_of(model, data)
     assert "of more than 3 words are left out of exact training: 1" in caplog.text
     seen: list[int] = []
-    fitter.fit_epoch(0, torch.Generator(), lambda loss, sentences, rate: seen.append(sentences))
+    trainer_of(model, objective).fit_epoch(0, torch.Generator(), lambda _, __, sentences, ___: seen.append(sentences))
     assert seen == [1]
 
 

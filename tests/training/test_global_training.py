@@ -17,7 +17,7 @@ from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError
 from parser.training.observers.observer import Observer, SearchEnd
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.training.small_runs import files_of, run, train_until_killed
 
 GLOBAL = [

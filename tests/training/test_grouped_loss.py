@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from parser.data.parses import NO_NODE
 from parser.inference.shape import Embedding
-from parser.settings import OptimizerSettings
+from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples.examples import Examples
-from parser.training.fitting.example_fitter import ExampleFitter
-from parser.training.fitting.fitter import Span
+from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
 from parser.training.fitting.loss import Groups, set_loss
+from parser.training.fitting.trainer import Trainer
 from tests.training.test_compiled_updates import OUTPUTS, SIZES, SLOTS, make
 
 BLOCKS = [(0, 1), (1, 3), (3, OUTPUTS)]
@@ -104,10 +104,15 @@ def test_an_epoch_learns_from_whole_examples():
     """With a learning rate of zero, the mean over the batches is that over all examples."""
     examples = random_examples(np.random.default_rng(1), 23)
     classifier = make({})
-    settings = OptimizerSettings("sgd", 0.0, "constant", "pass", 0.0, 0.0, 5)
+    plan = OptimizerPlan("sgd", 0.0, "constant", Span(0, 1), 0.0, 0.0, 5)
+    gradients, optimizer = gradients_and_optimizer(classifier, plan)
+    objective = ExampleObjective(classifier, gradients, plan.batch_size)
+    objective.examples = examples
     batches = []
-    loss = ExampleFitter(classifier, settings, Span(0, 1)).fit_epoch(
-        examples, 0, torch.Generator().manual_seed(0), lambda _, size, __: batches.append(size)
+    loss = (
+        Trainer(objective, optimizer, plan)
+        .fit_epoch(0, torch.Generator().manual_seed(0), lambda _, __, size, ___: batches.append(size))
+        .mean
     )
     assert batches == [5, 5, 5, 5, 3]
     features, _, _ = arguments(examples)

@@ -20,10 +20,9 @@ from parser.lattices.gold_paths import GoldPath, gold_path
 from parser.lattices.lattice import Lattice, conllu
 from parser.model.model import Model
 from parser.training.checkpoint import CheckpointError
-from parser.training.examples.choice_examples import Choices
 from parser.training.examples.examples import TrainingSentences, gold_examples
-from parser.training.examples.lattice_corpus import within_lookahead
-from parser.training.passes.passes import train
+from parser.training.examples.lattices import Choices, within_lookahead
+from parser.training.run import train
 from parser.transitions.features import Slot
 from tests.decoding.slow_lattices import lattice_model, read_slots
 from tests.lattices.made import all_paths, drawn_lattice

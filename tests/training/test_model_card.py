@@ -7,7 +7,7 @@ import random
 
 from parser.model.model import Model
 from parser.training.model_card import ModelCard
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import sentence, settings, write_conllu
 from tests.training.test_text_recipe import SMALL
 

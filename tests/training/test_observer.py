@@ -17,7 +17,7 @@ from parser.training.observers.observer import (
     RunStart,
     Update,
 )
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import sentence, settings, write_conllu
 
 OVERRIDES = [
@@ -84,6 +84,7 @@ def test_a_run_is_heard_from_beginning_to_end(treebank, tmp_path):
     assert [type(event) for event in heard] == [RunStart, *first, *second, dict]
     assert everything.closed == 1
 
+    assert [event.examples for event in heard if isinstance(event, PassStart)] == [36, 36]
     assert (heard[0].epochs, heard[0].epochs_done, heard[0].folder) == (5, 0, tmp_path / "run")
     assert heard[-1] == metrics
     ends = [event for event in heard if isinstance(event, PassEnd)]

@@ -6,7 +6,7 @@ import random
 
 from parser.decoding.parsers import parse
 from parser.model.model import Model
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import sentence, settings, write_conllu
 
 TINY = ["first_pass.epochs=1", "second_pass.epochs=1", "classifier.hidden=4", "vectors.dimensions=4"]

@@ -18,7 +18,7 @@ from parser.model.model import Model, ModelError
 from parser.settings import Settings
 from parser.training.examples import corpus
 from parser.training.observers.observer import EpochEnd, Observer
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence, settings, write_conllu
 

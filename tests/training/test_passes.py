@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
@@ -14,12 +15,12 @@ from parser.decoding.parsers import parse
 from parser.inference.calibration import Calibration
 from parser.model.model import Model
 from parser.settings import SettingsError
-from parser.training.examples.example_sources import GoldComputations
 from parser.training.examples.examples import Examples
 from parser.training.observers.console import final_table
 from parser.training.observers.observer import ExplorationEnd, Observer
 from parser.training.observers.tensorboard import COMPARED
-from parser.training.passes.passes import train
+from parser.training.passes.classifier_passes import GoldPass
+from parser.training.run import train
 from tests.toy import sentence, write_conllu
 from tests.training.small_runs import files_of, run, train_until_killed
 
@@ -234,12 +235,18 @@ def test_relations_that_training_never_saw_are_counted_not_fatal(treebank, tmp_p
 @pytest.mark.parametrize("use", ["replace", "join"])
 def test_examples_of_the_first_pass_are_let_go_when_others_replace_them(treebank, tmp_path, monkeypatch, use):
     made = []
-    begin = GoldComputations.__init__
+    begin = GoldPass.__init__
 
     def note(self, *arguments):
-        made.append(self)
+        made.append(ref(self))
         begin(self, *arguments)
 
-    monkeypatch.setattr(GoldComputations, "__init__", note)
-    train(run(treebank, "column=5", f"second_pass.examples={use}"), tmp_path)
-    assert [any(isinstance(value, Examples) for value in vars(gold).values()) for gold in made] == [use == "join"]
+    class StillThere(Observer):
+        def on_exploration(self, exploration: ExplorationEnd) -> None:
+            (gold,) = made
+            kept.append(gold() is not None and isinstance(vars(gold())["examples"], Examples))
+
+    kept: list[bool] = []
+    monkeypatch.setattr(GoldPass, "__init__", note)
+    train(run(treebank, "column=5", f"second_pass.examples={use}"), tmp_path, [StillThere()])
+    assert kept == [use == "join"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parser.training.checkpoint import CheckpointError
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 
 OVERRIDES = [

@@ -13,7 +13,7 @@ import torch
 from parser.training import run_folder
 from parser.training.checkpoint import CheckpointError, Progress, load, save
 from parser.training.observers.observer import EpochEnd, Observer
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.training.run_folder import Manifest, RunFolderError, held
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import KilledError

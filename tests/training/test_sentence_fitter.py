@@ -14,13 +14,14 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
-from parser.settings import OptimizerSettings
+from parser.settings.plan import OptimizerPlan, Span
 from parser.settings.planning import plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
-from parser.training.fitting.fitter import Span
 from parser.training.fitting.loss import set_loss
-from parser.training.fitting.sentence_fitter import SentenceFitter
-from parser.training.passes.passes import train
+from parser.training.fitting.sentence_batches import BatchEncoder
+from parser.training.fitting.sentence_objective import SentenceObjective
+from parser.training.fitting.trainer import TorchOptimizer, Trainer
+from parser.training.run import train
 from parser.transitions.features import TOKEN
 from tests.networks.test_bilstm import random_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
@@ -54,16 +55,18 @@ def training_data():
     return model, encoded, gold_examples(data, oracles.create("static").bind(gold), model.system, model.table)
 
 
-def fitter_of(model, encoded, batch_size: int, learning_rate: float = 0.0) -> SentenceFitter:
-    wanted = OptimizerSettings("adam", learning_rate, "constant", "pass", 0.0, 0.0, batch_size)
+def objective_of(model, encoded, examples, batch_size: int) -> SentenceObjective:
     data = TrainingSentences(encoded, oracles.Trees.from_heads([]), np.zeros(0, np.int32))
-    return SentenceFitter(model.classifier, data, wanted, Span(0, 1), 5.0)
+    objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data), batch_size)
+    objective.examples = examples
+    return objective
 
 
 @pytest.mark.parametrize("batch_size", [1, 40, 10_000])
 def test_a_batch_holds_whole_sentences_and_an_epoch_every_example_once(training_data, batch_size):
     model, encoded, examples = training_data
-    batches = list(fitter_of(model, encoded, batch_size)._batches(examples, torch.Generator().manual_seed(1)))
+    count, batches = objective_of(model, encoded, examples, batch_size).batches(torch.Generator().manual_seed(1))
+    assert count == len(batches)
     assert sorted(np.concatenate([batch.examples for batch in batches])) == list(range(len(examples)))
     assert sorted(np.concatenate([batch.sentences for batch in batches])) == list(range(len(encoded)))
     columns = model.classifier.embedded_columns[TOKEN]
@@ -78,16 +81,20 @@ def test_the_loss_of_batches_is_that_of_the_classifier_over_all_sentences(traini
     scores = torch.from_numpy(model.scorer(encoded)(examples.features))
     expected = float(set_loss(scores, torch.from_numpy(examples.targets).long()))
     for batch_size in (40, 10_000):
-        found = fitter_of(model, encoded, batch_size).fit_epoch(examples, 0, torch.Generator().manual_seed(1))
-        assert found == pytest.approx(expected, rel=1e-4)
+        plan = OptimizerPlan("adam", 0.0, "constant", Span(0, 1), 0.0, 0.0, batch_size)
+        trainer = Trainer(
+            objective_of(model, encoded, examples, batch_size), TorchOptimizer(model.classifier, plan, max_grad_norm=5.0), plan
+        )
+        found = trainer.fit_epoch(0, torch.Generator().manual_seed(1))
+        assert found.mean == pytest.approx(expected, rel=1e-4)
 
 
 def test_gradients_are_those_of_the_classifier_over_all_sentences(training_data):
     model, encoded, examples = training_data
-    fitter = fitter_of(model, encoded, 10_000)
+    objective = objective_of(model, encoded, examples, 10_000)
     model.classifier.zero_grad()
-    (batch,) = fitter._batches(examples, torch.Generator().manual_seed(1))
-    fitter._losses(batch, examples)[0].backward()
+    _, (batch,) = objective.batches(torch.Generator().manual_seed(1))
+    objective.losses(batch)[0].backward()
     found = {name: p.grad.clone() for name, p in model.classifier.named_parameters()}
     model.classifier.zero_grad()
     tokens = model.classifier.tokens

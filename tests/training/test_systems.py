@@ -15,7 +15,7 @@ from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.settings import Settings
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
 

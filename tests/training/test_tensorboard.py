@@ -9,7 +9,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter
 
-from parser.training.passes.passes import train
+from parser.training.run import train
 from tests.toy import sentence, settings, write_conllu
 
 FEW = [

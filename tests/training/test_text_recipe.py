@@ -16,12 +16,10 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
 from parser.networks.padding import Grid
-from parser.settings import OptimizerSettings
 from parser.training.examples.examples import TrainingSentences, gold_examples
-from parser.training.fitting.fitter import Span
-from parser.training.fitting.sentence_encoding import SentenceEncoding, TaskWeights
-from parser.training.fitting.sentence_fitter import SentenceFitter
-from parser.training.passes.passes import train
+from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
+from parser.training.fitting.sentence_objective import SentenceObjective
+from parser.training.run import train
 from tests.networks.test_text_model import random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
@@ -108,10 +106,10 @@ def some_sentences(model, tags: bool) -> TrainingSentences:
 
 def losses_of_tasks(model, data: TrainingSentences, weights: TaskWeights) -> Tensor:
     examples = gold_examples(data, oracles.create("static").bind(data.trees), model.system, model.table)
-    wanted = OptimizerSettings("adam", 0.1, "constant", "pass", 0.0, 0.0, 1000)
-    fitter = SentenceFitter(model.classifier, data, wanted, Span(0, 1), 5.0, None, weights)
-    (batch,) = fitter._batches(examples, torch.Generator())
-    return fitter._losses(batch, examples, dropping=False)[1]
+    objective = SentenceObjective(model.classifier, BatchEncoder(model.classifier, data, None, weights), 1000)
+    objective.examples = examples
+    _, (batch,) = objective.batches(torch.Generator())
+    return objective.losses(batch, dropping=False)[1]
 
 
 def test_losses_of_tags_are_weighted_means_over_words():
@@ -153,4 +151,4 @@ def test_an_encoder_without_tasks_has_no_loss_of_them():
     data = some_sentences(model, tags=False)
     no_tags = replace(data, tags=np.zeros((0, len(data.trees.heads)), np.int32))  # as a corpus gives them
     for weights, there in ((TaskWeights(), False), (TaskWeights({"upos": 1.0}), True)):
-        assert SentenceEncoding(model.classifier, no_tags, weights=weights).has_tasks == there
+        assert BatchEncoder(model.classifier, no_tags, weights=weights).has_tasks == there

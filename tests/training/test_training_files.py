@@ -14,7 +14,7 @@ from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
 from parser.settings import vectors_to_train
 from parser.training.examples.corpus import prepare
-from parser.training.passes.passes import train
+from parser.training.run import train
 from parser.training.run_folder import Manifest
 from tests.toy import sentence, settings, write_conllu
 

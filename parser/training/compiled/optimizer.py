@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.settings import OptimizerSettings
+from parser.settings.plan import OptimizerPlan
 from parser.training.compiled import kernels
 from parser.training.compiled.tables import Gradient, matrix_of
 
@@ -22,39 +22,35 @@ class CompiledOptimizer:
 
     Args:
         parameters: by name, what is optimized.
-        settings: which optimizer, and how.
+        gradients: by name of the parameter; what they hold when a step is taken.
+        plan: which optimizer, and how.
     """
 
-    def __init__(self, parameters: Mapping[str, nn.Parameter], settings: OptimizerSettings) -> None:
-        # Read once: an access to hydra's settings takes as long as a small product.
-        self._name, self._momentum, self._decay = settings.name, settings.momentum, settings.weight_decay
+    def __init__(self, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient], plan: OptimizerPlan) -> None:
+        self._gradients = gradients
+        self._name, self._momentum, self._decay = plan.name, plan.momentum, plan.weight_decay
         self._weights = {name: matrix_of(parameter) for name, parameter in parameters.items()}
         self._steps = 0
-        kinds = {"sgd": ["momentum_buffer"] if settings.momentum else []}.get(settings.name, ["exp_avg", "exp_avg_sq"])
+        kinds = {"sgd": ["momentum_buffer"] if plan.momentum else []}.get(plan.name, ["exp_avg", "exp_avg_sq"])
         # By parameter, and by name in torch.optim; the same as arrays.
         self._moments = {name: {kind: torch.zeros_like(p.detach()) for kind in kinds} for name, p in parameters.items()}
         self._arrays = {name: [matrix_of(moment) for moment in moments.values()] for name, moments in self._moments.items()}
 
-    def step(self, gradients: Mapping[str, Gradient], rate: float) -> None:
-        """Changes the parameters.
-
-        Args:
-            gradients: by name of the parameter.
-            rate: the learning rate.
-        """
+    def step(self, rate: float) -> None:
+        """See Optimizer."""
         self._steps += 1
         if self._name == "sgd":
-            self._sgd(gradients, rate)
+            self._sgd(rate)
         else:
-            self._adam(gradients, rate)
+            self._adam(rate)
 
-    def _sgd(self, gradients: Mapping[str, Gradient], rate: float) -> None:
+    def _sgd(self, rate: float) -> None:
         constants = np.float32(rate), np.float32(self._momentum), np.float32(self._decay)
         for name, weights in self._weights.items():
-            gradient, (velocity,) = gradients[name], self._arrays[name] or [_NOTHING]
+            gradient, (velocity,) = self._gradients[name], self._arrays[name] or [_NOTHING]
             kernels.sgd(weights, gradient.values, gradient.used, velocity, *constants)
 
-    def _adam(self, gradients: Mapping[str, Gradient], rate: float) -> None:
+    def _adam(self, rate: float) -> None:
         decay, decoupled = self._decay, self._name == "adamw"
         constants = (
             np.float32(rate / (1 - _BETA1**self._steps)),
@@ -66,7 +62,7 @@ class CompiledOptimizer:
             np.float32(_EPSILON),
         )
         for name, weights in self._weights.items():
-            gradient, (mean, square) = gradients[name], self._arrays[name]
+            gradient, (mean, square) = self._gradients[name], self._arrays[name]
             kernels.adam(weights, gradient.values, gradient.used, mean, square, *constants)
 
     def state(self) -> dict[str, Tensor]:

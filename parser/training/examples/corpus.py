@@ -29,7 +29,7 @@ from parser.model.model import Model
 from parser.settings.choices import SettingsError, TrainingTrees
 from parser.settings.plan import NetworkPlan, Plan, VectorPlan
 from parser.training.examples.examples import TrainingSentences
-from parser.training.examples.lattice_corpus import LatticePart, within_lookahead
+from parser.training.examples.lattices import LatticePart, within_lookahead
 from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
 
 log = logging.getLogger(__name__)

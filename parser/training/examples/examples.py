@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,6 @@ from oracles import BoundOracle, Trees
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.settings.choices import Target
-from parser.training.examples.soft_targets import SoftTargets, concatenate
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import right
 from parser.transitions.features import FeatureTable
@@ -40,6 +39,49 @@ class TrainingSentences:
 
     def __len__(self) -> int:
         return len(self.trees)
+
+
+@dataclass(frozen=True)
+class SoftTargets:
+    """A distribution for each example; or none, for one that no teacher has seen: its probabilities are all 0.
+
+    Attributes:
+        probabilities: float32[examples, width].
+        outputs: int32[examples, width], the outputs that the probabilities are of; NO_NODE, with probability 0, fills up rows
+            that have fewer. None: column a is output a, and the width is that of all outputs.
+    """
+
+    probabilities: np.ndarray
+    outputs: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.probabilities)
+
+    @classmethod
+    def of_scores(cls, scores: np.ndarray, outputs: np.ndarray | None = None) -> SoftTargets:
+        """The softmax of scores.
+
+        Args:
+            scores: float32[examples, outputs].
+            outputs: int32[examples, width], the outputs that share the probability, one at least; NO_NODE fills up. None: all.
+        """
+        if outputs is not None:
+            own = np.take_along_axis(scores, np.maximum(outputs, 0), axis=1)
+            scores = np.where(outputs == NO_NODE, np.float32(-np.inf), own)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return cls((shares / shares.sum(axis=1, keepdims=True)).astype(np.float32), outputs)
+
+    def take(self, numbers: np.ndarray) -> SoftTargets:
+        """Those of the examples with these numbers (int[m])."""
+        return SoftTargets(self.probabilities[numbers], None if self.outputs is None else self.outputs[numbers])
+
+    def dense(self, n_outputs: int) -> np.ndarray:
+        """float32[examples, outputs]: the probability of each output."""
+        if self.outputs is None:
+            return self.probabilities
+        room = np.zeros((len(self), n_outputs + 1), np.float32)  # one column more, for what fills up
+        np.put_along_axis(room, np.where(self.outputs == NO_NODE, n_outputs, self.outputs), self.probabilities, axis=1)
+        return room[:, :n_outputs]
 
 
 @dataclass(frozen=True)
@@ -94,7 +136,7 @@ class Examples:
             np.concatenate([part.sentences for part in parts]),
             _concatenated_starts([part.starts for part in parts if part.starts is not None]),
             np.concatenate(blocks) if (blocks := [part.blocks for part in parts if part.blocks is not None]) else None,
-            concatenate([part.soft for part in parts], [len(part) for part in parts]),
+            _concatenated_soft_targets([part.soft for part in parts], [len(part) for part in parts]),
         )
         features = np.empty((sum(len(part.features) for part in parts), parts[0].features.shape[1]), np.int32)
         parts.reverse()
@@ -104,6 +146,9 @@ class Examples:
             features[filled : filled + len(part)] = part
             filled += len(part)
         return cls(features, *others)
+
+
+NO_EXAMPLES = Examples(np.empty((0, 0), np.int32), np.empty((0, 1), np.int32), np.empty(0, np.int32))
 
 
 class GatheredExamples:
@@ -266,6 +311,29 @@ def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:
         return None
     ends = np.cumsum([part[-1] for part in parts])
     return np.concatenate([[0], *(part[1:] + end - part[-1] for part, end in zip(parts, ends, strict=True))])
+
+
+def _concatenated_soft_targets(parts: Sequence[SoftTargets | None], lengths: Sequence[int]) -> SoftTargets | None:
+    """Those of all parts, in order; None if no part has any.
+
+    Args:
+        parts: all over optimal outputs of one width, or all over all outputs; None where no teacher has seen the examples.
+        lengths: examples of each part.
+    """
+    there = next((part for part in parts if part is not None), None)
+    if there is None:
+        return None
+    width = there.probabilities.shape[1]
+    probabilities = [
+        np.zeros((n, width), np.float32) if part is None else part.probabilities for part, n in zip(parts, lengths, strict=True)
+    ]
+    if there.outputs is None:
+        return SoftTargets(np.concatenate(probabilities))
+    outputs = [
+        np.full((n, width), NO_NODE, np.int32) if part is None or part.outputs is None else part.outputs
+        for part, n in zip(parts, lengths, strict=True)
+    ]
+    return SoftTargets(np.concatenate(probabilities), np.concatenate(outputs))
 
 
 def _by_row(flat: np.ndarray, offsets: np.ndarray, numbers: np.ndarray) -> np.ndarray:

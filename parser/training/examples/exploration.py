@@ -23,12 +23,12 @@ from parser.training.examples.examples import (
     Examples,
     GatheredExamples,
     OnStep,
+    SoftTargets,
     TrainingSentences,
     batches,
     new_examples,
     target_columns,
 )
-from parser.training.examples.soft_targets import SoftTargets
 from parser.transitions.decisions import best, right
 from parser.transitions.features import FeatureTable
 from parser.transitions.optimal import best_right_columns, optimal_moves

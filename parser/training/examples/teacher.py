@@ -23,11 +23,10 @@ from parser.inference.scorer import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
 from parser.networks.batch_scorer import batch_scorer
-from parser.settings import Settings, SettingsError, TrainingTrees, teachers
+from parser.settings import SettingsError
 from parser.settings.choices import Over
-from parser.training.examples.corpus import Corpus
-from parser.training.examples.examples import Batch
-from parser.training.examples.soft_targets import SoftTargets
+from parser.settings.plan import DistillationPlan
+from parser.training.examples.examples import Batch, SoftTargets
 from parser.transitions.system import Moves
 
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
@@ -100,14 +99,14 @@ def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sent
     return found
 
 
-def load_teachers(settings: Settings, student: Model) -> list[Model]:
-    """The teachers that the settings name; none if they name none.
+def load_teachers(plan: DistillationPlan, student: Model, device: str) -> list[Model]:
+    """The teachers of a plan.
 
     Raises:
         ModelError: there is no finished run, or no model, in a folder.
         SettingsError: a teacher has no encoder, or does not fit the model that it is to teach.
     """
-    return [_load(folder, settings.device, student) for folder in teachers(settings).values()]
+    return [_load(folder, device, student) for folder in plan.teachers]
 
 
 def _load(folder: str, device: str, student: Model) -> Model:
@@ -136,13 +135,6 @@ def _load(folder: str, device: str, student: Model) -> Model:
             "teacher that reads no more"
         )
     return teacher
-
-
-def teacher_of(models: Sequence[Model], corpus: Corpus, settings: Settings) -> Teacher:
-    """What teaches on the sentences of the second pass."""
-    sentences = corpus.sentences(TrainingTrees(str(settings.second_pass.trees)))
-    encoded = [model.vocabularies.encode(sentences) for model in models]
-    return Teacher(models, encoded, Over(settings.distillation.over), settings.distillation.temperature)
 
 
 def _system(model: Model) -> str:

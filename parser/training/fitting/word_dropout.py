@@ -1,11 +1,14 @@
 """Word dropout: in training, a value is now and then taken for an unknown one, so that unknown ones are learned about.
 
 A value seen n times is dropped with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25).
+
+Who applies it: ExampleObjective to the features of examples, BatchReader (sentence_batches.py) to the attributes of sentences.
+TrainedClassifier (passes/classifier_passes.py) makes it for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -36,6 +39,19 @@ class WordDropout:
         sizes = [len(of_column) for of_column in rates if len(of_column)]
         self._starts = torch.tensor(np.cumsum([0, *sizes[:-1]]), dtype=torch.int32, device=device)
         self._rates = torch.from_numpy(np.concatenate([np.zeros(0, np.float32), *rates])).to(device)
+
+    @classmethod
+    def of(cls, counts: Mapping[str, np.ndarray], weight: float, columns: Sequence[str], device: torch.device) -> WordDropout:
+        """Of a matrix whose columns hold values of these attributes.
+
+        Args:
+            counts: by attribute, int64[values], how often each was seen; nothing is dropped from those that are not there.
+            weight: see unknown_rates().
+            columns: the attribute of each column.
+            device: where the values will be.
+        """
+        nothing = np.zeros(0, np.int64)
+        return cls([unknown_rates(counts.get(attribute, nothing), weight) for attribute in columns], device)
 
     def __call__(self, values: Tensor) -> Tensor:
         """int32[batch, columns]: the values, some of them UNKNOWN; drawn from torch's global generator."""

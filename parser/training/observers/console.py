@@ -33,13 +33,11 @@ class ProgressBar(Observer):
     def on_start(self, start: RunStart) -> None:
         """Starts the bar."""
         self.close()
-        self._words, self._sentences = start.corpus.train.n_words, len(start.corpus.train)
         self._bar = tqdm(total=start.epochs, initial=start.epochs_done, bar_format=_FORMAT, disable=None)
 
     def on_pass_start(self, start: PassStart) -> None:
         """Names the pass."""
-        # A word takes two steps; the examples of global training are sentences.
-        self._examples = self._sentences if start.name == "third_pass" else 2 * self._words
+        self._examples = start.examples
         if self._bar is not None:
             self._bar.set_description_str(start.name.replace("_", " "))
 

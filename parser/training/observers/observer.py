@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from parser.settings.plan import Plan
     from parser.training.examples.corpus import Corpus
     from parser.training.examples.exploration import ExplorationReport
-    from parser.training.fitting.beam_fitter import SearchReport
-    from parser.training.fitting.exact_fitter import ExactReport
+    from parser.training.fitting.beam_objective import SearchReport
+    from parser.training.fitting.exact_objective import ExactReport
     from parser.training.run_folder import Manifest
 
 Metrics = dict[str, float]
@@ -61,12 +61,21 @@ class RunStart:
 
 @dataclass(frozen=True)
 class PassStart:
-    """A pass begins, or is resumed: its number from 1, its name, its epochs, and how many of them are done."""
+    """A pass begins, or is resumed.
+
+    Attributes:
+        number: of the pass, from 1.
+        name: its name.
+        epochs: its epochs.
+        epochs_done: how many of them are done.
+        examples: about how many an epoch has.
+    """
 
     number: int
     name: str
     epochs: int
     epochs_done: int
+    examples: int
 
 
 @dataclass(frozen=True)

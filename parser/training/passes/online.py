@@ -1,151 +1,177 @@
 """Online training of a linear model: Algorithm 2 of Goldberg, Sartorio and Satta (2014), see linear/perceptron.py.
 
-One sentence comes after the other, in an order drawn anew for each iteration, and each update counts at once. A run has a
-pass, ``online``, whose epochs are the iterations; what is measured after each, and kept, is the average of the weights so far.
-With global training (beam=global) another pass, ``beam``, goes on from the weights that the first has come to, over whole
-computations (beam_perceptron.py), with an average of its own.
+One sentence comes after the other, in an order drawn anew for each iteration, and each update counts at once. OnlinePass has
+iterations as its epochs; what is measured after each, and kept, is the average of the weights so far. With global training
+(beam=global) StructuredPass goes on from the weights that it has come to, over whole computations (beam_perceptron.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from oracles import BoundOracle
-from parser.beam_settings import Beam, Search
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
-from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.linear.weights import HashedWeights
-from parser.settings import Mode, OnlineSettings, TrainingTrees, UpdateStep, system_options, update_of
-from parser.training.examples.example_sources import oracle_of
+from parser.settings.choices import Mode, TrainingTrees
+from parser.settings.plan import OnlinePlan, OraclePlan, StructuredPlan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import ExplorationReport
-from parser.training.fitting.beam_fitter import SearchReport
+from parser.training.fitting.beam_objective import SearchReport
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.observers.observer import ExplorationEnd, SearchEnd
-from parser.training.representation_settings import MODELS
-from parser.training.run import Fitted, Pass, Run, Saved
+from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
 from parser.transitions.optimal import query
 
-PASS = "online"
-BEAM_PASS = "beam"
+
+class TrainedLinearModel:
+    """The linear model that the passes train, with what is the same in all of them.
+
+    Args:
+        model: the model; what parses is the average of the perceptron's weights so far.
+        trees: that it learns from.
+        oracle: exact for them.
+        context: of the run.
+
+    Attributes:
+        model: as given.
+        perceptron: the weights and their sums.
+    """
+
+    def __init__(self, model: LinearModel, trees: TrainingTrees, oracle: OraclePlan, context: RunContext) -> None:
+        self.model = model
+        self.perceptron = Perceptron(model.system, model.templates)
+        self._trees = trees
+        self._oracle = oracle
+        self._context = context
+
+    @cached_property
+    def data(self) -> TrainingSentences:
+        """The sentences."""
+        with self._context.stopwatch("projectivize"):
+            return self._context.corpus.training_sentences(self._trees)
+
+    @cached_property
+    def oracle(self) -> BoundOracle:
+        """The oracle, bound to them."""
+        return self._oracle.create().bind(self.data.trees)
 
 
-class OnlineRun(Run):
-    """A run that trains a linear model."""
+class LinearPass(TrainingPass):
+    """A pass that trains a linear model.
 
-    def _begin(self) -> None:
-        settings, corpus = self.settings, self.corpus
-        assert settings.online is not None, "see settings_check.py"
-        self._online: OnlineSettings = settings.online
-        templates = [*TEMPLATES, *(FEATS_TEMPLATES if self._online.feats else ())]
-        self._model = LinearModel.new(
-            corpus.vocabularies, corpus.relations, templates, settings.system, system_options(settings)
-        )
-        self._perceptron = Perceptron(self._model.system, self._model.templates)
-        (trees,) = MODELS[settings.model].trees(settings)
-        with self.stopwatch("projectivize"):
-            self._data = corpus.training_sentences(TrainingTrees(trees))
-        self._oracle = oracle_of(settings).bind(self._data.trees)
+    Args:
+        plan: of the pass.
+        trained: what it trains.
+        context: of the run.
+    """
 
-    @property
-    def model(self) -> LinearModel:
-        """See Run."""
-        return self._model
+    def __init__(self, plan: OnlinePlan | StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
+        super().__init__(plan.name, plan.epochs, context, plan.search if isinstance(plan, StructuredPlan) else None)
+        self._trained = trained
 
-    @property
-    def passes(self) -> Sequence[Pass]:
-        """See Run."""
-        training = self.settings.beam.training
-        beam = [] if training is None else [Pass(1, BEAM_PASS, training.epochs)]
-        return [Pass(0, PASS, self._online.iterations), *beam]
+    def restore(self, saved: Saved, epochs_done: int) -> None:
+        """See TrainingPass."""
+        perceptron = self._trained.perceptron
+        perceptron.restore({name: tensor.numpy() for name, tensor in saved["perceptron"].items()})
+        self._trained.model.weights = perceptron.average()
 
-    def _beam_in(self, one: Pass) -> Search | None:
-        return self.beam if one.name == BEAM_PASS else None
+    def state(self) -> Saved:
+        """See TrainingPass."""
+        return {"perceptron": {name: torch.from_numpy(array) for name, array in self._trained.perceptron.state().items()}}
 
-    def _begin_pass(self, number: int) -> None:
-        if number == 1:
-            self._model.beam = self.beam  # what observers draw is parsed with it
-            if not self.saved:
-                self._perceptron.begin_average()
-        if self.saved:
-            self._perceptron.restore({name: tensor.numpy() for name, tensor in self.saved["perceptron"].items()})
-            self._model.weights = self._perceptron.average()
+    def weights(self) -> dict[str, Tensor]:
+        """See TrainingPass."""
+        weights = self._trained.model.weights
+        arrays = {"keys": weights.keys.view(np.int64)} | {n: getattr(weights, n) for n in ("starts", "outputs", "values")}
+        return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
 
-    def _fit(self, number: int, epoch: int) -> Fitted:
-        return self._fit_with_beam(epoch) if number == 1 else self._fit_steps(epoch)
+    def put_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """See TrainingPass."""
+        keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
+        model = self._trained.model
+        model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, model.system.n_outputs)
 
-    def _fit_steps(self, epoch: int) -> Fitted:
-        online, explores = self._online, self._online.mode == Mode.EXPLORE and epoch >= self._online.explore_after
-        generator = np.random.default_rng([self.settings.seed, epoch])
-        with self.stopwatch(f"{PASS}_fit"):
-            wrong, report = iterate(
-                self._perceptron,
-                self._model,
-                self._data,
-                self._oracle,
-                generator,
-                canonical=online.mode == Mode.STATIC,
-                follow=online.follow if explores else 0.0,
-            )
-        seconds = self.stopwatch.last
-        self._model.weights = self._perceptron.average()
+    def _fitted(self, loss: float, updates: int) -> Fitted:
+        """Of an epoch that has just been timed; what parses from now on is the average with its updates."""
+        self._trained.model.weights = self._trained.perceptron.average()
+        return Fitted(loss, 1.0, updates, int(self._trained.data.sentences.lengths.sum()), self._context.stopwatch.last)
+
+
+class OnlinePass(LinearPass):
+    """Learns at every step of computations.
+
+    Args:
+        plan, trained, context: see LinearPass.
+    """
+
+    def __init__(self, plan: OnlinePlan, trained: TrainedLinearModel, context: RunContext) -> None:
+        super().__init__(plan, trained, context)
+        self._plan = plan
+
+    def begin(self) -> None:
+        """See TrainingPass; the perceptron is new."""
+
+    def fit_epoch(self, epoch: int) -> Fitted:
+        """See TrainingPass."""
+        plan, trained = self._plan, self._trained
+        explores = plan.mode is Mode.EXPLORE and epoch >= plan.explore_after
+        learned = trained.perceptron, trained.model, trained.data, trained.oracle
+        generator = np.random.default_rng([self._context.seed, epoch])
+        follow = plan.follow if explores else 0.0
+        with self._context.stopwatch(f"{self.name}_fit"):
+            wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.STATIC, follow=follow)
+        fitted = self._fitted(wrong / max(1, report.steps), report.steps)
         if explores:
-            self.observers.on_exploration(ExplorationEnd(PASS, epoch, report, seconds))
-        return Fitted(wrong / max(1, report.steps), 1.0, report.steps, int(self._data.sentences.lengths.sum()), seconds)
+            self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, fitted.fit_seconds))
+        return fitted
 
-    def _fit_with_beam(self, epoch: int) -> Fitted:
+
+class StructuredPass(LinearPass):
+    """Learns from whole computations, which compete in a beam; with an average of its own.
+
+    Args:
+        plan, trained, context: see LinearPass.
+    """
+
+    def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
+        super().__init__(plan, trained, context)
+        self._training = StructuredTraining(plan.search.for_training(), plan.update, plan.gold_size)
+        self._search = plan.search
+
+    def begin(self) -> None:
+        """See TrainingPass."""
+        self._trained.model.beam = self._search  # what observers draw is parsed with it
+        self._trained.perceptron.begin_average()
+
+    def restore(self, saved: Saved, epochs_done: int) -> None:
+        """See TrainingPass."""
+        self._trained.model.beam = self._search
+        super().restore(saved, epochs_done)
+
+    def fit_epoch(self, epoch: int) -> Fitted:
+        """See TrainingPass."""
+        trained, model = self._trained, self._trained.model
         learner = BeamPerceptron(
-            self._perceptron, self._model.system, self._model.templates, self._data, self._oracle, self._structured_training()
+            trained.perceptron, model.system, model.templates, trained.data, trained.oracle, self._training
         )
-        generator = np.random.default_rng([self.settings.seed, 1, 1 + epoch])  # none of the pass before
-        with self.stopwatch(f"{BEAM_PASS}_fit"):
-            learned = [learner.learn(s) for s in generator.permutation(len(self._data)).tolist()]
-        self._model.weights = self._perceptron.average()
+        generator = np.random.default_rng([self._context.seed, 1, 1 + epoch])  # none of the pass before
+        with self._context.stopwatch(f"{self.name}_fit"):
+            learned = [learner.learn(s) for s in generator.permutation(len(trained.data)).tolist()]
+        fitted = self._fitted(float(np.mean([one.loss for one in learned])), len(learned))
         report = SearchReport(
             100 * float(np.mean([one.loss > 0 for one in learned])),
             100 * float(np.mean([one.step for one in learned])),
             100 * float(np.mean([one.lost for one in learned])),
             float(np.mean([one.configurations for one in learned])),
         )
-        self.observers.on_search(SearchEnd(BEAM_PASS, epoch, report))
-        loss, words = float(np.mean([one.loss for one in learned])), int(self._data.sentences.lengths.sum())
-        return Fitted(loss, 1.0, len(learned), words, self.stopwatch.last)
-
-    def _structured_training(self) -> StructuredTraining:
-        wanted = self.settings.beam.training
-        assert wanted is not None
-        assert isinstance(self.beam, Beam), "see beam_check.py"
-        update, gold_size = update_of(wanted), wanted.gold_size
-        assert update is not None, "see beam_check.py"
-        assert gold_size is not None, "see beam_check.py"
-        return StructuredTraining(self.beam.for_training(), UpdateStep(update), gold_size)
-
-    def _state(self, number: int) -> Saved:
-        return {"perceptron": {name: torch.from_numpy(array) for name, array in self._perceptron.state().items()}}
-
-    def _weights(self) -> dict[str, Tensor]:
-        weights = self._model.weights
-        arrays = {"keys": weights.keys.view(np.int64)} | {n: getattr(weights, n) for n in ("starts", "outputs", "values")}
-        return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
-
-    def _put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
-        self._model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, self._model.system.n_outputs)
-
-    def finish(self) -> dict[str, Any]:
-        """The model remembers its beam."""
-        self._model.beam = self.beam
-        return {}
-
-    def metrics(self) -> dict[str, Any]:
-        """What metrics.json holds; there is no column of Table 7."""
-        return super().metrics() | {"column": None}
+        self._context.observers.on_search(SearchEnd(self.name, epoch, report))
+        return fitted
 
 
 def iterate(

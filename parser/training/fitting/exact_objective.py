@@ -9,25 +9,23 @@ move in a state is how probable the move is, less how probable it is given the g
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.exact.exact import LONGEST, features_of_states
 from parser.model.model import Model
-from parser.settings import OptimizerSettings
 from parser.training.compiled.inside_outside import add_posteriors
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.fitter import OnUpdate, Span, learning_rates, unobserved
-from parser.training.fitting.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
-from parser.training.fitting.updates import TorchOptimizer
-from parser.training.fitting.word_dropout import WordDropout
+from parser.training.fitting.sentence_batches import BatchEncoder, batches_of_like_lengths
+from parser.training.fitting.trainer import BatchLoss
 
 log = logging.getLogger(__name__)
 
@@ -45,70 +43,61 @@ class ExactReport:
     configurations: float
 
 
-class ExactFitter:
-    """Fits the classifier of a model, in place, over the epochs of a pass with one optimizer.
+class ExactObjective:
+    """The Objective of gold trees among all trees.
 
     Every state is scored with a dropout mask of its own, and the loss is of these scores. The gradient is that of the mean loss
     of a move, so that clipping and the weights of further tasks' losses mean what they do in the passes before. Sentences of
     more than LONGEST tokens are left out, and a warning says how many there are.
 
     Args:
-        model: whose classifier is fitted; check_exact() lets it pass.
-        data: the sentences, with projective gold trees, and their tags if there are any to predict.
-        settings: optimizer, learning rate and its schedule; a batch has ``batch_size`` sentences.
-        span: the epochs that the schedule spans.
-        max_grad_norm: see SentenceFitter.
+        model: whose classifier is trained; check_exact() lets it pass.
+        data: the sentences, with projective gold trees.
+        encoder: encodes batches of them.
+        batch_size: sentences of a batch.
         single_root: whether Z is over trees with one root, which alone bears the root relation. Where the gold tree is none of
             them, Z is over all trees.
-        word_dropout, weights: see SentenceFitter.
     """
 
     def __init__(
-        self,
-        model: Model,
-        data: TrainingSentences,
-        settings: OptimizerSettings,
-        span: Span,
-        max_grad_norm: float,
-        single_root: bool = True,
-        word_dropout: WordDropout | None = None,
-        weights: TaskWeights | None = None,
+        self, model: Model, data: TrainingSentences, encoder: BatchEncoder, batch_size: int, single_root: bool = True
     ) -> None:
         assert data.trees.projective.all(), "other trees have no computation"
         self._system, self._table, self._classifier = model.system, model.table, model.classifier
         self._data = data
-        self._settings, self._span, self._max_grad_norm = settings, span, max_grad_norm
+        self._encoder = encoder
+        self._batch_size = batch_size
         self._single_root = single_root
-        self._encoding = SentenceEncoding(model.classifier, data, word_dropout, weights)
-        self._parameters = [p for p in model.classifier.parameters() if p.requires_grad]
-        self._optimizer = TorchOptimizer(self._parameters, settings)
+        self._sums = np.zeros(3)
         if too_long := int((data.trees.lengths > LONGEST).sum()):
             log.warning("sentences of more than %d words are left out of exact training: %d", LONGEST, too_long)
 
-    def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> tuple[float, ExactReport]:
-        """Goes once over the sentences in random order; the mean loss of a sentence, in nats, and what became of gold trees.
+    @property
+    def guessing(self) -> float:
+        """See Objective."""
+        return 2 * float(self._data.sentences.lengths.mean()) * math.log(self._system.n_outputs)
 
-        Args:
-            epoch: number of the epoch in the pass, from 0.
-            generator: draws the order.
-            on_update: called for each update; its examples are sentences.
-        """
+    def batches(self, generator: torch.Generator) -> tuple[int, Sequence[np.ndarray]]:
+        """See Objective; sentences of about the same length are together."""
         lengths, sizes = self._data.trees.lengths, (self._data.trees.lengths <= LONGEST).astype(np.int64)
-        batches = batches_of_like_lengths(lengths, sizes, self._settings.batch_size, generator)
-        rates = learning_rates(self._settings, self._span, epoch, len(batches))
-        total = gold = states = 0.0
-        for numbers, rate in zip(batches, rates, strict=True):
-            surrogate, losses = self.loss(numbers)
-            self._classifier.zero_grad()
-            surrogate.backward()
-            nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
-            self._optimizer.step(rate)
-            total += losses.sum()
-            gold += np.exp(-losses).sum()
-            states += sum(n_states(n) for n in lengths[numbers].tolist())
-            on_update(float(losses.mean()), len(numbers), rate)
-        n = max(1, int(sizes.sum()))
-        return float(total) / n, ExactReport(100 * float(gold) / n, states / n)
+        found = batches_of_like_lengths(lengths, sizes, self._batch_size, generator)
+        self._sums[:] = 0
+        return len(found), found
+
+    def backward(self, batch: np.ndarray) -> BatchLoss:
+        """See Objective."""
+        surrogate, losses = self.loss(batch)
+        self._classifier.zero_grad()
+        surrogate.backward()
+        states = sum(n_states(n) for n in self._data.trees.lengths[batch].tolist())
+        self._sums += len(batch), np.exp(-losses).sum(), states
+        return BatchLoss(float(losses.mean()), len(batch))
+
+    def report(self) -> ExactReport:
+        """What happened in the epoch so far."""
+        sentences, gold, states = self._sums.tolist()
+        n = max(1.0, sentences)
+        return ExactReport(100 * gold / n, states / n)
 
     def loss(self, numbers: np.ndarray, dropping: bool = True) -> tuple[Tensor, np.ndarray]:
         """What to learn from some of the sentences.
@@ -121,7 +110,7 @@ class ExactFitter:
             A sum of scores that has the gradient of the mean loss of a move, those of further tasks added; and float64[m], the
             losses of the sentences, in nats.
         """
-        batch = self._encoding.encode(numbers, dropping)
+        batch = self._encoder.encode(numbers, dropping)
         offsets = np.concatenate([[0], np.cumsum(batch.lengths)])
         places = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)
         features = np.concatenate([features_of_states(self._table, places, s) for s in range(len(numbers))])
@@ -130,7 +119,7 @@ class ExactFitter:
         losses, slopes = self._losses(numbers, scores.detach().cpu().numpy())
         moves = 2 * max(1, int((batch.lengths - 1).sum()))
         of_trees = (scores * torch.from_numpy(slopes).to(scores.device)).sum() / moves
-        return of_trees + self._encoding.task_loss(batch, dropping), losses
+        return of_trees + self._encoder.task_loss(batch, dropping), losses
 
     def _losses(self, numbers: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """float64[m], the losses of the sentences, and float32[states, outputs], their derivatives by the scores."""
@@ -153,11 +142,3 @@ class ExactFitter:
         one_root = not self._single_root or to_root.sum() == 1
         labelled = rules.root_relation == NO_NODE or bool((to_root == (relations[1:] == rules.root_relation)).all())
         return rules if one_root and labelled else ChartRules.of(self._system, False)
-
-    def state(self) -> dict[str, Tensor]:
-        """What the next epoch depends on besides weights and random generators: named tensors on the CPU."""
-        return self._optimizer.state()
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Puts back what state() of such a fitter gave."""
-        self._optimizer.restore(tensors)

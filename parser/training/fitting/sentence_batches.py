@@ -1,4 +1,7 @@
-"""Batches of sentences for a contextual token representation: each is encoded once, with the dropout of training."""
+"""Batches of training sentences: which are together, their values with word dropout, and what an encoder makes of them.
+
+Every objective whose batches are sentences reads them here, so that words are dropped, and further tasks learned, in one way.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
@@ -53,7 +57,40 @@ class EncodedBatch:
     tag_scores: dict[str, Tensor]
 
 
-class SentenceEncoding:
+class BatchReader:
+    """Reads the values of training sentences, some of them dropped.
+
+    Args:
+        sentences: the sentences.
+        word_dropout: of their attributes; None for none.
+        device: where the values will be.
+    """
+
+    def __init__(self, sentences: Sentences, word_dropout: WordDropout | None, device: torch.device) -> None:
+        self.sentences = sentences
+        self._word_dropout = word_dropout
+        self._device = device
+
+    def read(self, numbers: np.ndarray, dropping: bool = True) -> tuple[np.ndarray, np.ndarray, Tensor]:
+        """Some of the sentences (int[m]), one after the other.
+
+        Args:
+            numbers: which of them.
+            dropping: whether dropout is in force.
+
+        Returns:
+            places: int64[tokens], where the tokens are among those of all sentences.
+            lengths: int64[m], tokens of each, the root counted.
+            values: int32[tokens, attributes].
+        """
+        places = self.sentences.places(numbers)
+        values = torch.from_numpy(self.sentences.values[:, places].T.copy()).to(self._device)
+        if dropping and self._word_dropout is not None:
+            values = self._word_dropout(values)
+        return places, np.diff(self.sentences.offsets)[numbers], values
+
+
+class BatchEncoder:
     """Encodes training sentences with the weights of the moment.
 
     Args:
@@ -73,18 +110,14 @@ class SentenceEncoding:
         self.sentences = data.sentences
         self._data = data
         self._weights = weights or TaskWeights()
-        self._word_dropout = word_dropout
         self._tokens = cast(ContextualRepresentation, classifier.tokens)
         self._heads = classifier.tokens.heads if isinstance(classifier.tokens, BiLSTM) else None
         self._nothing = classifier.output.bias
+        self._reader = BatchReader(data.sentences, word_dropout, self._nothing.device)
 
     def encode(self, numbers: np.ndarray, dropping: bool = True) -> EncodedBatch:
         """Encodes some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
-        places = self.sentences.places(numbers)
-        lengths = np.diff(self.sentences.offsets)[numbers]
-        values = torch.from_numpy(self.sentences.values[:, places].T.copy()).to(self._nothing.device)
-        if dropping and self._word_dropout is not None:
-            values = self._word_dropout(values)
+        places, lengths, values = self._reader.read(numbers, dropping)
         encoded = self._tokens.encode(values, lengths, dropping)
         return EncodedBatch(places, lengths, self._tokens.with_tokens(encoded.tokens), encoded.tag_scores)
 

@@ -1,0 +1,149 @@
+"""Training on examples with a static token representation: a batch is any examples, and its gradients are those of their loss.
+
+The gradients are compiled on a CPU, and found by autograd elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from parser.networks.classifier import Classifier
+from parser.settings.plan import DistillationPlan, OptimizerPlan
+from parser.training.compiled.gradients import CompiledGradients
+from parser.training.compiled.optimizer import CompiledOptimizer
+from parser.training.examples.examples import Examples
+from parser.training.fitting.loss import Groups, Taught, distillation_loss, set_loss
+from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
+from parser.training.fitting.word_dropout import WordDropout
+
+
+class Gradients(Protocol):
+    """Computes the gradients of a classifier."""
+
+    def loss(
+        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None
+    ) -> Tensor | float:
+        """The mean loss of a batch, in nats, with dropout; its gradients are left to the optimizer.
+
+        Args:
+            features: int32[rows, slots].
+            targets: int64[rows, targets], right outputs; NO_NODE fills up rows.
+            groups: which rows are one example; None: each is one.
+            taught: see distillation_loss(), which is then added; only for examples of one row.
+        """
+
+
+class AutogradGradients:
+    """Gradients by autograd, on any device: the reference implementation of CompiledGradients."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None) -> Tensor:
+        """See Gradients; the loss stays on the device, so that nothing waits for it."""
+        scores = self._classifier(features, dropping=True)
+        loss = set_loss(scores, targets, groups)
+        if taught is not None:
+            loss = loss + distillation_loss(scores, taught)
+        self._classifier.zero_grad()
+        loss.backward()
+        return loss.detach()
+
+
+def gradients_and_optimizer(classifier: Classifier, plan: OptimizerPlan) -> tuple[Gradients, Optimizer]:
+    """The fastest for where the classifier is. They have the same states, each of which the other can be restored from."""
+    if not classifier.output.weight.is_cpu:
+        return AutogradGradients(classifier), TorchOptimizer(classifier, plan)
+    compiled = CompiledGradients(classifier)
+    trained = {name: p for name, p in classifier.named_parameters() if p.requires_grad}
+    return compiled, CompiledOptimizer(trained, compiled.gradients, plan)
+
+
+class ExampleBatch(NamedTuple):
+    """Some examples: their numbers, int64[m], and what Gradients.loss() takes of them."""
+
+    numbers: Tensor
+    features: Tensor
+    targets: Tensor
+    groups: Groups | None = None
+
+
+class ExampleObjective:
+    """The Objective of examples, each with its right outputs and, perhaps, soft targets.
+
+    Args:
+        classifier: what is trained.
+        gradients: computes its gradients.
+        batch_size: examples of a batch.
+        word_dropout: of the features; None for none.
+        distillation: how soft targets are learned; None: there are none.
+
+    Attributes:
+        examples: what the next epoch learns from; to be set before.
+    """
+
+    examples: Examples
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        gradients: Gradients,
+        batch_size: int,
+        word_dropout: WordDropout | None = None,
+        distillation: DistillationPlan | None = None,
+    ) -> None:
+        self._gradients = gradients
+        self._batch_size = batch_size
+        self._device = classifier.output.weight.device
+        self._n_outputs = len(classifier.output.weight)
+        self._word_dropout = word_dropout
+        self._distillation = distillation
+
+    @property
+    def guessing(self) -> float:
+        """See Objective; with a teacher, the weight of what it says counts as so many examples more."""
+        taught = self._distillation if self.examples.soft is not None else None
+        return (1.0 if taught is None else 1.0 + taught.weight * taught.temperature**2) * math.log(self._n_outputs)
+
+    def batches(self, generator: torch.Generator) -> tuple[int, Iterator[ExampleBatch]]:
+        """See Objective; an example is in one batch, whichever it is."""
+        order = torch.randperm(len(self.examples), generator=generator)
+        return math.ceil(len(order) / self._batch_size), self._batches(order)
+
+    def _batches(self, order: Tensor) -> Iterator[ExampleBatch]:
+        examples, batches = self.examples, order.split(self._batch_size)
+        if examples.starts is None and self._device.type == "cpu":  # a copy of all examples would take gigabytes
+            for numbers in batches:
+                targets = torch.from_numpy(examples.targets)[numbers].to(torch.int64)
+                yield ExampleBatch(numbers, torch.from_numpy(examples.features)[numbers], targets)
+        elif examples.starts is None:
+            order = order.to(self._device)
+            features = torch.from_numpy(examples.features).to(self._device)[order].split(self._batch_size)
+            targets = torch.from_numpy(examples.targets).to(self._device, torch.int64)[order].split(self._batch_size)
+            yield from map(ExampleBatch, batches, features, targets)
+        else:
+            for numbers in batches:
+                taken = examples.take(numbers.numpy())
+                features = torch.from_numpy(taken.features).to(self._device)
+                targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
+                yield ExampleBatch(numbers, features, targets, Groups.of(taken, self._device))
+
+    def backward(self, batch: ExampleBatch) -> BatchLoss:
+        """See Objective."""
+        features = batch.features if self._word_dropout is None else self._word_dropout(batch.features)
+        loss = self._gradients.loss(features, batch.targets, batch.groups, self._taught(batch.numbers))
+        return BatchLoss(loss, len(batch.numbers))
+
+    def _taught(self, numbers: Tensor) -> Taught | None:
+        """What distillation_loss() needs of the examples; None if there is no teacher."""
+        if self.examples.soft is None or self._distillation is None:
+            return None
+        probabilities = self.examples.soft.take(numbers.numpy()).dense(self._n_outputs)
+        weighted = torch.from_numpy(probabilities * np.float32(self._distillation.weight)).to(self._device)
+        return Taught(weighted, self._distillation.temperature)

@@ -1,0 +1,269 @@
+"""Training a classifier: an epoch goes over batches in random order, and each is a step down the gradient of its loss.
+
+There is one Trainer. What differs from pass to pass is handed to it:
+
+* an *objective* draws the batches and computes the gradients of their losses, with dropout: ExampleObjective where tokens have
+  a static representation, SentenceObjective where an encoder reads sentences, BeamObjective and ExactObjective where whole
+  computations compete;
+* an *optimizer* clips gradients and changes weights: TorchOptimizer, or on a CPU, for examples, CompiledOptimizer;
+* an *OptimizerPlan* says how high the learning rate is, and how it falls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from parser.settings.plan import OptimizerPlan
+
+# The share of the learning rate, given the share of the epochs that is done.
+_SCHEDULES = {
+    "constant": lambda done: 1.0,
+    "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
+    "linear": lambda done: 1 - done,
+}
+
+# An epoch whose mean loss is this many times that of guessing has diverged: its classifier is sure of what is wrong. The first
+# updates can cost much and the later ones little; a whole epoch does not.
+_TIMES_GUESSING = 10
+
+# The highest values at which training is known to go well, by optimizer where they differ.
+_USUAL_RATE = {"sgd": 1.0, "adam": 0.01, "adamw": 0.01}
+_USUAL_MOMENTUM = 0.99
+_USUAL_DECAY = 0.1
+
+OnUpdate = Callable[[int, Tensor | float, int, float], None]
+"""Told of each update: its number in the epoch, the mean loss of its batch in nats (a tensor where it lies on a device), its
+examples, its rate."""
+
+
+def unobserved(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
+    """An OnUpdate that does nothing."""
+
+
+class BatchLoss(NamedTuple):
+    """The loss of a batch.
+
+    Attributes:
+        mean: of its examples, in nats; a tensor where reading its value would wait for a device.
+        examples: how many there are; in global training they are sentences.
+        has_gradient: whether there is anything to change.
+    """
+
+    mean: Tensor | float
+    examples: int
+    has_gradient: bool = True
+
+
+SomeBatch = TypeVar("SomeBatch")
+
+
+class Objective(Protocol[SomeBatch]):
+    """What a classifier is trained for."""
+
+    @property
+    def guessing(self) -> float:
+        """The loss of an example, in nats, of a classifier that guesses."""
+
+    def batches(self, generator: torch.Generator) -> tuple[int, Iterable[SomeBatch]]:
+        """How many batches an epoch has, and these, in an order that the generator draws."""
+
+    def backward(self, batch: SomeBatch) -> BatchLoss:
+        """Computes the loss of a batch, with dropout, and leaves its gradients where the optimizer takes them from."""
+
+
+class Optimizer(Protocol):
+    """Changes weights by their gradients."""
+
+    def step(self, rate: float) -> None:
+        """Takes a step down the gradients; ``rate``: the learning rate."""
+
+    def state(self) -> dict[str, Tensor]:
+        """What the next step depends on besides weights and gradients: named tensors on the CPU."""
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Puts back what state() of such an optimizer of the same parameters gave."""
+
+
+def learning_rates(plan: OptimizerPlan, epoch: int, batches: int) -> Iterator[float]:
+    """The learning rate of each of the ``batches`` of an epoch, which is counted from 0 in its pass.
+
+    Over the plan's span, it falls to zero along half a cosine (``cosine``) or a line (``linear``), or stays (``constant``).
+    """
+    share = _SCHEDULES[plan.schedule]
+    for batch in range(batches):
+        yield share((plan.span.done + epoch + batch / batches) / plan.span.epochs) * plan.learning_rate
+
+
+@dataclass(frozen=True)
+class EpochLoss:
+    """What an epoch says of itself.
+
+    Attributes:
+        mean: loss of an example, in nats.
+        examples: how many there were.
+        learning_rate: that of the last batch.
+    """
+
+    mean: float
+    examples: int
+    learning_rate: float
+
+
+class Trainer:
+    """Trains a classifier, in place, over the epochs of a pass.
+
+    Args:
+        objective: what it is trained for.
+        optimizer: of its parameters.
+        plan: of the optimizer: its learning rate, and the schedule of that.
+        name: of the pass, for messages.
+        vectors_file: where word vectors were read, whose numbers can make training diverge.
+    """
+
+    def __init__(
+        self,
+        objective: Objective[Any],
+        optimizer: Optimizer,
+        plan: OptimizerPlan,
+        name: str = "pass",
+        vectors_file: str | None = None,
+    ) -> None:
+        self._objective = objective
+        self._optimizer = optimizer
+        self._plan = plan
+        self._name = name
+        self._vectors_file = vectors_file
+
+    def fit_epoch(self, epoch: int, generator: torch.Generator, on_update: OnUpdate = unobserved) -> EpochLoss:
+        """Goes once over all batches.
+
+        Args:
+            epoch: number of the epoch in the pass, from 0.
+            generator: draws the order.
+            on_update: called for each batch.
+
+        Raises:
+            DivergenceError: the mean loss is not finite, or far above that of guessing.
+        """
+        losses: list[Tensor | float] = []
+        total: Tensor | float = 0.0
+        examples, rate = 0, 0.0
+        n_batches, batches = self._objective.batches(generator)
+        for number, (batch, rate) in enumerate(zip(batches, learning_rates(self._plan, epoch, n_batches), strict=True)):
+            loss = self._objective.backward(batch)
+            if loss.has_gradient:
+                self._optimizer.step(rate)
+            total = total + loss.mean * loss.examples
+            examples += loss.examples
+            losses.append(loss.mean)
+            on_update(number, loss.mean, loss.examples, rate)
+        mean = float(total) / max(1, examples)
+        if (bad := first_bad_loss(losses, mean, self._objective.guessing)) is not None:
+            raise DivergenceError(
+                f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: the loss of update {bad + 1} of "
+                f"{len(losses)} is {float(losses[bad]):.4g}, where guessing costs {self._objective.guessing:.2g}; lower "
+                f"{' or '.join(suspects(self._plan, self._vectors_file))}"
+            )
+        return EpochLoss(mean, examples, rate)
+
+    def state(self) -> dict[str, Tensor]:
+        """What the next epoch depends on besides weights and random generators: named tensors on the CPU."""
+        return self._optimizer.state()
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Puts back what state() of such a trainer gave."""
+        self._optimizer.restore(tensors)
+
+
+class TorchOptimizer:
+    """One of torch's optimizers over the trained parameters of a module, whose gradients autograd has left there.
+
+    Args:
+        module: the module.
+        plan: which optimizer, and how.
+        max_grad_norm: gradient clipping: the norm that longer gradients are scaled down to; None for none.
+    """
+
+    def __init__(self, module: nn.Module, plan: OptimizerPlan, max_grad_norm: float | None = None) -> None:
+        self._parameters = [p for p in module.parameters() if p.requires_grad]
+        self._optimizer = _torch_optimizer(self._parameters, plan)
+        self._max_grad_norm = max_grad_norm
+
+    def step(self, rate: float) -> None:
+        """See Optimizer."""
+        if self._max_grad_norm is not None:
+            nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        self._optimizer.step()
+
+    def state(self) -> dict[str, Tensor]:
+        """See Optimizer; ``NUMBER_OF_PARAMETER.NAME``."""
+        state = self._optimizer.state_dict()["state"]
+        return {
+            f"{p}.{name}": torch.as_tensor(value).cpu()
+            for p, values in state.items()
+            for name, value in values.items()
+            if value is not None
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """See Optimizer."""
+        state: dict[int, dict[str, Tensor]] = {}
+        groups = self._optimizer.state_dict()["param_groups"]
+        for key, tensor in tensors.items():
+            number, _, name = key.partition(".")
+            parameter = self._parameters[int(number)]
+            # torch's fused optimizers take it for granted that moments lie in memory as their parameter does.
+            moved = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
+            state.setdefault(int(number), {})[name] = moved
+        self._optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _torch_optimizer(parameters: list[nn.Parameter], plan: OptimizerPlan) -> torch.optim.Optimizer:
+    decay, rate = plan.weight_decay, plan.learning_rate
+    if plan.name == "sgd":
+        return torch.optim.SGD(
+            parameters, lr=rate, momentum=plan.momentum, nesterov=plan.momentum > 0, weight_decay=decay, fused=True
+        )
+    if plan.name == "adam":
+        return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
+    return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
+
+
+class DivergenceError(ValueError):
+    """Training has diverged; the message says where, and which settings can be the cause."""
+
+
+def first_bad_loss(losses: Sequence[float | Tensor], mean: float, guessing: float) -> int | None:
+    """Which update of an epoch that has diverged is to be named; None if the epoch has not.
+
+    Args:
+        losses: mean loss of each update's batch.
+        mean: mean loss of the epoch, in nats per example.
+        guessing: the loss of a classifier that guesses.
+    """
+    limit = _TIMES_GUESSING * guessing
+    if mean <= limit:  # not so for NaN
+        return None
+    return next((i for i, loss in enumerate(losses) if not float(loss) <= limit), len(losses) - 1)
+
+
+def suspects(plan: OptimizerPlan, vectors_file: str | None = None) -> list[str]:
+    """The settings, with their values, that are higher than is usual; if none is, all that can make training diverge."""
+    found = [
+        (f"{plan.rate_key}={plan.learning_rate:g}", plan.learning_rate, _USUAL_RATE[plan.name]),
+        (f"optimizer.momentum={plan.momentum:g}", plan.momentum, _USUAL_MOMENTUM),
+        (f"optimizer.weight_decay={plan.weight_decay:g}", plan.weight_decay, _USUAL_DECAY),
+    ]
+    unusual = [named for named, value, usual in found if value > usual]
+    possible = [named for named, value, _ in found if value > 0]
+    if vectors_file is not None:
+        possible.append(f"the numbers in vectors.file={vectors_file}")
+    return unusual or possible

@@ -1,0 +1,393 @@
+"""The passes that train a classifier, one after the other (Nederhof 2019, Section 8).
+
+GoldPass learns the steps of gold computations. ExplorationPass lets the parser follow its own predictions, and learns at every
+configuration what an oracle says would have been best there. GlobalPass trains for whole computations, which compete in a
+search. Each hands what differs, an Objective, to the one Trainer (fitting/trainer.py).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+import oracles
+from oracles import BoundOracle
+from parser.beam_settings import Exact
+from parser.inference.scorer import Scorer
+from parser.model.model import Model
+from parser.networks.batch_scorer import ContextualScorer, batch_scorer
+from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
+from parser.training.checkpoint import restore_weights, trained_weights
+from parser.training.examples.corpus import Corpus
+from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
+from parser.training.examples.exploration import Exploration, ExplorationReport, explore, explore_with_beam
+from parser.training.examples.lattices import Choices
+from parser.training.examples.teacher import Teacher
+from parser.training.fitting.beam_objective import BeamObjective
+from parser.training.fitting.beam_updates import BeamTraining
+from parser.training.fitting.exact_objective import ExactObjective
+from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
+from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
+from parser.training.fitting.sentence_objective import SentenceObjective
+from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
+from parser.training.fitting.word_dropout import WordDropout
+from parser.training.observers.observer import ExplorationEnd, SearchEnd, Update
+from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
+
+
+class TrainedClassifier:
+    """The classifier that the passes train, with what is the same in all of them.
+
+    Args:
+        model: whose classifier it is.
+        plan: of its training.
+        corpus: what it learns from.
+        seed: of the order of batches.
+        fresh_model: makes a model with the weights of a beginning.
+
+    Attributes:
+        model, plan: as given.
+        order: draws the order of batches, through all passes.
+    """
+
+    def __init__(self, model: Model, plan: NetworkPlan, corpus: Corpus, seed: int, fresh_model: Callable[[], Model]) -> None:
+        self.model = model
+        self.plan = plan
+        self.order = torch.Generator().manual_seed(seed)
+        self._corpus = corpus
+        self._fresh_model = fresh_model
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        return self.model.classifier.output.weight.device
+
+    @property
+    def vectors_file(self) -> str | None:
+        """Where its word vectors were read; None: there are none, or they were trained."""
+        return None if self.plan.vectors is None else self.plan.vectors.file
+
+    def encoder(self, data: TrainingSentences) -> BatchEncoder:
+        """Encodes batches of sentences; for a contextual token representation."""
+        tags = {column: self.plan.tag_weights[column] for column in self._corpus.vocabularies.tags}
+        weights = TaskWeights(tags, self.plan.heads_weight)
+        return BatchEncoder(self.model.classifier, data, self.word_dropout(self._corpus.vocabularies.attributes), weights)
+
+    def reader(self, data: TrainingSentences) -> BatchReader:
+        """Reads batches of sentences; for a static token representation."""
+        return BatchReader(data.sentences, self.word_dropout(self._corpus.vocabularies.attributes), self.device)
+
+    def word_dropout(self, attributes: Sequence[str]) -> WordDropout | None:
+        """That of a matrix whose columns hold values of these attributes; None if there is none."""
+        if self.plan.word_dropout == 0:
+            return None
+        return WordDropout.of(self._corpus.value_counts(), self.plan.word_dropout, attributes, self.device)
+
+    def optimizer(self, plan: OptimizerPlan) -> TorchOptimizer:
+        """One of torch's, for gradients of autograd."""
+        return TorchOptimizer(self.model.classifier, plan, self.plan.max_grad_norm)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Copies of the trained weights, on the CPU."""
+        return trained_weights(self.model.classifier)
+
+    def put_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Puts back what weights() gave."""
+        restore_weights(self.model.classifier, weights)
+
+    def begin_anew(self) -> None:
+        """Gives it weights of a beginning."""
+        self.put_weights(trained_weights(self._fresh_model().classifier))
+
+    def state(self) -> Saved:
+        """Its weights, and the state of all that draws random numbers."""
+        generators = {"order": self.order.get_state(), "global": torch.get_rng_state()}
+        if self.device.type == "cuda":  # which draws dropout there
+            generators["cuda"] = torch.cuda.get_rng_state(self.device)
+        return {"weights": self.weights(), "generators": generators}
+
+    def restore(self, saved: Saved) -> None:
+        """Puts back what state() gave."""
+        self.put_weights(saved["weights"])
+        self.order.set_state(saved["generators"]["order"])
+        torch.set_rng_state(saved["generators"]["global"])
+        if "cuda" in saved["generators"]:
+            torch.cuda.set_rng_state(saved["generators"]["cuda"], self.device)
+
+
+class ClassifierPass(TrainingPass):
+    """A pass that trains a classifier by the gradients of an Objective.
+
+    Args:
+        plan: of the pass.
+        classifier: what it trains.
+        context: of the run.
+    """
+
+    _trainer: Trainer
+
+    def __init__(
+        self, plan: GoldPlan | ExplorationPlan | GlobalPlan, classifier: TrainedClassifier, context: RunContext
+    ) -> None:
+        super().__init__(
+            plan.name,
+            plan.epochs,
+            context,
+            plan.search if isinstance(plan, GlobalPlan) else None,
+            given=isinstance(plan, GoldPlan) and plan.given is not None,
+        )
+        self._trees = plan.trees
+        self._classifier = classifier
+
+    @property
+    def model(self) -> Model:
+        """The model whose classifier it trains."""
+        return self._classifier.model
+
+    @cached_property
+    def data(self) -> TrainingSentences:
+        """The sentences of the pass."""
+        with self._context.stopwatch("projectivize"):
+            return self._context.corpus.training_sentences(self._trees)
+
+    def begin(self) -> None:
+        """See TrainingPass."""
+        self._trainer = self._new_trainer()
+
+    def restore(self, saved: Saved, epochs_done: int) -> None:
+        """See TrainingPass."""
+        self._trainer = self._new_trainer()
+        self._classifier.restore(saved)
+        self._trainer.restore(saved.get("optimizer", {}))
+
+    @abstractmethod
+    def _new_trainer(self) -> Trainer:
+        """What trains in this pass."""
+
+    def fit_epoch(self, epoch: int) -> Fitted:
+        """See TrainingPass."""
+
+        def tell(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
+            self._context.observers.on_update(Update(self.name, epoch, number, loss, examples, rate))
+
+        with self._context.stopwatch(f"{self.name}_fit"):
+            fitted = self._trainer.fit_epoch(epoch, self._classifier.order, tell)
+        words = int(self.data.sentences.lengths.sum())
+        return Fitted(fitted.mean, fitted.learning_rate, fitted.examples, words, self._context.stopwatch.last)
+
+    def state(self) -> Saved:
+        """See TrainingPass."""
+        return self._classifier.state() | {"optimizer": self._trainer.state()}
+
+    def weights(self) -> dict[str, Tensor]:
+        """See TrainingPass."""
+        return self._classifier.weights()
+
+    def put_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """See TrainingPass."""
+        self._classifier.put_weights(weights)
+
+
+class ExamplePass(ClassifierPass):
+    """A pass that learns from examples.
+
+    Args:
+        plan, classifier, context: see ClassifierPass.
+    """
+
+    _objective: ExampleObjective | SentenceObjective
+
+    def __init__(self, plan: GoldPlan | ExplorationPlan, classifier: TrainedClassifier, context: RunContext) -> None:
+        super().__init__(plan, classifier, context)
+        self._optimizer_plan = plan.optimizer
+        self._distillation = plan.distillation if isinstance(plan, ExplorationPlan) else None
+
+    def _new_trainer(self) -> Trainer:
+        plan, trained, classifier = self._optimizer_plan, self._classifier, self.model.classifier
+        data = self.data
+        optimizer: Optimizer
+        if classifier.tokens.contextual:
+            self._objective = SentenceObjective(classifier, trained.encoder(data), plan.batch_size)
+            optimizer = trained.optimizer(plan)
+        else:
+            gradients, optimizer = gradients_and_optimizer(classifier, plan)
+            word_dropout = trained.word_dropout([slot.attribute for slot in self.model.slots])
+            self._objective = ExampleObjective(classifier, gradients, plan.batch_size, word_dropout, self._distillation)
+        return Trainer(self._objective, optimizer, plan, self.name, trained.vectors_file)
+
+    @cached_property
+    def _choices(self) -> Choices | None:
+        """The choices in the lattices of the training part, where the model learns to make them."""
+        model = self.model
+        if model.lookahead is None:
+            return None
+        paths = self._context.corpus.lattices["train"].paths
+        return Choices(paths, self.data.sentences, model.vocabularies, model.system, model.table, model.lookahead)
+
+
+class GoldPass(ExamplePass):
+    """The first pass: the configurations of gold computations, the same in every epoch."""
+
+    @cached_property
+    def examples(self) -> Examples:
+        """What it learns from."""
+        data, system = self.data, self.model.system
+        with self._context.stopwatch("gold_computations"):
+            oracle = oracles.create(system.gold_oracle, None, **self._context.system.options).bind(data.trees)
+            if (choices := self._choices) is None:
+                return gold_examples(data, oracle, system, self.model.table)
+            choices.begin()
+            return choices.joined(gold_examples(data, oracle, system, self.model.table, choices))
+
+    def fit_epoch(self, epoch: int) -> Fitted:
+        """See TrainingPass."""
+        self._objective.examples = self.examples
+        return super().fit_epoch(epoch)
+
+
+class ExplorationPass(ExamplePass):
+    """The second pass: the parser follows its own predictions, and an oracle says which steps are optimal.
+
+    Args:
+        plan, classifier, context: see ClassifierPass.
+        oracle: the oracle.
+        gold: the first pass, where its examples are learned from, too; else None.
+        teachers: give soft targets to what is explored; if there are none, nobody does.
+    """
+
+    def __init__(
+        self,
+        plan: ExplorationPlan,
+        classifier: TrainedClassifier,
+        context: RunContext,
+        oracle: OraclePlan,
+        gold: GoldPass | None,
+        teachers: Sequence[Model] = (),
+    ) -> None:
+        super().__init__(plan, classifier, context)
+        self._plan = plan
+        self._oracle_plan = oracle
+        self._gold = gold
+        self._teachers = teachers
+        self._explored_with: dict[str, Tensor] = {}  # the weights
+        self._explored: int | None = None  # before which epoch
+
+    @cached_property
+    def _oracle(self) -> BoundOracle:
+        return self._oracle_plan.create().bind(self.data.trees)
+
+    @cached_property
+    def _teacher(self) -> Teacher | None:
+        if self._plan.distillation is None:
+            return None
+        sentences = self._context.corpus.sentences(self._plan.trees)
+        encoded = [model.vocabularies.encode(sentences) for model in self._teachers]
+        return Teacher(self._teachers, encoded, self._plan.distillation.over, self._plan.distillation.temperature)
+
+    def begin(self) -> None:
+        """See TrainingPass."""
+        if self._plan.start_from_first_pass:
+            super().begin()
+        else:
+            examples = self._new_examples(0)  # what has been trained explores, before there are other weights
+            self._classifier.begin_anew()
+            super().begin()
+            self._objective.examples = examples
+
+    def restore(self, saved: Saved, epochs_done: int) -> None:
+        """See TrainingPass."""
+        super().restore(saved, epochs_done)
+        self._explored_with = saved["explored_with"]
+        self._classifier.put_weights(self._explored_with)
+        last = max(epoch for epoch in range(epochs_done) if self._is_due(epoch))
+        self._objective.examples = self._joined(self._explore(last)[0])
+        self._classifier.put_weights(saved["weights"])
+
+    def fit_epoch(self, epoch: int) -> Fitted:
+        """See TrainingPass; explores first, where ``explore_every`` says so."""
+        if self._is_due(epoch) and epoch != self._explored:
+            self._objective.examples = NO_EXAMPLES  # in a big treebank, they take gigabytes
+            self._objective.examples = self._new_examples(epoch)
+        return super().fit_epoch(epoch)
+
+    def state(self) -> Saved:
+        """See TrainingPass; examples are made again with the weights that explored last."""
+        return super().state() | {"explored_with": self._explored_with}
+
+    def _is_due(self, epoch: int) -> bool:
+        every = self._plan.explore_every
+        return epoch == 0 or (every > 0 and epoch % every == 0)
+
+    def _new_examples(self, epoch: int) -> Examples:
+        """Explores with the weights of the moment; the examples that the epoch learns from."""
+        self._explored_with, self._explored = self._classifier.weights(), epoch
+        examples, report = self._explore(epoch)
+        seconds = self._context.stopwatch.last
+        self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, seconds))
+        return self._joined(examples)
+
+    def _explore(self, epoch: int) -> tuple[Examples, ExplorationReport]:
+        plan, model, data = self._plan, self.model, self.data
+        generator = np.random.default_rng([self._context.seed, epoch])
+        with self._context.stopwatch(f"{self.name}_exploration"):
+            kind = ContextualScorer if model.classifier.tokens.contextual else batch_scorer
+            scorer: Scorer = kind(model.weights(), model.table, data.sentences)
+            if plan.beam is not None:
+                beam = plan.beam.for_training()
+                return explore_with_beam(data, self._oracle, model.system, model.table, scorer, beam, plan.target)
+            exploration = Exploration(plan.policy, plan.follow)
+            arguments = self._oracle, model.system, model.table, scorer, plan.target, exploration, generator
+            if (choices := self._choices) is None:
+                return explore(data, *arguments, teach=self._teacher)
+            choices.begin()
+            examples, report = explore(data, *arguments, choices)
+            return choices.joined(examples), report
+
+    def _joined(self, examples: Examples) -> Examples:
+        return examples if self._gold is None else Examples.concatenate([self._gold.examples, examples])
+
+
+class GlobalPass(ClassifierPass):
+    """The third pass: whole computations compete, in a beam or among all of a sentence.
+
+    Args:
+        plan, classifier, context: see ClassifierPass.
+        single_root: whether parses have exactly one child of the root; see ExactObjective.
+    """
+
+    _objective: BeamObjective | ExactObjective
+
+    def __init__(self, plan: GlobalPlan, classifier: TrainedClassifier, context: RunContext, single_root: bool) -> None:
+        super().__init__(plan, classifier, context)
+        self._plan = plan
+        self._single_root = single_root
+
+    @property
+    def expected_examples(self) -> int:
+        """See TrainingPass; they are sentences."""
+        return len(self._context.corpus.train)
+
+    def _new_trainer(self) -> Trainer:
+        model, trained, plan, data = self.model, self._classifier, self._plan.optimizer, self.data
+        model.beam = self._plan.search  # what observers draw is parsed with it
+        if (embedded := model.classifier.embedded) is not None:
+            # A resumed run has its weights row by row in memory, and products may have other last digits where they are not.
+            embedded.weight.data = embedded.weight.data.contiguous()
+        if isinstance(self._plan.search, Exact):
+            self._objective = ExactObjective(model, data, trained.encoder(data), plan.batch_size, self._single_root)
+        else:
+            reader = trained.encoder(data) if model.classifier.tokens.contextual else trained.reader(data)
+            training = BeamTraining(self._plan.search.for_training(), self._plan.gold_size)
+            self._objective = BeamObjective(model, data, reader, plan.batch_size, training)
+        return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
+
+    def fit_epoch(self, epoch: int) -> Fitted:
+        """See TrainingPass."""
+        fitted = super().fit_epoch(epoch)
+        self._context.observers.on_search(SearchEnd(self.name, epoch, self._objective.report()))
+        return fitted
