@@ -181,11 +181,10 @@ def _translated(error: Exception) -> str | None:
         return absent(name, settings, override)
     if name not in keys():
         return None
-    inside = [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]
-    if inside:
+    if inside := [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]:
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(inside)}"
-    if known := _words(keys()[name].type):
-        return f"{override} is unknown; known: {', '.join(known)}"
+    if words := _words(keys()[name].type):
+        return f"{override} is unknown; known: {', '.join(words)}"
     return f"{override}: it cannot be null" if given.value() is None else f"{override}: {_first_line(error.__cause__ or error)}"
 
 

@@ -18,10 +18,8 @@ from parser.lattices.gold_paths import MissingPath
 from parser.settings.choices import (
     ExampleUse,
     Mode,
-    OptimizerName,
     Over,
     Policy,
-    Schedule,
     Target,
     TrainingTrees,
     UpdateStep,
@@ -41,8 +39,9 @@ class OptimizerPlan:
     """How the weights of a pass are fitted.
 
     Attributes:
+        name: sgd, adam or adamw.
         learning_rate: the highest; see ``schedule``.
-        name, schedule: which.
+        schedule: of the learning rate: constant, cosine or linear.
         span: the epochs that the schedule spans.
         momentum: of sgd, Nesterov's.
         weight_decay: the share by which an update shrinks the weights, times the learning rate.
@@ -50,9 +49,9 @@ class OptimizerPlan:
         rate_key: the setting that the learning rate comes from, for messages.
     """
 
-    name: OptimizerName
+    name: str
     learning_rate: float
-    schedule: Schedule
+    schedule: str
     span: Span
     momentum: float
     weight_decay: float
@@ -115,8 +114,8 @@ class ExplorationPlan:
         examples: whether its examples replace or join those of the first pass.
         explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
         policy: which moves exploration takes.
-        follow: with Policy.MIXED, the probability of following the prediction.
-        beam: with Policy.BEAM, the beam that explores, else None.
+        follow: with Policy.mixed, the probability of following the prediction.
+        beam: with Policy.beam, the beam that explores, else None.
         distillation: what teachers add; None: there are none.
     """
 
@@ -179,8 +178,8 @@ class OnlinePlan:
         name, trees: as in GoldPlan.
         epochs: iterations over the sentences.
         mode: what is learned, and along which computations.
-        explore_after: with Mode.EXPLORE, epochs on gold computations first.
-        follow: with Mode.EXPLORE, the probability of taking the prediction where it is not optimal.
+        explore_after: with Mode.explore, epochs on gold computations first.
+        follow: with Mode.explore, the probability of taking the prediction where it is not optimal.
     """
 
     epochs: int

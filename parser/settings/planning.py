@@ -94,7 +94,7 @@ def plan(settings: Settings) -> Plan:
     if not training_files(settings):
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
     teachers = tuple(named_files(settings, ["distillation.teacher"]).values())
-    made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment, arg-type]
+    made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
     _check_values(settings, made)
     for message in _broken(made, teachers):
         raise SettingsError(message)
@@ -540,7 +540,6 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
     given = [GivenModel(key, path) for key, path in (("first_pass.model", first.model), ("beam.training.start", start)) if path]
     yield GoldPlan(first.epochs, first.trees, _optimizer(made, epochs, 0), given[0] if given else None)
     if second.trees is not None and start is None:
-        taught = made.distillation if isinstance(made, MlpSettings) and teachers else None
         yield ExplorationPlan(
             epochs=second.epochs,
             trees=second.trees,
@@ -552,13 +551,13 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
             policy=second.policy,
             follow=second.follow,
             beam=_exploring_beam(made),
-            distillation=taught and DistillationPlan(teachers, taught.weight, taught.temperature, taught.over),
+            distillation=_distillation(made, teachers),
         )
     search, training = _search(made), _training(made)
     if training is not None and search is not None:
         trees = TrainingTrees.projectivized if isinstance(search, Exact) else TrainingTrees.original
-        gold = {"gold_size": training.gold_size} if isinstance(training, BeamTrainingSettings) else {}
-        yield GlobalPlan(training.epochs, trees, search, _optimizer_of_searches(made, training), **gold)
+        gold_size = training.gold_size if isinstance(training, BeamTrainingSettings) else 1
+        yield GlobalPlan(training.epochs, trees, search, _optimizer_of_searches(made, training), gold_size)
 
 
 def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
@@ -573,11 +572,18 @@ def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
         yield StructuredPlan(training.epochs, trees, search, training.update, training.gold_size)
 
 
+def _distillation(made: Settings, teachers: tuple[str, ...]) -> DistillationPlan | None:
+    if not isinstance(made, MlpSettings) or not teachers:
+        return None
+    wanted = made.distillation
+    return DistillationPlan(teachers, wanted.weight, wanted.temperature, wanted.over)
+
+
 def _exploring_beam(made: Settings) -> Beam | None:
     beam = made.beam
     if made.second_pass.policy != Policy.beam or not isinstance(beam, LocalBeamSettings):
         return None
-    return Beam(beam.size, Merge(beam.merge)).for_training()
+    return Beam(beam.size, Merge(beam.merge))
 
 
 def _optimizer(made: Settings, epochs: list[int], number: int) -> OptimizerPlan:

@@ -30,7 +30,7 @@ def sentences() -> list[Sentence]:
 
 
 def corpus(path, *overrides: str) -> Corpus:
-    return prepare(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
+    return prepare(plan(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides)))
 
 
 @pytest.mark.parametrize("recipe", ["paper", "accurate"])
@@ -66,8 +66,8 @@ def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, s
         f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
     )
     with background_vectors(vectors_to_train(wanted)) as vectors:
-        ahead = prepare(wanted, vectors).vectors
-    here = prepare(wanted).vectors
+        ahead = prepare(plan(wanted), vectors).vectors
+    here = prepare(plan(wanted)).vectors
     assert ahead is not None
     assert here is not None
     assert "elsewhere" not in ahead.vocabulary.symbols

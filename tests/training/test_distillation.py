@@ -40,7 +40,7 @@ def random_soft(rng: np.random.Generator, size: int, over: Over) -> SoftTargets:
     scores = rng.normal(size=(size, OUTPUTS)).astype(np.float32) * 3
     outputs = np.stack([rng.permutation(OUTPUTS)[:3] for _ in range(size)]).astype(np.int32)
     outputs[:, 1:][rng.random((size, 2)) < 0.5] = NO_NODE
-    return SoftTargets.of_scores(scores, outputs if over is Over.OPTIMAL else None)
+    return SoftTargets.of_scores(scores, outputs if over is Over.optimal else None)
 
 
 def slow_distillation(scores: np.ndarray, soft: SoftTargets, weight: float, temperature: float) -> float:
@@ -109,7 +109,7 @@ def second_teacher(treebank, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("over", "temperature", "several"),
-    [(Over.OPTIMAL, 1.0, False), (Over.ALL, 1.0, False), (Over.ALL, 2.5, True), (Over.OPTIMAL, 1.0, True)],
+    [(Over.optimal, 1.0, False), (Over.all, 1.0, False), (Over.all, 2.5, True), (Over.optimal, 1.0, True)],
 )
 def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher, second_teacher, over, temperature, several):
     """Configurations of several batches, each beside what the classifiers say of it in the sentences as a whole.
@@ -140,7 +140,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
             for one, its, scorer in zip(models, by_teacher, slow, strict=True)
         ]
         for row, of_all, right in zip(found, zip(*scores, strict=True), outputs, strict=True):
-            own = [a for a in range(model.n_outputs) if over is Over.ALL or a in right]
+            own = [a for a in range(model.n_outputs) if over is Over.all or a in right]
             expected = np.zeros(model.n_outputs)
             for its_scores in of_all:
                 total = sum(math.exp(its_scores[a] / temperature) for a in own)

@@ -16,6 +16,7 @@ from parser.linear.model import WEIGHTS, LinearModel
 from parser.model import loading as models
 from parser.model.model import Model, ModelError
 from parser.settings import Settings
+from parser.settings.planning import plan
 from parser.training.examples import corpus
 from parser.training.observers.observer import EpochEnd, Observer
 from parser.training.run import train
@@ -87,7 +88,7 @@ def test_long_sentences_are_named_where_trees_are_made_projective(treebank, monk
     monkeypatch.setattr(corpus, "_LONG", 3)
     for oracle, named in (("nederhof_linear", True), ("context_rows", False)):
         caplog.clear()
-        corpus.prepare(run(treebank, f"oracle={oracle}"))
+        corpus.prepare(plan(run(treebank, f"oracle={oracle}")))
         assert ("words projective may take minutes" in caplog.text) == named, oracle
 
 
