@@ -40,5 +40,5 @@ def test_active_units_are_those_that_are_not_zero(name):
 def test_what_is_not_contiguous_is_refused():
     weights, active = np.ones((2, 4 * WIDTH), np.float32)[:, ::2], np.arange(2, dtype=np.int32)
     room = np.empty(2 * WIDTH, np.float32)
-    with pytest.raises(TypingError, match="there are no products"):
+    with pytest.raises(TypingError, match="there is no tile of"):
         scores_of_units(np.ones(2, np.float32), weights, room, active, 2, room)
