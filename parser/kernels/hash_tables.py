@@ -20,12 +20,12 @@ class ByteTable:
     """A hash table: strings are numbered as they are first met.
 
     Attributes:
-        keys: uint8, with room for more: the strings that are numbered, each with a newline after it.
+        keys: uint8, with spare capacity: the strings that are numbered, each with a newline after it.
         starts: int64[strings + 1], likewise: where they begin.
         n_bytes: of the keys in use.
     """
 
-    _hashes: np.ndarray  # uint64[strings], with room for more
+    _hashes: np.ndarray  # uint64[strings], with spare capacity
     _slots: np.ndarray  # int32, a power of two of them: the strings where their hashes put them
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class ByteTable:
         Returns:
             int32[n].
         """
-        self._make_room(len(begins), int(ends.sum() - begins.sum()) + len(begins))
+        self._grow(len(begins), int(ends.sum() - begins.sum()) + len(begins))
         numbers, self._n, self.n_bytes = _look_up(
             text, begins, ends, self.keys, self.starts, self._hashes, self._slots, self._n, self.n_bytes
         )
@@ -60,7 +60,7 @@ class ByteTable:
         # Decoding all at once is decoding one by one: no sequence of UTF-8, whole or broken, goes over a line's end.
         return self.keys[self.starts[first] : self.n_bytes].tobytes().decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def _make_room(self, more: int, more_bytes: int) -> None:
+    def _grow(self, more: int, more_bytes: int) -> None:
         """At least half of the slots stay free."""
         n_bytes, n = self.n_bytes + more_bytes, self._n + more
         if n_bytes > len(self.keys):
@@ -79,7 +79,7 @@ class VectorTable:
         width: of each vector.
 
     Attributes:
-        vectors: int32[vectors, width], with room for more: those that are numbered.
+        vectors: int32[vectors, width], with spare capacity: those that are numbered.
     """
 
     _slots: np.ndarray  # int32, a power of two of them: the vectors where their hashes put them
@@ -111,7 +111,7 @@ def _free_slots(n: int) -> np.ndarray:
 
 
 def longer(array: np.ndarray, size: int) -> np.ndarray:
-    """A copy with room for ``size`` along the last axis."""
+    """A copy with capacity for ``size`` along the last axis."""
     copy = np.empty((*array.shape[:-1], size), array.dtype)
     copy[..., : array.shape[-1]] = array
     return copy
