@@ -31,15 +31,21 @@ from typing import NoReturn
 
 from parser.beam_settings import Search, searching
 from parser.commands.command_line import number_of_threads, positive, run
-from parser.commands.parsing_options import add_file_options, add_search_options, note_slow_int8
+from parser.commands.parsing_options import (
+    add_file_options,
+    add_search_options,
+    note_slow_int8,
+    short_switch_interval,
+    write_bytecode,
+)
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.files.file_parsing import Parsed, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
+from parser.kernels import load_kernels_directly
 from parser.lattices.conllul import is_named_lattices
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
-from parser.start_up import load_kernels_directly, short_switch_interval, write_bytecode
 from parser.text.tokenizer import as_stream, model_tokenizer
 
 

@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
-from numba import njit
 
-from parser.kernels import kernel
+from parser.kernels.hash_tables import VectorTable
 
 # The rows of word types are forgotten, and computed again when needed, when they would take more bytes than these.
 MAX_BYTES = 128 * 2**20
 
 # Types in a batch. With few, more of what they have in common is computed several times.
 _TYPES = 512
-
-_FREE = -1
 
 Make = Callable[[np.ndarray, np.ndarray], None]
 """From the values of some word types (int32[attributes, types]), fills in the first of some rows (float32[rows, width])."""
@@ -59,11 +56,9 @@ class TypeRows:
         max_bytes: the rows of word types are forgotten when they would take more.
     """
 
-    _n_types: int
-    _known: np.ndarray  # int32[types, attributes], with room for more: the values of the types
+    _known: VectorTable  # the values of the types, which it numbers
     # float32[rows, width]: room for all types until they are forgotten; memory that is not used costs nothing.
     _rows: np.ndarray
-    _slots: np.ndarray  # int32, a power of two of them: the types where the hashes of their values put them
     _waiting: deque[_Batch]  # that no thread has begun
     _under_way: list[_Batch]  # those, and those that are begun, but not done
 
@@ -88,14 +83,13 @@ class TypeRows:
         """
         n_attributes, tokens = values.shape
         with self._lock:
-            if self._n_types + tokens > self._capacity:
+            if len(self._known) + tokens > self._capacity:
                 self._forget(n_attributes, tokens)
-            self._make_room(self._n_types + tokens)
-            before = self._n_types
-            types, self._n_types = _number(values, self._known, self._slots, before)
+            before = len(self._known)
+            types = self._known.look_up(values)
             rows = self._rows
-            for first in range(before, self._n_types, _TYPES):
-                new = np.ascontiguousarray(self._known[first : min(first + _TYPES, self._n_types)].T)
+            for first in range(before, len(self._known), _TYPES):
+                new = np.ascontiguousarray(self._known.vectors[first : min(first + _TYPES, len(self._known))].T)
                 batch = _Batch(new, rows[len(self._first) + first * self._per_type :], Future())
                 self._waiting.append(batch)
                 self._under_way.append(batch)
@@ -116,7 +110,7 @@ class TypeRows:
             except BaseException as error:
                 with self._lock:
                     self._under_way.remove(batch)
-                    self._forget(self._known.shape[1], 0)  # the types have numbers, but no rows
+                    self._forget(self._known.vectors.shape[1], 0)  # the types have numbers, but no rows
                 batch.made.set_exception(error)
                 raise
             with self._lock:
@@ -127,57 +121,7 @@ class TypeRows:
     def _forget(self, n_attributes: int, tokens: int) -> None:
         """Starts over, with room for the types of at least this many tokens."""
         # New arrays: other threads may still be reading and filling the old ones.
-        self._n_types = 0
         self._capacity = max(self._max_types, tokens)
-        self._known = np.empty((0, n_attributes), np.int32)
-        self._slots = np.full(1, _FREE, np.int32)
+        self._known = VectorTable(n_attributes)
         self._rows = np.empty((len(self._first) + self._capacity * self._per_type, self._first.shape[1]), np.float32)
         self._rows[: len(self._first)] = self._first
-
-    def _make_room(self, n_types: int) -> None:
-        """Lets this many types be numbered; at least half of the slots stay free."""
-        if n_types > len(self._known):
-            known = np.empty((2 * n_types, self._known.shape[1]), np.int32)
-            known[: self._n_types] = self._known[: self._n_types]
-            self._known = known
-            self._slots = np.full(1 << (4 * n_types).bit_length(), _FREE, np.int32)
-            _fill_slots(self._known, self._n_types, self._slots)
-
-
-@kernel()
-def _slot_of(values, column, known, slots):
-    """The slot of the type with the values in the given column, or the free one where it belongs."""
-    hashed = np.uint64(0xCBF29CE484222325)
-    for a in range(len(values)):
-        hashed = (hashed ^ np.uint64(values[a, column])) * np.uint64(0x100000001B3)
-    mask = np.uint64(len(slots) - 1)
-    slot = (hashed ^ (hashed >> np.uint64(29))) & mask
-    while slots[slot] != _FREE:
-        same = True
-        for a in range(len(values)):
-            same &= known[slots[slot], a] == values[a, column]
-        if same:
-            break
-        slot = (slot + np.uint64(1)) & mask
-    return slot
-
-
-@kernel()
-def _fill_slots(known, n_types, slots):
-    values = known.T
-    for t in range(n_types):
-        slots[_slot_of(values, t, known, slots)] = t
-
-
-@njit(cache=True, nogil=True)
-def _number(values, known, slots, n_types):
-    """The type of every column of ``values``, and how many types there are now; new ones are added to ``known``."""
-    types = np.empty(values.shape[1], np.int32)
-    for i in range(values.shape[1]):
-        slot = _slot_of(values, i, known, slots)
-        if slots[slot] == _FREE:
-            known[n_types] = values[:, i]
-            slots[slot] = n_types
-            n_types += 1
-        types[i] = slots[slot]
-    return types, n_types

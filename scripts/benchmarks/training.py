@@ -218,12 +218,12 @@ def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: in
         lengths: int[sentences], words of the sentences.
     """
     batches = list(batches_of(lengths, examples, batch_size))
-    room = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
-    other = torch.zeros_like(room)
+    left = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
+    right = torch.zeros_like(left)
     start = time.perf_counter()
     for batch in batches:
         for m, k, n in products_of(classifier, *batch):
-            multiply(room[: m * k].view(m, k), other[: n * k].view(n, k))
+            multiply(left[: m * k].view(m, k), right[: n * k].view(n, k))
     return time.perf_counter() - start
 
 

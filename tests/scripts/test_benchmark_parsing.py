@@ -96,7 +96,9 @@ def test_decoding_is_compared_with_that_of_other_models(model_and_file):
 
 def test_every_round_begins_with_a_model_that_remembers_nothing(model_and_file):
     met = []
-    parsing._measure({"one": parsing.Job(1, met.append), "other": parsing.Job(1, met.append)}, model_and_file[0], times=2)
+    parsing._measure(
+        {"one": parsing.TimedTask(1, met.append), "other": parsing.TimedTask(1, met.append)}, model_and_file[0], times=2
+    )
     assert len(met) == len({id(model) for model in met}) == 6
 
 

@@ -1,4 +1,4 @@
-"""The numbering of strings of bytes against a dict."""
+"""The numbering of strings of bytes, and of vectors, against a dict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.kernels.byte_table import ByteTable
+from parser.kernels.hash_tables import ByteTable, VectorTable
 
 strings = st.lists(st.binary(max_size=12).map(lambda text: text.replace(b"\n", b"n")), max_size=40)
 
@@ -33,3 +33,16 @@ def test_many_strings():
     wanted = [b"%d" % (i * 7919 % 30_011) for i in range(60_000)]
     numbers: dict[bytes, int] = {}
     assert look_up(ByteTable(), wanted) == [numbers.setdefault(text, len(numbers)) for text in wanted]
+
+
+vectors = st.lists(st.tuples(*[st.sampled_from([-1, 0, 1, 2**31 - 1])] * 3), max_size=40)
+
+
+@given(st.lists(vectors, max_size=5))
+def test_vectors_are_numbered_as_they_are_met(calls):
+    table, numbers = VectorTable(3), {}
+    for wanted in calls:
+        found = table.look_up(np.array(wanted, np.int32).reshape(-1, 3).T.copy())
+        assert found.tolist() == [numbers.setdefault(vector, len(numbers)) for vector in wanted]
+        assert len(table) == len(numbers)
+        assert table.vectors[: len(table)].tolist() == [list(vector) for vector in numbers]
