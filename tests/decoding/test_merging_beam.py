@@ -16,8 +16,8 @@ from parser.decoding.beam.merging_items import Item
 from parser.decoding.beam.merging_search import MergingSearch
 from parser.decoding.beam.persistent_trees import arcs_of
 from parser.decoding.beam.signature import visible_parts
-from parser.decoding.k_best import distinct
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree

@@ -16,7 +16,7 @@ from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.beam.move_costs import finite, normalizer
-from parser.decoding.k_best import Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed_scorer import precomputed_scorer
 from parser.inference.scorer import Scorer
 from parser.inference.weights import ClassifierWeights

@@ -15,7 +15,7 @@ from parser.decoding.beam.beam_search import parse_sentences
 from parser.decoding.beam.tree_stacks import TreeStacks, read_trees
 from parser.decoding.greedy.compiled import SHARE, CompiledParser, Words
 from parser.decoding.greedy.greedy import Rules
-from parser.decoding.k_best import Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from parser.decoding.beam.merging_items import Item
 from parser.decoding.beam.persistent_trees import Node, arcs_of, join
-from parser.decoding.k_best import Tree
+from parser.decoding.sentence_parser import Tree
 
 
 def count_derivations(item: Item) -> int:

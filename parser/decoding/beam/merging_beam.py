@@ -13,8 +13,8 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.derivations import best_trees
 from parser.decoding.beam.merging_items import Item
 from parser.decoding.beam.merging_search import MergingSearch
-from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice.lattice_items import Arcs
+from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed_scorer import precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi

@@ -18,7 +18,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 from parser.decoding.beam.batched_beam import LockstepBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
-from parser.decoding.k_best import Tree
+from parser.decoding.sentence_parser import Tree
 from parser.inference.scorer import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.batch_scorer import batch_scorer

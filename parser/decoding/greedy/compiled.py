@@ -15,7 +15,7 @@ import numpy as np
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.decoding.spans import parse_spans
+from parser.decoding.sentence_parser import parse_spans
 from parser.inference.type_contributions import address_contributions
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel

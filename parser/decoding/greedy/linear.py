@@ -5,7 +5,7 @@ from __future__ import annotations
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
 from parser.decoding.greedy.batched import parse_in_lockstep
-from parser.decoding.spans import parse_spans
+from parser.decoding.sentence_parser import parse_spans
 from parser.linear.model import LinearModel
 
 # Tokens that a thread takes at a time, unless a sentence has more.

@@ -12,10 +12,10 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.tree_stacks import TreeStacks, read_trees
 from parser.decoding.greedy.compiled import CompiledParser, Words
 from parser.decoding.greedy.greedy import Rules
-from parser.decoding.k_best import Tree
 from parser.decoding.lattice.lattice_candidates import Candidates
 from parser.decoding.lattice.lattice_items import Arcs, LatticeItems, LatticeScratch, LatticeSearch
 from parser.decoding.lattice.lattice_search import search_lattice
+from parser.decoding.sentence_parser import Tree
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable

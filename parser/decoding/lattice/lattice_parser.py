@@ -17,10 +17,9 @@ from parser.data.vocabularies import Vocabularies
 from parser.decoding.beam.merging_beam import MergingBeamParser
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.greedy.compiled import SHARE
-from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice.lattice_beam import LatticeBeam
 from parser.decoding.lattice.lattice_items import Arcs, LatticeSearch
-from parser.decoding.sentence_parser import SentenceParser
+from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
 from parser.transitions.attardi import Attardi
