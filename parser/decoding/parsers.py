@@ -12,7 +12,7 @@ from functools import singledispatch
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
 from parser.data.attributes import AttributeColumns
 from parser.data.parses import Parses
-from parser.decoding.greedy.greedy import GreedyParser
+from parser.decoding.greedy.compiled import GreedyParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
 from parser.inference.weights import ClassifierWeights
 from parser.linear.model import LinearModel
@@ -46,7 +46,7 @@ def _(model: Model, threads: int = 1) -> SentenceParser:
 
 @parser_of.register
 def _(model: LinearModel, threads: int = 1) -> SentenceParser:
-    from parser.decoding.greedy.linear import LinearParser
+    from parser.decoding.greedy.batched import LinearParser
 
     return LinearParser(model, threads)
 

@@ -13,8 +13,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.beam_items import Expansion, Items, Scratch
 from parser.decoding.beam.beam_search import parse_sentences
 from parser.decoding.beam.tree_stacks import TreeStacks, read_trees
-from parser.decoding.greedy.compiled import SHARE, CompiledParser, Words
-from parser.decoding.greedy.greedy import Rules
+from parser.decoding.greedy.compiled import SHARE, CompiledParser, Rules, Words
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi

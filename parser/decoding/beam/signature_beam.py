@@ -18,8 +18,7 @@ from parser.decoding.beam.signature_items import Parts, SignatureItems, Streams
 from parser.decoding.beam.signature_search import parse_sentences
 from parser.decoding.beam.signature_streams import step_of_tails
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import SHARE, Words
-from parser.decoding.greedy.greedy import Rules
+from parser.decoding.greedy.compiled import SHARE, Rules, Words
 from parser.decoding.sentence_parser import Tree
 from parser.transitions.attardi import move_of
 from parser.transitions.features import FeatureTable

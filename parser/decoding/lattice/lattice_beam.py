@@ -10,8 +10,7 @@ import numpy as np
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
 from parser.decoding.beam.tree_stacks import TreeStacks, read_trees
-from parser.decoding.greedy.compiled import CompiledParser, Words
-from parser.decoding.greedy.greedy import Rules
+from parser.decoding.greedy.compiled import CompiledParser, Rules, Words
 from parser.decoding.lattice.lattice_candidates import Candidates
 from parser.decoding.lattice.lattice_items import Arcs, LatticeItems, LatticeScratch, LatticeSearch
 from parser.decoding.lattice.lattice_search import search_lattice

@@ -21,8 +21,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.beam import BeamParser
 from parser.decoding.beam.beam_items import Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import Layers
-from parser.decoding.greedy.greedy import Rules
+from parser.decoding.greedy.compiled import Layers, Rules
 from parser.inference.weights import ClassifierWeights
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
