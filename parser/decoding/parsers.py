@@ -77,7 +77,7 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 
         return ExactParser(model.weights(), model.system, model.table, beam)
     if isinstance(model, LinearModel):
-        from parser.decoding.beam.batched_beam import LockstepBeamParser
+        from parser.decoding.beam.batched import LockstepBeamParser
 
         if beam.rerank:
             raise BeamError(_NO_HEADS)
@@ -106,10 +106,10 @@ def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) 
 
         return SignatureBeamParser(weights, arc_standard_alone(model.system), model.table, beam, threads)
     if behaves_as(model.system, Attardi):
-        from parser.decoding.beam.beam import BeamParser
+        from parser.decoding.beam.compiled import BeamParser
 
         return BeamParser(weights, model.system, model.table, beam, threads)
-    from parser.decoding.beam.batched_beam import LockstepBeamParser
+    from parser.decoding.beam.batched import LockstepBeamParser
 
     return LockstepBeamParser.of_weights(weights, model.system, model.table, beam)
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.beam import beam as beam_module
-from parser.decoding.beam.batched_beam import LockstepBeamParser
+from parser.decoding.beam import compiled as beam_module
+from parser.decoding.beam.batched import LockstepBeamParser
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model

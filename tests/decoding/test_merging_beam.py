@@ -10,7 +10,7 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.beam.batched_beam import search_in_lockstep
+from parser.decoding.beam.batched import search_in_lockstep
 from parser.decoding.beam.derivations import best_trees, count_derivations
 from parser.decoding.beam.merging_items import Item
 from parser.decoding.beam.merging_search import MergingSearch

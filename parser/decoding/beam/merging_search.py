@@ -33,8 +33,8 @@ from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam.merging_items import Item, Reduction, Tail
-from parser.decoding.beam.move_costs import finite, normalizer
 from parser.decoding.beam.persistent_trees import Node, find, join
+from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.lattice_items import Arcs
 from parser.inference.scorer import Scorer

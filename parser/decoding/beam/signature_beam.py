@@ -10,7 +10,7 @@ import numpy as np
 from parser.beam_settings import Beam, Scores
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.beam import BeamParser, Search
+from parser.decoding.beam.compiled import BeamParser, Search
 from parser.decoding.beam.derivations import best_trees
 from parser.decoding.beam.merging_items import Item, Reduction, Tail
 from parser.decoding.beam.persistent_trees import Node

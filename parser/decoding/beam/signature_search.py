@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_search import score_item
+from parser.decoding.beam.compiled import score_item
 from parser.decoding.beam.signature_of_move import describe_move, find_same, read_after
 from parser.decoding.beam.signature_streams import best_stream, gain_of, look, open_streams, step_of_tails
 from parser.decoding.beam.tree_stacks import NO_ROOM, attach, clear, number, top_nodes

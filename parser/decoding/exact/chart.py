@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_scores import finite_number
+from parser.decoding.beam.scores import finite_number
 from parser.kernels import kernel
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.system import TransitionSystem

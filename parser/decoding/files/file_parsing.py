@@ -1,9 +1,9 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
 The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
-(conllu/chunks.py), numbers their attributes (word_cache.py), parses (decoding/greedy.py), and puts the trees between the other
-bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names
-the line.
+(conllu/chunks.py), numbers their attributes (word_cache.py), parses (greedy/compiled.py), and puts the trees between the other
+bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names the
+line.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_items import Scratch
+from parser.decoding.beam.compiled import Scratch
 
 
 class Arcs(NamedTuple):

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_scores import finite_number, highest_output, pick_rows, score_outputs
+from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import NO_ROOM, clear, take_move, top_nodes
 from parser.decoding.greedy.compiled import sum_rows
 from parser.decoding.lattice.lattice_candidates import add_candidate, candidates_in_order, clear_candidates, free_candidates

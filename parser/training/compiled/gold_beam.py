@@ -7,7 +7,7 @@ the model that chooses among the many computations of one tree, and of several b
 
 ``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the moves alone
 that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the first
-beam has lost all of them. Both are beams of parser/decoding/beam/beam_search.py, and share one set of stacks: items with the
+beam has lost all of them. Both are beams of parser/decoding/beam/compiled.py, and share one set of stacks: items with the
 same cell are the same configuration.
 """
 
@@ -21,9 +21,8 @@ from numba import njit
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_items import Expansion, Items
-from parser.decoding.beam.beam_scores import highest_output
-from parser.decoding.beam.beam_search import score_item, select_items
+from parser.decoding.beam.compiled import Expansion, Items, score_item, select_items
+from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import NO_ROOM, clear
 from parser.kernels import highest, kernel
 from parser.transitions.attardi import move_of
@@ -50,7 +49,7 @@ class CompiledSide(NamedTuple):
 
     Attributes:
         size: items that it keeps.
-        items, expansion: see beam_items.py.
+        items, expansion: see decoding/beam/compiled.py.
         lost: int32[steps + 1, size], of the items.
     """
 
@@ -89,7 +88,7 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
         sentence: its number among the gold trees.
         start: where it begins in ``words``.
         length: its tokens.
-        model: (words, of_buffer, others, layers, rules), see beam_search.parse_sentences(); of arc-standard.
+        model: (words, of_buffer, others, layers, rules), see decoding/beam/compiled.py; of arc-standard.
         merging: whether equal configurations are merged.
         until_lost: whether to stop as soon as the beam has no gold item.
         gold: the gold trees.

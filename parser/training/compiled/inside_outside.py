@@ -1,4 +1,4 @@
-"""The inside and the outside algorithm on the chart of exact search (decoding/exact_chart.py has the chart).
+"""The inside and the outside algorithm on the chart of exact search (decoding/exact/chart.py has the chart).
 
 Inside: the logarithm of the sum of exp(score) over all computations of a sentence, whose scores are the sums of those of their
 moves. Outside: its derivatives by the scores, which are the posteriors of the moves: how probable it is that a computation
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_scores import finite_number
+from parser.decoding.beam.scores import finite_number
 from parser.decoding.exact.chart import applies, can_be
 from parser.kernels import kernel
 
@@ -24,7 +24,7 @@ def add_posteriors(scores, n, rules, heads, relations, factor, slopes):
     Args:
         scores: float32[states, outputs], of the classifier in the states of a sentence, by number.
         n: tokens.
-        rules: see exact_chart.Rules.
+        rules: see ChartRules.
         heads, relations: int32[n + 1], arcs that a computation must make to count; NO_NODE for a token whose arc is free.
         factor: what the derivatives are multiplied by.
         slopes: float32[states, outputs].

@@ -18,8 +18,7 @@ from oracles.arc_standard.context_rows import BoundContextRows
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.beam import BeamParser
-from parser.decoding.beam.beam_items import Scratch
+from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.greedy.compiled import Layers, Rules
 from parser.inference.weights import ClassifierWeights

@@ -6,7 +6,7 @@ import pytest
 
 from parser import transitions
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.beam.batched_beam import search_in_lockstep
+from parser.decoding.beam.batched import search_in_lockstep
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.transitions.features import FeatureTable, Slot
 from tests.decoding.computations import Space, all_computations, best_by_tree, plain_beam
