@@ -14,11 +14,11 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
-from parser.decoding.beam.merging_beam import MergingBeamParser
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.greedy.compiled import SHARE
 from parser.decoding.lattice.lattice_beam import LatticeBeam
 from parser.decoding.lattice.lattice_items import Arcs, LatticeSearch
+from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
