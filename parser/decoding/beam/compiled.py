@@ -10,17 +10,16 @@ batched.py is the reference implementation.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import SHARE, CompiledModel, CompiledParser, Rules, Words, sum_rows
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
@@ -120,53 +119,75 @@ class Scratch(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True)
-def parse_sentences(
-    offsets, words, of_buffer, others, layers, rules, search, stacks, items, expansion, scratch, first, all_heads, all_relations
-):
+class BeamOptions(NamedTuple):
+    """How many items there are of a step, whether equal configurations are merged, and whether scores are local."""
+
+    size: int
+    merging: bool
+    local: bool
+
+    @classmethod
+    def of(cls, beam: Beam) -> BeamOptions:
+        """Those of a beam; what merges by signature does not merge equal configurations."""
+        return cls(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL)
+
+
+class BeamWorkspace(NamedTuple):
+    """What the search through a sentence is written to; a longer sentence needs a larger one."""
+
+    stacks: TreeStacks
+    items: Items
+    expansion: Expansion
+    scratch: Scratch
+
+
+@kernel()
+def parse_sentences(offsets, model, rules, options, workspace, first, all_heads, all_relations):
     """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
 
     Args:
         offsets: int64[sentences + 1], where they begin; see Sentences.
-        words: their words.
-        of_buffer, others: the addresses.
-        layers: the classifier.
+        model: the classifier on their words, a CompiledModel.
         rules: of the transition system.
-        search: (size, whether equal configurations are merged, whether scores are local).
-        stacks, items, expansion, scratch: room; those of the last sentence are left there.
+        options: a BeamOptions.
+        workspace: a BeamWorkspace; what was found in the last sentence is left there.
         first: the number of a sentence.
         all_heads, all_relations: int32[total].
     """
-    size, merging, local = search
-    heads = np.empty(items.cells.shape[0] // 2 + 1, np.int32)
-    relations = heads.copy()
+    stacks, items, expansion, scratch = workspace
     for s in range(first, len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        items.cells[0, 0] = clear(stacks, length, 2 * length * size)
+        items.cells[0, 0] = clear(stacks, length, 2 * length * options.size)
         items.fronts[0, 0] = 1
         items.totals[0, 0] = 0.0
         items.counts[0] = 1
         expansion.summed[: length + 2] = False
         for m in range(2 * length):
             for k in range(items.counts[m]):
-                score_item(
-                    words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch
-                )
-            made = select_items(rules, size, merging, stacks, items, m, expansion, scratch)
+                score_item(model, rules, options.local, start, length, workspace, m, k)
+            made = select_items(rules, options.size, options.merging, workspace, m)
             if made == NO_ROOM:
                 return s
             items.counts[m + 1] = made
-        read_trees(stacks, items.cells[2 * length, 0], heads[: length + 1], relations[: length + 1], scratch.path)
-        for i in range(1, length + 1):
-            all_heads[start + i] = heads[i]
-            all_relations[start + i] = relations[i]
+        heads, relations = all_heads[start : start + length + 1], all_relations[start : start + length + 1]
+        read_trees(stacks, items.cells[2 * length, 0], heads, relations, scratch.path)
     return len(offsets) - 1
 
 
 @kernel()
-def score_item(words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch):
-    """Fills in scores, norm and best output of item k of step m."""
+def score_item(model, rules, local, start, length, workspace, m, k):
+    """Fills in scores, norm and best output of item k of step m.
+
+    Args:
+        model, rules: see parse_sentences().
+        local: whether scores are local.
+        start, length: where the sentence begins, and its tokens.
+        workspace: a BeamWorkspace, or what else has its stacks, items, expansion and scratch.
+        m, k: the item.
+    """
+    words, of_buffer, others, layers = model
+    stacks, items, expansion, scratch = workspace.stacks, workspace.items, workspace.expansion, workspace.scratch
     front = items.fronts[m, k]
     size = 2 * front - 1 - m
     buffered = front <= length
@@ -220,11 +241,12 @@ def _next_output(expansion, k, total):
 
 
 @kernel()
-def select_items(rules, size, merging, stacks, items, m, expansion, scratch):
+def select_items(rules, size, merging, workspace, m):
     """Makes the items of step m + 1, best first, and returns how many; NO_ROOM if there is none.
 
     Of equal scores the item that was made from the better one comes first, then the better output of the classifier.
     """
+    stacks, items, expansion, scratch = workspace
     for k in range(items.counts[m]):
         expansion.taken[k] = 0
         best = np.float64(expansion.scores[k, expansion.best[k]])
@@ -293,30 +315,32 @@ class BeamParser(CompiledParser):
             found += [distinct(trees, k) for trees in search.final_trees()]
         return found
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> Search:
-        model = words, self._of_buffer, self._others, self._layers, Rules.of(self._system, single_root)
-        return Search(offsets, model, self.beam, self._table)
+    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> BeamSearch:
+        return BeamSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
 
 
-class Search:
+class BeamSearch:
     """The search through some sentences, with room for the longest of them.
 
     Args:
         offsets: int64[sentences + 1], where they begin.
-        model: (words, addresses of the buffer, other addresses, layers, rules), see parse_sentences().
+        model: the classifier on their words.
+        rules: of the transition system.
         beam: the beam.
         table: the features.
     """
 
-    def __init__(self, offsets: np.ndarray, model: tuple, beam: Beam, table: FeatureTable) -> None:
+    _workspace: BeamWorkspace
+
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
         self.offsets = offsets
         self.model = model
+        self.rules = rules
         self.beam = beam
-        _, of_buffer, others, layers, _ = model
         self.tokens = int(np.diff(offsets).max(initial=1)) - 1
-        units, outputs = len(layers.hidden_bias), len(layers.bias)
+        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
+        addresses = len(model.of_buffer.programs) + len(model.others.programs)
         self.expansion = Expansion.room(self.tokens, beam.size, outputs, table.stack_elements, units)
-        addresses = len(of_buffer.programs) + len(others.programs)
         self.scratch = Scratch.room(self.tokens, addresses, units, outputs, table.read_ahead)
         self._times = 1
         self._make_room(self._times)
@@ -347,21 +371,20 @@ class Search:
                 self._make_room(self._times)
 
     def _make_room(self, times: int) -> None:
-        """Room for stacks, a part or more for each step, ``times`` as much as is usually needed, and for items."""
-        self.stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * self.beam.size)
-        if times == 1:
-            self.items = Items.room(self.tokens, self.beam.size)
+        """Makes the workspace: for stacks, a part or more for each step, ``times`` as much as is usually needed."""
+        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * self.beam.size)
+        items = Items.room(self.tokens, self.beam.size) if times == 1 else self._workspace.items
+        self._workspace = BeamWorkspace(stacks, items, self.expansion, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
         """Parses the sentences from number ``first`` on; returns the first for which there is too little room."""
-        how = self.beam.size, self.beam.merge is Merge.CONFIGURATION, self.beam.scores is Scores.LOCAL
-        room = self.stacks, self.items, self.expansion, self.scratch
-        arguments: list[Any] = [offsets, *self.model, how, *room, first, heads, relations]
-        return parse_sentences(*arguments)
+        options = BeamOptions.of(self.beam)
+        return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
 
     def _found(self, length: int) -> Iterator[Tree]:
         """What final_trees() says of the sentence searched last, of this many tokens."""
-        for rank in range(self.items.counts[2 * length]):
+        stacks, items, _, scratch = self._workspace
+        for rank in range(items.counts[2 * length]):
             heads, relations = np.empty((2, length + 1), np.int32)
-            read_trees(self.stacks, self.items.cells[2 * length, rank], heads, relations, self.scratch.path)
-            yield Tree(float(self.items.totals[2 * length, rank]), heads[1:], relations[1:])
+            read_trees(stacks, items.cells[2 * length, rank], heads, relations, scratch.path)
+            yield Tree(float(items.totals[2 * length, rank]), heads[1:], relations[1:])

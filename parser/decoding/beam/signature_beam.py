@@ -11,18 +11,18 @@ is that of the item.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from parser.beam_settings import Beam, Scores
+from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.compiled import BeamParser, Search, score_item
+from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
 from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, attach, clear, number, top_nodes
-from parser.decoding.greedy.compiled import SHARE, Rules, Words
+from parser.decoding.greedy.compiled import SHARE, CompiledModel, Rules, Words
 from parser.decoding.sentence_parser import Tree
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
@@ -217,51 +217,35 @@ def best_stream(streams, count):
     return best
 
 
+class SignatureWorkspace(NamedTuple):
+    """What the search through a sentence is written to; a longer sentence needs a larger one."""
+
+    stacks: TreeStacks
+    items: SignatureItems
+    expansion: Expansion
+    streams: Streams
+    scratch: Scratch
+
+
 @kernel()
-def parse_sentences(
-    offsets,
-    words,
-    of_buffer,
-    others,
-    layers,
-    rules,
-    search,
-    parts,
-    stacks,
-    items,
-    expansion,
-    streams,
-    scratch,
-    first,
-    all_heads,
-    all_relations,
-):
+def parse_sentences(offsets, model, rules, options, parts, workspace, first, all_heads, all_relations):
     """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
 
     Args:
-        offsets: int64[sentences + 1], where they begin; see Sentences.
-        words: their words.
-        of_buffer, others: the addresses.
-        layers: the classifier.
-        rules: of the transition system.
-        search: (size, whether scores are local).
+        offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
         parts: what of a stack must be equal for items to merge.
-        stacks, items, expansion, streams, scratch: room; those of the last sentence are left there.
-        first: the number of a sentence.
-        all_heads, all_relations: int32[total].
+        workspace: a SignatureWorkspace; what was found in the last sentence is left there.
     """
-    size, local = search
+    stacks, items, expansion, streams, _ = workspace
     for s in range(first, len(offsets) - 1):
         start = offsets[s]
         length = offsets[s + 1] - start - 1
-        _begin(stacks, items, length, size)
+        _begin(stacks, items, length, options.size)
         expansion.summed[: length + 2] = False
         for m in range(2 * length):
             for k in range(items.counts[m]):
-                score_item(
-                    words, start, length, of_buffer, others, layers, rules, local, stacks, items, m, k, expansion, scratch
-                )
-            if _make_items(rules, size, parts, stacks, items, m, expansion, streams, scratch.path) == NO_ROOM:
+                score_item(model, rules, options.local, start, length, workspace, m, k)
+            if _make_items(rules, options.size, parts, workspace, m) == NO_ROOM:
                 return s
         best = 0
         for k in range(1, items.counts[2 * length]):
@@ -287,8 +271,9 @@ def _begin(stacks, items, length, size):
 
 
 @kernel()
-def _make_items(rules, size, parts, stacks, items, m, expansion, streams, path):
+def _make_items(rules, size, parts, workspace, m):
     """Makes the items of step m + 1, best first; NO_ROOM if there is none."""
+    stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
     made = 0
@@ -303,7 +288,7 @@ def _make_items(rules, size, parts, stacks, items, m, expansion, streams, path):
         other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
         if other == NO_NODE:
             other = made
-            if _make_item(stacks, items, streams, m, s, column, relation, made, path) == NO_ROOM:
+            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == NO_ROOM:
                 return np.int64(NO_ROOM)
             for p in range(len(parts.programs)):
                 streams.seen[made, p] = read_after(parts, nodes, lists, moved, relation, p)
@@ -312,7 +297,7 @@ def _make_items(rules, size, parts, stacks, items, m, expansion, streams, path):
             return np.int64(NO_ROOM)
         look(items, m, expansion, streams, s, streams.at[s] + 1)
     items.counts[m + 1] = made
-    if _join_all(rules, parts, stacks, items, m, expansion, streams, count) == NO_ROOM:
+    if _join_all(rules, parts, workspace, m, count) == NO_ROOM:
         return np.int64(NO_ROOM)
     return _keep_tails(items, streams, m + 1)
 
@@ -384,8 +369,9 @@ def _add_tail(streams, new, tail):
 
 
 @kernel()
-def _join_all(rules, parts, stacks, items, m, expansion, streams, count):
+def _join_all(rules, parts, workspace, m, count):
     """Joins all that streams still hold with the items of step m + 1 that have its signature; NO_ROOM if there is none."""
+    stacks, items, expansion, streams, _ = workspace
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
     made = items.counts[m + 1]
     for s in range(count):
@@ -486,30 +472,28 @@ class SignatureBeamParser(BeamParser):
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
     def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
-        model = words, self._of_buffer, self._others, self._layers, Rules.of(self._system, single_root)
-        return SignatureSearch(offsets, model, self.beam, self._table)
+        return SignatureSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
 
 
-class SignatureSearch(Search):
-    """See Search."""
+class SignatureSearch(BeamSearch):
+    """See BeamSearch."""
 
-    def __init__(self, offsets: np.ndarray, model: tuple, beam: Beam, table: FeatureTable) -> None:
+    _merging: SignatureWorkspace
+
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
         self._parts = Parts.of(table.slots)
-        self._rules: Rules = model[-1]
-        super().__init__(offsets, model, beam, table)
+        super().__init__(offsets, model, rules, beam, table)
 
     def _make_room(self, times: int) -> None:
         size = self.beam.size
-        self.stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * size)
-        self._items = SignatureItems.room(self.tokens, size, self._parts.elements, 2 * times)
-        if times == 1:
-            self._streams = Streams.room(self.tokens, size, len(self._parts.programs))
+        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * size)
+        items = SignatureItems.room(self.tokens, size, self._parts.elements, 2 * times)
+        streams = Streams.room(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
+        self._merging = SignatureWorkspace(stacks, items, self.expansion, streams, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
-        how = self.beam.size, self.beam.scores is Scores.LOCAL
-        room = self.stacks, self._items, self.expansion, self._streams, self.scratch
-        arguments: list[Any] = [offsets, *self.model, how, self._parts, *room, first, heads, relations]
-        return parse_sentences(*arguments)
+        options = BeamOptions.of(self.beam)
+        return parse_sentences(offsets, self.model, self.rules, options, self._parts, self._merging, first, heads, relations)
 
     def _found(self, length: int) -> Iterator[Tree]:
         return best_trees(self._last_items(length), length + 1)
@@ -522,7 +506,7 @@ class SignatureSearch(Search):
     def _last_items(self, length: int) -> list[Item]:
         """Those of the sentence searched last, of this many tokens."""
         known: dict[tuple[int, int], Item] = {}
-        return [self._item(2 * length, rank, known) for rank in range(self._items.counts[2 * length])]
+        return [self._item(2 * length, rank, known) for rank in range(self._merging.items.counts[2 * length])]
 
     def _item(self, step: int, rank: int, known: dict[tuple[int, int], Item]) -> Item:
         """An item, and all that it was made from, as far as derivations.py reads them; items are made once."""
@@ -539,21 +523,21 @@ class SignatureSearch(Search):
         return known[step, rank]
 
     def _made(self, m: int, k: int, ways: list[_Way], known: dict[tuple[int, int], Item]) -> Item:
-        items = self._items
+        items = self._merging.items
         begin, front = int(items.begins[m, k]), int(items.fronts[m, k])
         sums = float(items.prefixes[m, k]), float(items.insides[m, k])
         item = Item((begin,), (front,), 2 * front - 1 - m, m, (Node(begin),), *sums, [], k)
         for above, below, output, cost in ways:
-            column, relation = move_of(output, self._rules.n_relations)
+            column, relation = move_of(output, self.rules.n_relations)
             tail = Tail(known[below], float(items.shifts[below]))
             item.reductions.append(Reduction(known[above], tail, cost, column == 1, relation))
         return item
 
     def _ways(self, m: int, k: int) -> Iterator[_Way]:
         """The ways to make an item by a reduction, in the order in which they were found."""
-        way = self._items.reductions[m, k, 0]
+        way = self._merging.items.reductions[m, k, 0]
         while way != NO_NODE:
-            above, below, output, following = self._items.ways[way].tolist()
-            tails = int(step_of_tails(self._items, m - 1, above))
-            yield (m - 1, above), (tails, below), output, float(self._items.costs[way])
+            above, below, output, following = self._merging.items.ways[way].tolist()
+            tails = int(step_of_tails(self._merging.items, m - 1, above))
+            yield (m - 1, above), (tails, below), output, float(self._merging.items.costs[way])
             way = following

@@ -64,6 +64,37 @@ class Layers(NamedTuple):
     bias: np.ndarray
 
 
+class CompiledModel(NamedTuple):
+    """The classifier on the words of some sentences.
+
+    Attributes:
+        words: the words.
+        of_buffer: the addresses that read words of the buffer, and so depend only on where it begins.
+        others: all other addresses.
+        layers: the layers.
+    """
+
+    words: Words
+    of_buffer: Addresses
+    others: Addresses
+    layers: Layers
+
+
+class Rules(NamedTuple):
+    """What of the transition system the loop needs; see best_output."""
+
+    degree: int
+    n_relations: int
+    root_relation: int
+    single_root: bool
+
+    @classmethod
+    def of(cls, system: Attardi, single_root: bool) -> Rules:
+        """Those of a transition system."""
+        root_relation = NO_NODE if system.root_relation is None else system.root_relation
+        return cls(system.degree, system.n_relations, root_relation, single_root)
+
+
 class CompiledParser(ABC):
     """Parses with a classifier as it is now; rebuilt when the weights have changed. Threads may parse with one side by side.
 
@@ -108,6 +139,10 @@ class CompiledParser(ABC):
         """The words of sentences, their contributions computed."""
         typed = self._contributions(sentences)
         return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
+
+    def model_on(self, words: Words) -> CompiledModel:
+        """The classifier on words."""
+        return CompiledModel(words, self._of_buffer, self._others, self._layers)
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """float32[hidden, outputs] and float32[outputs] as the loop needs them, of the classifier's."""
@@ -179,36 +214,20 @@ def output_scores(hidden, activation, weights, bias, active, scores):
     scores_of_units(hidden, weights, bias, active, count, scores[0])
 
 
-class Rules(NamedTuple):
-    """What of the transition system the loop needs; see best_output."""
-
-    degree: int
-    n_relations: int
-    root_relation: int
-    single_root: bool
-
-    @classmethod
-    def of(cls, system: Attardi, single_root: bool) -> Rules:
-        """Those of a transition system."""
-        root_relation = NO_NODE if system.root_relation is None else system.root_relation
-        return cls(system.degree, system.n_relations, root_relation, single_root)
-
-
 class GreedyParser(CompiledParser):
     """Parses with a classifier as it is now, for arc-standard and Attardi's system; see CompiledParser."""
 
     _system: Attardi
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
-        rules = Rules.of(self._system, single_root)
-        now = one_configuration(parses.offsets)
-        model = self._of_buffer, self._others, self._layers, rules
-        _parse(parses.offsets, words, *model, now, parses.heads, parses.relations)
+        rules, now = Rules.of(self._system, single_root), one_configuration(parses.offsets)
+        _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)
-def _parse(offsets, words, of_buffer, others, layers, rules, now, all_heads, all_relations):
+def _parse(offsets, model, rules, now, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    words, of_buffer, others, layers = model
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
     nodes = np.empty(len(others.programs), np.int32)
     picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)

@@ -21,7 +21,7 @@ from numba import njit
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.compiled import Expansion, Items, score_item, select_items
+from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import NO_ROOM, clear
 from parser.kernels import highest, kernel
@@ -81,14 +81,14 @@ class OracleQueries(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search_with_gold(sentence, start, length, model, merging, until_lost, gold, stacks, beam, guide, asked, scratch):
+def search_with_gold(sentence, start, length, model, rules, merging, until_lost, gold, stacks, beam, guide, asked, scratch):
     """Searches through a sentence with both beams; all of their items are left there.
 
     Args:
         sentence: its number among the gold trees.
         start: where it begins in ``words``.
         length: its tokens.
-        model: (words, of_buffer, others, layers, rules), see decoding/beam/compiled.py; of arc-standard.
+        model, rules: see decoding/beam/compiled.py; of arc-standard.
         merging: whether equal configurations are merged.
         until_lost: whether to stop as soon as the beam has no gold item.
         gold: the gold trees.
@@ -102,7 +102,6 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
         How many steps were made, and the first at which the beam has no gold item; NO_NODE if it always has one. NO_ROOM and
         NO_ROOM if the stacks lack room.
     """
-    words, of_buffer, others, layers, rules = model
     for side in (beam, guide):
         side.items.fronts[0, 0] = 1
         side.items.totals[0, 0] = 0.0
@@ -117,15 +116,14 @@ def search_with_gold(sentence, start, length, model, merging, until_lost, gold, 
         is_guide = False
         for side in (beam, guide):
             items, expansion = side.items, side.expansion
+            workspace = BeamWorkspace(stacks, items, expansion, scratch)
             for k in range(items.counts[m]):
-                score_item(
-                    words, start, length, of_buffer, others, layers, rules, False, stacks, items, m, k, expansion, scratch
-                )
+                score_item(model, rules, False, start, length, workspace, m, k)
             attainable = _attainable(sentence, gold, stacks, items, m, asked)
             if is_guide:
                 for k in range(items.counts[m]):
                     _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
-            made = select_items(rules, side.size, merging, stacks, items, m, expansion, scratch)
+            made = select_items(rules, side.size, merging, workspace, m)
             if made == NO_ROOM:
                 return NO_ROOM, NO_ROOM
             items.counts[m + 1] = made

@@ -174,12 +174,11 @@ class BeamUpdates(BeamParser):
     ) -> tuple[int, int]:
         # Without single_root, as in exploration.
         rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
-        model = words, self._of_buffer, self._others, layers, rules
-        rooms = room.stacks, room.beam, room.guide, room.asked, room.scratch
+        model = self.model_on(words)._replace(layers=layers)
         until_lost = self._training.update is UpdateStep.EARLY
-        arguments: list[Any] = [number, start, length, model, merging, until_lost, self._trees.gold, *rooms]
+        search = number, start, length, model, rules, merging, until_lost, self._trees.gold
         with self._trees.lock:
-            made, first_lost = search_with_gold(*arguments)
+            made, first_lost = search_with_gold(*search, room.stacks, room.beam, room.guide, room.asked, room.scratch)
         assert made >= 0, "a step of arc-standard makes a part of each kind at most"
         return made, first_lost
 
