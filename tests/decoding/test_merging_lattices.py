@@ -54,10 +54,10 @@ def best_by_parse(computations: list[tuple]) -> dict[tuple, float]:
 @pytest.mark.parametrize("seed", range(16))
 def test_without_a_limit_the_best_parses_are_found_in_their_order(seed):
     rng = random.Random(seed)
-    scores, single_root, clock = rng.choice([*Scores]), rng.random() < 0.5, rng.random() < 0.7
+    scores, single_root = rng.choice([*Scores]), rng.random() < 0.5
     model, lattice, lookahead, computations = drawn_case(rng, scores is Scores.LOCAL, single_root)
     best = best_by_parse(computations)
-    parser = LatticeParser(model, Beam(1000, MERGE, scores), lookahead, clock=clock)
+    parser = LatticeParser(model, Beam(1000, MERGE, scores), lookahead)
     (found,) = parser.k_best_of_lattices([lattice], model.vocabularies, 1000, single_root=single_root)
     assert len(found) == min(1000, len(best))
     np.testing.assert_allclose([one.score for one in found], [*best.values()][: len(found)], rtol=1e-4, atol=1e-4)
@@ -71,15 +71,15 @@ LENGTHS = [(0, 2), (0, 1), (1, 2), (2, 4), (4, 5)]
 NUMBERS = [(0, 1), (1, 2), (2, 3), (1, 3), (3, 4)]
 
 
-@pytest.mark.parametrize(("arcs", "single_root", "clock", "seeds"), [(LENGTHS, True, True, 8), (NUMBERS, False, False, 2)])
-def test_what_no_feature_sees_of_the_stack_is_told_apart(arcs, single_root, clock, seeds):
+@pytest.mark.parametrize(("arcs", "single_root", "seeds"), [(LENGTHS, True, 8), (NUMBERS, False, 2)])
+def test_what_no_feature_sees_of_the_stack_is_told_apart(arcs, single_root, seeds):
     for seed in range(seeds):
         model = lattice_model(1, 1, slots={"form": ["b0"]}, seed=seed)
         rng = random.Random(seed)
         drawn = [Arc(start, end, f"w{rng.randrange(4)}", upos="NOUN") for start, end in arcs]
         lattice = Lattice.of(drawn, [SurfaceToken(0, drawn[-1].end, "t")])
         best = best_by_parse(SlowSearch(model, lattice, 1, True, single_root).all())
-        parser = LatticeParser(model, Beam(1000, MERGE), clock=clock)
+        parser = LatticeParser(model, Beam(1000, MERGE))
         (found,) = parser.k_best_of_lattices([lattice], model.vocabularies, 300, single_root=single_root)
         np.testing.assert_allclose([one.score for one in found], [*best.values()][:300], rtol=1e-4, atol=1e-4)
 

@@ -32,15 +32,14 @@ class Arcs(NamedTuple):
     def of_sentence(cls, length: int) -> Arcs:
         """The single path of a sentence of this many tokens."""
         nodes = np.arange(length + 1, dtype=np.int32)
-        return cls.of(nodes[:-1], nodes[1:], length, clock=True)
+        return cls.of(nodes[:-1], nodes[1:], length)
 
     @classmethod
-    def of(cls, starts: np.ndarray, ends: np.ndarray, last_node: int, clock: bool) -> Arcs:
-        """Those between the given nodes (int32[A]); without ``clock`` each counts as a step."""
+    def of(cls, starts: np.ndarray, ends: np.ndarray, last_node: int) -> Arcs:
+        """Those between the given nodes (int32[A])."""
         first = 1 + np.searchsorted(starts, np.arange(last_node + 2)).astype(np.int32)
-        lengths = ends - starts if clock else np.ones(len(ends), np.int32)
         root = np.zeros(1, np.int32)
-        return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, lengths]).astype(np.int32))
+        return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, ends - starts]).astype(np.int32))
 
 
 class LatticeSearch(NamedTuple):

@@ -66,14 +66,13 @@ class LatticeParser:
         model: the model; its transition system is arc-standard or Attardi's, its token representation static.
         beam: the beam; one that merges by signature is for arc-standard, and not compiled here.
         lookahead: the arcs that are decided before they are read; None: as many as the model reads.
-        clock: whether items are compared by the clock; False: by their steps, for comparison.
         threads: how many sentences are parsed side by side.
 
     Raises:
         BeamError: model and beam cannot do it; the message says the fix.
     """
 
-    def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, clock: bool = True, threads: int = 1) -> None:
+    def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
         if not behaves_as(model.system, Attardi):
             raise BeamError(f"lattices need system=arc_standard or attardi, and the model has system={model.system.name}")
         if model.contextual:
@@ -86,7 +85,6 @@ class LatticeParser:
             raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; give at least {read}")
         choice = NO_NODE if model.lookahead is None else model.system.n_outputs
         self._beam = beam
-        self._clock = clock
         self._threads = threads
         self._searcher: LatticeSearcher
         if beam.merge is Merge.SIGNATURE:
@@ -128,7 +126,7 @@ class LatticeParser:
         encoded = vocabularies.encode(lattices)
 
         def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
-            arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node, self._clock) for lattice in lattices[slice(*span)]]
+            arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node) for lattice in lattices[slice(*span)]]
             found = self._searcher.lattice_trees(encoded.span(*span), arcs, single_root)
             return [[LatticeParse.of(tree) for tree in chosen(trees)] for trees in found]
 

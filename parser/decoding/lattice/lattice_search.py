@@ -69,7 +69,7 @@ def search_lattice(start, arcs, words, of_buffer, others, layers, rules, search,
                     start, arcs, model, search, stacks, m + 1, m, items.totals[m, k], m, k, NO_NODE, node, candidates, scratch
                 )
             else:
-                room = _expand(start, arcs, model, rules, search, stacks, items, m, k, last, candidates, scratch)
+                room = _expand(start, arcs, model, rules, search, stacks, items, m, k, candidates, scratch)
             if room == NO_ROOM:
                 return NO_ROOM
     return 0
@@ -144,13 +144,11 @@ def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, outp
 
 
 @kernel()
-def _expand(start, arcs, model, rules, search, stacks, items, m, k, last, candidates, scratch):
+def _expand(start, arcs, model, rules, search, stacks, items, m, k, candidates, scratch):
     """Adds what item k of bucket m can become."""
     _, _, _, layers = model
     cell, depth, ahead = items.cells[m, k], items.depths[m, k], items.ahead[m, k]
     buffered = ahead[0] != NO_NODE
-    if depth == 1 and not buffered:  # with a clock of steps, it is complete before the last bucket
-        return add_candidate(candidates, last, items.totals[m, k], m, k, NO_NODE, NO_NODE)
     top_nodes(stacks, cell, scratch.tops)
     row, norm = scratch.scores, 0.0
     forced = NO_NODE

@@ -118,12 +118,9 @@ class MergingSearch:
                 for item in items:
                     waiting[bucket + 1] += self._beginnings(item, through)
             elif bucket < last:
-                open_items = [item for item in items if item.size > 1 or item.ahead]
-                if len(open_items) < len(items):  # with a clock of steps, computations are complete before the last bucket
-                    waiting[last] += [_candidate(item, item) for item in items if item not in open_items]
-                if open_items:
-                    scores = scorer(through.features(open_items, self._slots))
-                    for item, row in zip(open_items, scores, strict=True):
+                if items:
+                    scores = scorer(through.features(items, self._slots))
+                    for item, row in zip(items, scores, strict=True):
                         for candidate in self._candidates(item, row, through):
                             waiting[candidate.item.bucket].append(candidate)
 
