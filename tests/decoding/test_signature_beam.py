@@ -11,7 +11,7 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.decoding.beam.derivations import count_derivations
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
-from parser.decoding.lattice.lattice_items import Arcs
+from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model

@@ -12,7 +12,7 @@ tails and insides of different stretches of the sentence would be combined. Item
 (beam/signature.py) are equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to
 the beam the best tree of all is found, in polynomial time if the signature is bounded.
 
-A sentence is a lattice with a single path. On the way through a lattice (lattice_search.py says what ahead, choices and the
+A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the
 clock are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from tail to
 tail; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow from
 the bucket there: the number of elements of the stack, and the bucket of the tails. They are of the signature, too.
@@ -35,7 +35,7 @@ from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
-from parser.decoding.lattice.lattice_items import Arcs
+from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed_scorer import precomputed_scorer
 from parser.inference.scorer import Scorer
@@ -117,12 +117,11 @@ class MergingSearch:
             if bucket < self._lookahead:
                 for item in items:
                     waiting[bucket + 1] += self._beginnings(item, through)
-            elif bucket < last:
-                if items:
-                    scores = scorer(through.features(items, self._slots))
-                    for item, row in zip(items, scores, strict=True):
-                        for candidate in self._candidates(item, row, through):
-                            waiting[candidate.item.bucket].append(candidate)
+            elif bucket < last and items:
+                scores = scorer(through.features(items, self._slots))
+                for item, row in zip(items, scores, strict=True):
+                    for candidate in self._candidates(item, row, through):
+                        waiting[candidate.item.bucket].append(candidate)
 
     def _beginnings(self, item: Item, through: _Lattice) -> Iterator[_Candidate]:
         """The choices before the first step."""

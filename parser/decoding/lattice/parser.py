@@ -1,4 +1,4 @@
-"""Parses word lattices with a beam: the words of a sentence and their tree are found together (lattice_search.py)."""
+"""Parses word lattices with a beam: the words of a sentence and their tree are found together (compiled.py)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.greedy.compiled import SHARE
-from parser.decoding.lattice.lattice_beam import LatticeBeam
-from parser.decoding.lattice.lattice_items import Arcs, LatticeSearch
+from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeSearch
 from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
 from parser.lattices.lattice import Lattice
