@@ -18,7 +18,7 @@ one; so on a lattice with a single path of unit arcs everything is as in beam/co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -28,7 +28,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
 from parser.decoding.sentence_parser import Tree
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
@@ -69,7 +69,7 @@ class Arcs(NamedTuple):
         return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, ends - starts]).astype(np.int32))
 
 
-class LatticeSearch(NamedTuple):
+class LatticeOptions(NamedTuple):
     """Items of a bucket, whether equal ones merge, whether scores are local, L, and the output of choices or NO_NODE."""
 
     size: int
@@ -165,8 +165,9 @@ class Candidates(NamedTuple):
 
 
 @kernel()
-def add_candidate(candidates, bucket, total, m, k, output, arc):
-    """Adds a candidate at the end of a bucket's list; NO_ROOM if there is none."""
+def add_candidate(candidates, bucket, total, origin, arc):
+    """Adds a candidate at the end of a bucket's list; NO_ROOM if there is none. For ``origin`` see _choose()."""
+    m, k, output = origin
     new = candidates.state[0]
     if new != NO_NODE:
         candidates.state[0] = candidates.following[new]
@@ -221,46 +222,52 @@ def free_candidates(candidates, bucket):
         candidates.state[0] = candidates.lists[bucket, 0]
 
 
+class LatticeWorkspace(NamedTuple):
+    """What the search through a lattice is written to; a larger one needs more."""
+
+    stacks: TreeStacks
+    items: LatticeItems
+    candidates: Candidates
+    scratch: LatticeScratch
+
+
 @njit(cache=True, nogil=True)
-def search_lattice(start, arcs, words, of_buffer, others, layers, rules, search, stacks, items, candidates, scratch):
+def search_lattice(start, arcs, model, rules, options, workspace):
     """Fills in the items of a lattice; those of the last bucket are of whole parses. NO_ROOM if there is too little, else 0.
 
     Args:
         start: where the lattice begins in ``words``.
         arcs: the lattice.
-        words: its arcs as words.
-        of_buffer, others: the addresses.
-        layers: the classifier.
+        model: the classifier on its arcs as words, a CompiledModel.
         rules: of the transition system.
-        search: how to search.
-        stacks, items, candidates, scratch: room.
+        options: a LatticeOptions.
+        workspace: a LatticeWorkspace.
     """
-    last = 2 * (len(arcs.first) - 2) + search.lookahead
+    stacks, items, candidates, scratch = workspace
+    last = 2 * (len(arcs.first) - 2) + options.lookahead
     items.counts[: last + 1] = 0
     clear_candidates(candidates, last + 1)
     items.counts[0] = 1
-    items.cells[0, 0] = clear(stacks, len(arcs.ends) - 1, (last + 1) * search.size)
+    items.cells[0, 0] = clear(stacks, len(arcs.ends) - 1, (last + 1) * options.size)
     items.depths[0, 0] = 1
     items.ahead[0, 0] = NO_NODE
     items.totals[0, 0] = 0.0
-    model = words, of_buffer, others, layers
     for m in range(last + 1):
         if m > 0:
             order = candidates_in_order(candidates, m)
-            if _select(rules, search, stacks, items, m, order, candidates, scratch) == NO_ROOM:
+            if _select(rules, options, workspace, m, order) == NO_ROOM:
                 return NO_ROOM
         if m == last:
             break
         for k in range(items.counts[m]):
-            if m < search.lookahead:
+            if m < options.lookahead:
                 top_nodes(stacks, items.cells[m, k], scratch.next_tops)
                 assign(scratch.next_ahead, items.ahead[m, k])
                 node = 0 if m == 0 else _end(arcs, scratch.next_ahead[m - 1])
-                room = _choose(
-                    start, arcs, model, search, stacks, m + 1, m, items.totals[m, k], m, k, NO_NODE, node, candidates, scratch
-                )
+                total, origin = items.totals[m, k], (m, k, NO_NODE)
+                room = _choose(start, arcs, model, options, workspace, m + 1, total, origin, m, node)
             else:
-                room = _expand(start, arcs, model, rules, search, stacks, items, m, k, candidates, scratch)
+                room = _expand(start, arcs, model, rules, options, workspace, m, k)
             if room == NO_ROOM:
                 return NO_ROOM
     return 0
@@ -296,17 +303,25 @@ def _add_arc(start, model, stacks, place, arc, scratch):
 
 
 @kernel()
-def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, output, node, candidates, scratch):
-    """Adds candidates: item k of bucket m, after an output, and the choice of each arc from ``node``; none from the last node.
+def _choose(start, arcs, model, options, workspace, bucket, total, origin, place, node):
+    """Adds candidates: the choice of each arc from ``node``, after what led there; none from the last node.
 
-    ``scratch`` has the stack and the arcs ahead that there are after the output; the one to choose goes to their ``place``.
+    Args:
+        start, arcs, model, options, workspace: see search_lattice(). The scratch has the stack and the arcs ahead that there
+            are after the output.
+        bucket: of the candidates.
+        total: the score before the choice.
+        origin: bucket and rank of the item, and the output taken.
+        place: where among the arcs ahead the one goes that is chosen.
+        node: where it starts.
     """
+    stacks, _, candidates, scratch = workspace
     first, end = arcs.first[node], arcs.first[node + 1]
     if first == end:
-        return add_candidate(candidates, bucket, total, m, k, output, NO_NODE)
+        return add_candidate(candidates, bucket, total, origin, NO_NODE)
     choices = scratch.choices[: end - first]
     choices[:] = 0.0
-    if search.choice != NO_NODE and (end - first > 1 or not search.local):
+    if options.choice != NO_NODE and (end - first > 1 or not options.local):
         _, _, _, layers = model
         scratch.next_ahead[place] = NO_NODE
         _sum_hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
@@ -315,12 +330,12 @@ def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, outp
         for c in range(end - first):
             _add_arc(start, model, stacks, place, first + c, scratch)
             active = activate_units(one.hidden, layers.activation, one.active)
-            score = np.float64(layers.bias[search.choice])
+            score = np.float64(layers.bias[options.choice])
             for u in range(active):
                 unit = one.active[u]
-                score += one.hidden[unit] * layers.weights[unit, search.choice]
+                score += one.hidden[unit] * layers.weights[unit, options.choice]
             choices[c] = finite_number(score)
-        if search.local:
+        if options.local:
             best = highest(choices)
             shares = 0.0
             for c in range(end - first):
@@ -329,29 +344,29 @@ def _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, outp
             for c in range(end - first):
                 choices[c] -= norm
     for c in range(end - first):
-        if add_candidate(candidates, bucket, total + choices[c], m, k, output, first + c) == NO_ROOM:
+        if add_candidate(candidates, bucket, total + choices[c], origin, first + c) == NO_ROOM:
             return NO_ROOM
     return 0
 
 
 @kernel()
-def _expand(start, arcs, model, rules, search, stacks, items, m, k, candidates, scratch):
+def _expand(start, arcs, model, rules, options, workspace, m, k):
     """Adds what item k of bucket m can become."""
-    _, _, _, layers = model
+    stacks, items, candidates, scratch = workspace
     cell, depth, ahead = items.cells[m, k], items.depths[m, k], items.ahead[m, k]
     buffered = ahead[0] != NO_NODE
     top_nodes(stacks, cell, scratch.tops)
     row, norm = scratch.scores, 0.0
     forced = NO_NODE
-    if search.local:
+    if options.local:
         forced = forced_output(rules.degree, depth, buffered, rules.root_relation, rules.single_root)
     if forced != NO_NODE:
         row[:] = -np.inf
         row[forced] = 0
     else:
         _sum_hidden(start, model, stacks, scratch.tops, ahead, scratch)
-        _, norm = score_outputs(layers, rules, depth, buffered, search.local, scratch.one, row)
-    for _ in range(search.size):
+        _, norm = score_outputs(model.layers, rules, depth, buffered, options.local, scratch.one, row)
+    for _ in range(options.size):
         output = highest_output(row)
         if row[output] == -np.inf:
             break
@@ -361,13 +376,12 @@ def _expand(start, arcs, model, rules, search, stacks, items, m, k, candidates, 
             scratch.next_tops[0] = ahead[0]  # a token without children is the node of its number
             assign(scratch.next_tops[1:], scratch.tops)
             _shift_ahead(ahead, scratch.next_ahead)
-            node, bucket = _end(arcs, ahead[search.lookahead - 1]), m + arcs.ticks[ahead[0]]
-            place = search.lookahead - 1
-            room = _choose(start, arcs, model, search, stacks, bucket, place, total, m, k, 0, node, candidates, scratch)
+            node, bucket = _end(arcs, ahead[options.lookahead - 1]), m + arcs.ticks[ahead[0]]
+            room = _choose(start, arcs, model, options, workspace, bucket, total, (m, k, 0), options.lookahead - 1, node)
         else:
             column, _ = move_of(output, rules.n_relations)
             child = _removed(stacks, cell, column)
-            room = add_candidate(candidates, m + arcs.ticks[child], total, m, k, output, NO_NODE)
+            room = add_candidate(candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE)
         if room == NO_ROOM:
             return NO_ROOM
     return 0
@@ -391,11 +405,12 @@ def _removed(stacks, cell, column):
 
 
 @kernel()
-def _select(rules, search, stacks, items, m, order, candidates, scratch):
+def _select(rules, options, workspace, m, order):
     """Makes the items of bucket m of its candidates, ``order`` best first; NO_ROOM if there is too little for their stacks."""
+    stacks, items, candidates, scratch = workspace
     made = 0
     for one in order:
-        if made == search.size:
+        if made == options.size:
             break
         origin = candidates.origins[one]
         before, rank, output, arc = origin[0], origin[1], origin[2], origin[3]
@@ -405,7 +420,7 @@ def _select(rules, search, stacks, items, m, order, candidates, scratch):
         place = before  # of the choices before the first step
         if output == 0:
             _shift_ahead(ahead, new)
-            place = search.lookahead - 1
+            place = options.lookahead - 1
         if arc != NO_NODE:
             new[place] = arc
         new_cell = np.int64(cell)
@@ -417,10 +432,10 @@ def _select(rules, search, stacks, items, m, order, candidates, scratch):
                 return NO_ROOM
             depth += 1 if output == 0 else -1
         is_new = True
-        if search.merging:
+        if options.merging:
             for other in range(made):
                 same = items.cells[m, other] == new_cell
-                for a in range(search.lookahead):
+                for a in range(options.lookahead):
                     same &= items.ahead[m, other, a] == new[a]
                 is_new &= not same
         if is_new:
@@ -438,16 +453,16 @@ class LatticeBeam(CompiledParser):
 
     Args:
         weights, system, table, threads: see CompiledParser.
-        search: how to search.
+        options: how to search.
     """
 
     _system: Attardi
 
     def __init__(
-        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, search: LatticeSearch, threads: int = 1
+        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, options: LatticeOptions, threads: int = 1
     ) -> None:
         super().__init__(weights, system, table, threads)
-        self._search = search
+        self._options = options
         self._elements = table.stack_elements
 
     def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
@@ -462,46 +477,51 @@ class LatticeBeam(CompiledParser):
             parses.heads[inside], parses.relations[inside] = best.heads, best.relations
 
     def _trees(self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        rules, room = Rules.of(self._system, single_root), _Room(self._search, arcs)
-        addresses = len(self._of_buffer.programs) + len(self._others.programs)
-        widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
-        longest = max((len(one.ends) for one in arcs), default=1)
-        units, outputs = len(self._layers.hidden_bias), len(self._layers.bias)
-        scratch = LatticeScratch.room(longest, widest, addresses, units, outputs, self._elements, self._search.lookahead)
+        rules, model = Rules.of(self._system, single_root), self.model_on(words)
+        search = LatticeSearch(arcs, model, self._options, self._elements)
         for start, lattice in zip(offsets, arcs, strict=False):
-            model = words, self._of_buffer, self._others, self._layers, rules, self._search
-            while True:
-                arguments: list[Any] = [start, lattice, *model, room.stacks, room.items, room.candidates, scratch]
-                if search_lattice(*arguments) == 0:
-                    break
-                room.grow()
-            yield room.trees(lattice, scratch)
+            while search_lattice(start, lattice, model, rules, self._options, search.workspace) == NO_ROOM:
+                search.grow()
+            yield search.trees(lattice)
 
 
-class _Room:
-    """Room for the longest of some lattices; more when it is asked for."""
+class LatticeSearch:
+    """The search through some lattices, with a workspace for the longest of them; a larger one when it is asked for.
 
-    def __init__(self, search: LatticeSearch, arcs: Sequence[Arcs]) -> None:
-        nodes = max((one.last_node for one in arcs), default=0)
-        self.buckets = 2 * nodes + search.lookahead + 1
-        self.items = LatticeItems.room(self.buckets, search.size, search.lookahead)
+    Args:
+        arcs: the lattices.
+        model: the classifier on their arcs as words.
+        options: how to search.
+        elements: of the stack that features can see.
+    """
+
+    def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, elements: int) -> None:
+        widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
+        addresses = len(model.of_buffer.programs) + len(model.others.programs)
+        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
         self._tokens = max((len(one.ends) for one in arcs), default=1)
-        self._search, self._times = search, 1
-        self._make()
-
-    def _make(self) -> None:
-        self.stacks = TreeStacks.room(self._tokens, self._times * self.buckets * self._search.size)
-        self.candidates = Candidates.room(self.buckets, self._times * 64 * self._search.size)
+        self._buckets = 2 * max((one.last_node for one in arcs), default=0) + options.lookahead + 1
+        self._options, self._times = options, 1
+        items = LatticeItems.room(self._buckets, options.size, options.lookahead)
+        scratch = LatticeScratch.room(self._tokens, widest, addresses, units, outputs, elements, options.lookahead)
+        self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
 
     def grow(self) -> None:
-        """Twice the room for stacks and candidates."""
+        """Twice as much for stacks and candidates."""
         self._times *= 2
-        self._make()
+        self.workspace = self.workspace._replace(stacks=self._stacks(), candidates=self._candidates())
 
-    def trees(self, arcs: Arcs, scratch: LatticeScratch) -> Iterator[Tree]:
-        """Those of the last bucket, best first."""
-        last = 2 * arcs.last_node + self._search.lookahead
-        for rank in range(self.items.counts[last]):
+    def _stacks(self) -> TreeStacks:
+        return TreeStacks.room(self._tokens, self._times * self._buckets * self._options.size)
+
+    def _candidates(self) -> Candidates:
+        return Candidates.room(self._buckets, self._times * 64 * self._options.size)
+
+    def trees(self, arcs: Arcs) -> Iterator[Tree]:
+        """Those of the last bucket of the lattice searched last, best first."""
+        stacks, items, _, scratch = self.workspace
+        last = 2 * arcs.last_node + self._options.lookahead
+        for rank in range(items.counts[last]):
             heads, relations = np.empty((2, len(arcs.ends)), np.int32)
-            read_trees(self.stacks, self.items.cells[last, rank], heads, relations, scratch.one.path)
-            yield Tree(float(self.items.totals[last, rank]), heads[1:], relations[1:])
+            read_trees(stacks, items.cells[last, rank], heads, relations, scratch.one.path)
+            yield Tree(float(items.totals[last, rank]), heads[1:], relations[1:])

@@ -16,7 +16,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.greedy.compiled import SHARE
-from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeSearch
+from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
 from parser.lattices.lattice import Lattice
@@ -90,8 +90,8 @@ class LatticeParser:
             system = arc_standard_alone(model.system)
             self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
         else:
-            search = LatticeSearch(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
-            self._searcher = LatticeBeam(model.weights(), model.system, model.table, search, threads)
+            options = LatticeOptions(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
+            self._searcher = LatticeBeam(model.weights(), model.system, model.table, options, threads)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
