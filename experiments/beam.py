@@ -32,8 +32,8 @@ from experiments.trainings import Training, run_training
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Search
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
-from parser.decoding.k_best import Tree
 from parser.decoding.parsers import beam_parser_of
+from parser.decoding.sentence_parser import Tree
 from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 

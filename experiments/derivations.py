@@ -3,7 +3,7 @@ r"""What the items of a beam stand for if they merge by signature: derivations p
     python experiments/derivations.py "+models={paper: RUN_FOLDER/model, accurate: OTHER/model}" \
         paths.treebanks=../shared/ud-v2.2
 
-Items that no feature of the model can tell apart are one (parser/decoding/beam/merging_search.py), which stands for all of
+Items that no feature of the model can tell apart are one (parser/decoding/lattice/merging.py), which stands for all of
 their derivations: computations that the parser compares without having them in its beam (Huang and Sagae 2010, Figure 5).
 Counted for the items of the last step, which stand for whole trees; of a sentence, the mean over its items. A tree may have
 several derivations. Without merging an item stands for one. Writes results.csv, derivations.svg and table.md.

@@ -74,7 +74,7 @@ class Model:
         lattice_beam: how parse.py searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
-            output for choices then, after those of the moves (decoding/lattice_search.py). None: it knows of no choices.
+            output for choices then, after those of the moves (decoding/lattice/compiled.py). None: it knows of no choices.
         int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); only with an encoder. Nothing that is
             saved.
     """

@@ -22,7 +22,7 @@ from parser.data.vocabulary import Vocabulary
 from parser.decoding.exact import exact
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.lattice.lattice_file import parse_lattice_file
+from parser.decoding.lattice.file import parse_lattice_file
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.inference.shape import BiLSTMShape, ClassifierShape, Embedding
 from parser.model.model import Model

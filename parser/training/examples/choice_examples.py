@@ -1,7 +1,7 @@
 """Examples of choices: which arc of a lattice continues the gold path, among all that start from the same node.
 
 They are collected while computations over the words of gold paths go on, gold ones or those of exploration: whenever a word
-has been shifted, one more arc is chosen, in the configuration after it (decoding/lattice_search.py). In the beginning as many
+has been shifted, one more arc is chosen, in the configuration after it (decoding/lattice/compiled.py). In the beginning as many
 are chosen as are decided ahead. An example has a row of features for each candidate, of which the output for choices alone is
 scored; the row of the gold arc has it as its target. Where there is one candidate, there is no example.
 """

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from parser.beam_settings import Beam
 from parser.data.treebank import Treebank
-from parser.decoding.lattice.lattice_file import parsed_texts
-from parser.decoding.lattice.lattice_parser import LatticeParser
+from parser.decoding.lattice.file import parsed_texts
+from parser.decoding.lattice.parser import LatticeParser
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
 from parser.lattices.conllul import read_lattices

@@ -1,12 +1,45 @@
-"""Work on a stream by threads: results in the order of the items, few items at a time."""
+"""Work shared by threads: something that one of them makes while others go on, and a stream whose results stay in order."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Barrier
-from typing import TypeVar
+from threading import Barrier, Lock
+from typing import Generic, TypeVar
+
+Made = TypeVar("Made")
+
+
+class Later(Generic[Made]):
+    """Made once, by the thread that is the first to begin.
+
+    Args:
+        make: makes it; what it raises, get() raises.
+    """
+
+    def __init__(self, make: Callable[[], Made]) -> None:
+        self._make = make
+        self._begun = Lock()  # never released
+        self._made: Future[Made] = Future()
+
+    def begin(self) -> None:
+        """Makes it, unless another thread does or has done so: does not wait for that one. Errors are kept for get()."""
+        if self._begun.acquire(blocking=False):
+            try:
+                made = self._make()
+            except BaseException as error:
+                self._made.set_exception(error)
+                if not isinstance(error, Exception):  # an interrupt
+                    raise
+            else:
+                self._made.set_result(made)
+
+    def get(self) -> Made:
+        """Waits until it is made."""
+        self.begin()
+        return self._made.result()
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

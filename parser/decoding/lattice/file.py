@@ -9,7 +9,7 @@ from typing import BinaryIO
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Search
 from parser.conllu.checks import ConlluError
 from parser.decoding.files.file_parsing import OnError, Parsed
-from parser.decoding.lattice.lattice_parser import LatticeParse, LatticeParser
+from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice, conllu
 from parser.model.loading import AnyModel

@@ -1,4 +1,4 @@
-"""Parses word lattices with a beam: the words of a sentence and their tree are found together (lattice_search.py)."""
+"""Parses word lattices with a beam: the words of a sentence and their tree are found together (compiled.py)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
-from parser.decoding.beam.merging_beam import MergingBeamParser
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.greedy.compiled import SHARE
-from parser.decoding.k_best import Tree, distinct
-from parser.decoding.lattice.lattice_beam import LatticeBeam
-from parser.decoding.lattice.lattice_items import Arcs, LatticeSearch
-from parser.decoding.sentence_parser import SentenceParser
+from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
+from parser.decoding.lattice.merging import MergingBeamParser
+from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
 from parser.transitions.attardi import Attardi
@@ -92,8 +90,8 @@ class LatticeParser:
             system = arc_standard_alone(model.system)
             self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
         else:
-            search = LatticeSearch(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
-            self._searcher = LatticeBeam(model.weights(), model.system, model.table, search, threads)
+            options = LatticeOptions(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
+            self._searcher = LatticeBeam(model.weights(), model.system, model.table, options, threads)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""

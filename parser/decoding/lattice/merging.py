@@ -1,23 +1,23 @@
 """Beam search with dynamic programming for arc-standard: items that no feature can tell apart are one (Huang and Sagae 2010).
 
-An item (merging_items.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``tails`` are the items
-out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
+An item (beam/derivations.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``tails`` are the
+items out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
 
     shift    from I: prefix I.prefix + c, inside 0, tails {(I, c)}, where c is the score of the shift
     reduce   from I with each tail (P, c): d = c + I.inside + the score of the move in I;
              prefix P.prefix + d, inside P.inside + d, began P.began, tails P.tails
 
 The score of a shift is kept with the tail, as it differs from tail to tail; and ``began`` belongs to an item, for without it
-tails and insides of different stretches of the sentence would be combined. Items merge when their signatures (signature.py) are
-equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to the beam the best tree of
-all is found, in polynomial time if the signature is bounded.
+tails and insides of different stretches of the sentence would be combined. Items merge when their signatures
+(beam/signature.py) are equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to
+the beam the best tree of all is found, in polynomial time if the signature is bounded.
 
-A sentence is a lattice with a single path. On the way through a lattice (lattice_search.py says what ahead, choices and the
+A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the
 clock are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from tail to
 tail; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow from
 the bucket there: the number of elements of the stack, and the bucket of the tails. They are of the signature, too.
 
-This is a readable implementation: the reference for signature_search.py, which is some hundred times as fast and takes
+This is a readable implementation: the reference for beam/signature_beam.py, which is some hundred times as fast and takes
 sentences only, and what searches lattices.
 """
 
@@ -28,19 +28,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.beam_settings import Scores
-from parser.data.parses import NO_NODE
+from parser.beam_settings import Beam, Scores
+from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.beam.merging_items import Item, Reduction, Tail
-from parser.decoding.beam.move_costs import finite, normalizer
-from parser.decoding.beam.persistent_trees import Node, find, join
+from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees, find, join
+from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
-from parser.decoding.lattice.lattice_items import Arcs
+from parser.decoding.lattice.compiled import Arcs
+from parser.decoding.sentence_parser import Tree, distinct
+from parser.inference.precomputed_scorer import precomputed_scorer
 from parser.inference.scorer import Scorer
+from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
+
+# Tokens whose contributions to the hidden layer are kept at a time.
+_SHARE = 4_000
 
 
 class _Candidate(NamedTuple):
@@ -245,3 +250,60 @@ def _features(stack: tuple[Node, ...], ahead: tuple[int, ...], values: np.ndarra
         else:
             features.append(ABSENT if token == NO_NODE else int(values[row, token]))
     return features
+
+
+class MergingBeamParser:
+    """Parses with the weights of a classifier, with arc-standard; see KBestParser, and LatticeSearcher.
+
+    Args:
+        weights: the weights.
+        system: arc-standard.
+        table: the features.
+        beam: the beam.
+        lookahead, choice: of lattices; see MergingSearch.
+    """
+
+    def __init__(
+        self,
+        weights: ClassifierWeights,
+        system: Attardi,
+        table: FeatureTable,
+        beam: Beam,
+        lookahead: int | None = None,
+        choice: int = NO_NODE,
+    ) -> None:
+        self._weights = weights
+        self._system = system
+        self._table = table
+        self._beam = beam
+        self._of_lattices = lookahead, choice
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences; see SentenceParser."""
+        parses = Parses.room_for(sentences.offsets)
+        for s, (best,) in enumerate(self.k_best(sentences, 1, single_root=single_root)):
+            room = parses.span(s, s + 1)
+            room.heads[1:], room.relations[1:] = best.heads, best.relations
+        return parses
+
+    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
+        """See KBestParser; k may be larger than the beam, as an item stands for many trees."""
+        self._beam.check_k_best(k)
+        arcs = [Arcs.of_sentence(n) for n in sentences.lengths.tolist()]
+        return [distinct(trees, k) for trees in self.lattice_trees(sentences, arcs, single_root)]
+
+    def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
+        """See LatticeSearcher."""
+        for lattice, final in zip(arcs, self.final_items(sentences, arcs, single_root), strict=True):
+            yield best_trees(final, len(lattice.ends))
+
+    def final_items(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[list[Item]]:
+        """For each sentence, or lattice, the items of the last step, which stand for whole trees; best first."""
+        beam = self._beam
+        search = MergingSearch(self._system, self._table, beam.size, beam.scores, single_root, *self._of_lattices)
+        for first, last in sentences.spans(_SHARE):
+            part = sentences.span(first, last)
+            scorer = precomputed_scorer(self._weights, self._table, part)
+            for number, lattice in enumerate(arcs[first:last]):
+                *_, final = search.buckets(part, number, lattice, scorer)
+                yield final

@@ -1,6 +1,6 @@
 """Beam search over copies of configurations, for any transition system and any model: the readable reference.
 
-All items of all sentences are scored together; what follows is done for each sentence by itself. beam.py gives the same
+All items of all sentences are scored together; what follows is done for each sentence by itself. compiled.py gives the same
 result sooner for arc-standard and Attardi's system.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.decoding.beam.move_costs import finite, normalizer
-from parser.decoding.k_best import Tree, distinct
+from parser.decoding.beam.scores import finite, normalizer
+from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed_scorer import precomputed_scorer
 from parser.inference.scorer import Scorer
 from parser.inference.weights import ClassifierWeights

@@ -6,8 +6,8 @@ import pytest
 
 from parser import transitions
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.beam.batched_beam import search_in_lockstep
-from parser.decoding.k_best import Tree, distinct
+from parser.decoding.beam.batched import search_in_lockstep
+from parser.decoding.sentence_parser import Tree, distinct
 from parser.transitions.features import FeatureTable, Slot
 from tests.decoding.computations import Space, all_computations, best_by_tree, plain_beam
 from tests.decoding.drawn_scores import hashing_scorer, sentence_of_tokens
