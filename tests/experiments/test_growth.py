@@ -45,7 +45,7 @@ def test_the_command(test_part, tmp_path):
     overrides = ["lengths=[5,20]", "length_words=50", "sizes=[100]", "threads=[1,2]", "repeats=1", f"output={tmp_path}/out"]
     where = [f"model={tmp_path}/model", f"paths.treebanks={tmp_path}"]
     settings = settings_of(growth.Growth, "growth", [*overrides, *where])
-    growth.main(settings)
+    growth.EXPERIMENT.main(settings)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"results.csv", "growth.svg", "table.md"}
     rows = read_csv(tmp_path / "out" / "results.csv")
     assert [(row["by"], row["size"], row["threads"], row["words"]) for row in rows] == [
