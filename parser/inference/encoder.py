@@ -17,9 +17,9 @@ import numpy as np
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
-from parser.inference.encoder_weights import EncoderWeights
 from parser.inference.lstm import RestingLSTM
 from parser.inference.type_rows import TypeRows
+from parser.inference.weights import EncoderWeights
 
 # Word types that are computed together.
 _TYPES_TOGETHER = 256
@@ -38,18 +38,18 @@ class RestingEncoder:
 
     def __init__(self, weights: EncoderWeights, int8: bool = False) -> None:
         arithmetic = self.arithmetic = Int8() if int8 else SinglePrecision()
-        shape = weights.shape
-        layers = self._layers = [RestingLSTM(*weights.layer(number), arithmetic) for number in range(shape.layers)]
+        spec = weights.spec
+        layers = self._layers = [RestingLSTM(*weights.layer(number), arithmetic) for number in range(spec.layers)]
         first, *others = layers
         self._embeddings = weights.inputs
-        self._characters = None if shape.characters is None else _RestingCharacters(weights)
+        self._characters = None if spec.characters is None else _RestingCharacters(weights)
         self._first = SinglePrecision().matrix(first.inputs, first.bias)
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagger = None
-        if shape.tagger is not None and weights.tag_outputs:
-            above = layers[shape.tagger.layer]
-            self._tagger = _RestingTagger(weights, shape.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
-        n_rows = len(self._embeddings) + (0 if shape.characters is None else shape.characters.longest)
+        if spec.tagger is not None and weights.tag_outputs:
+            above = layers[spec.tagger.layer]
+            self._tagger = _RestingTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
+        n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
         self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:

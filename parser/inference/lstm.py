@@ -26,15 +26,12 @@ _B4, _B6 = np.float32(1.18534705686654e-04), np.float32(1.19825839466702e-06)
 
 _HALF = np.float32(0.5)
 
-# The weights of a direction, as torch.nn.LSTM calls them.
-WEIGHTS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-
 
 class RestingLSTM:
     """Both directions of a layer.
 
     Args:
-        forwards, backwards: the arrays of WEIGHTS.
+        forwards, backwards: the arrays of LSTM_PARAMETERS.
         arithmetic: how states are stored and multiplied.
 
     Attributes:

@@ -59,7 +59,7 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
         ModelError: a part is missing or damaged, or the format is another one; or there is no such device.
     """
     if device != "cpu":
-        from parser.networks.device import check_device  # it loads torch
+        from parser.networks.build import check_device  # it loads torch
 
         try:
             check_device(device)

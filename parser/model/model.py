@@ -29,11 +29,9 @@ from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.inference.biaffine import RestingHeads
 from parser.inference.calibration import Calibration
-from parser.inference.encoder_weights import under
-from parser.inference.layouts import Layout, layout_of
+from parser.inference.layouts import Layout
 from parser.inference.scorer import Scorer
-from parser.inference.shape import ClassifierShape
-from parser.inference.weights import ClassifierWeights
+from parser.inference.weights import ClassifierWeights, under
 from parser.model_folder import (
     SETTINGS,
     TENSORS,
@@ -49,6 +47,7 @@ from parser.model_folder import (
     read_vocabularies,
 )
 from parser.model_formats import FORMAT, FORMATS, upgrade
+from parser.network_spec import ClassifierSpec
 from parser.storage.atomic import replacing_folder, write_json
 from parser.storage.versions import versions
 from parser.transitions.features import TOKEN, FeatureTable, Slot
@@ -84,7 +83,7 @@ class Model:
     vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
-    shape: ClassifierShape
+    shape: ClassifierSpec
     system: TransitionSystem
     beam: Search | None = None
     lattice_beam: Beam | None = None
@@ -107,7 +106,7 @@ class Model:
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
-        shape: ClassifierShape,
+        shape: ClassifierSpec,
         system: str = "arc_standard",
         options: Mapping[str, int] | None = None,
         lookahead: int | None = None,
@@ -131,7 +130,7 @@ class Model:
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
-        shape: ClassifierShape,
+        shape: ClassifierSpec,
         system: str,
         options: Mapping[str, int],
     ) -> Model:
@@ -161,7 +160,7 @@ class Model:
         return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def _layout(self) -> Layout:
-        return layout_of(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+        return Layout(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def heads(self) -> RestingHeads | None:
         """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
@@ -271,8 +270,7 @@ class Model:
         stored = settings
         with errors_named(folder / SETTINGS):
             settings, header = upgrade(stored, header)
-            check_settings(settings, header)
-            shape = ClassifierShape.of_fields(settings["classifier"])
+            shape = check_settings(settings, header)
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None

@@ -19,8 +19,7 @@ from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.scorer import Scorer
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
-from parser.networks.activations import ACTIVATIONS
-from parser.networks.dropout import dropout_mask
+from parser.networks.layers import ACTIVATIONS, dropout_mask
 from parser.networks.representation import TokenRepresentation
 from parser.transitions.features import TOKEN, Slot
 
