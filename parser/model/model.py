@@ -30,7 +30,7 @@ from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.inference.biaffine import RestingHeads
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, under
 from parser.model_folder import (
     SETTINGS,
@@ -74,7 +74,7 @@ class Model:
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
             output for choices then, after those of the moves (decoding/lattice_search.py). None: it knows of no choices.
-        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); only with an encoder. Nothing that is
+        int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder. Nothing that is
             saved.
     """
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
 from parser.networks.layers import ACTIVATIONS, dropout_mask
 from parser.networks.representation import TokenRepresentation

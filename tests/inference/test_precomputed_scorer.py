@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from parser.inference.precomputed_scorer import precomputed_scorer
+from parser.inference.precomputed import precomputed_scorer
 from parser.networks.batch_scorer import batch_scorer
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.configurations import Configurations

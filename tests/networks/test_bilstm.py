@@ -18,7 +18,7 @@ from parser.decoding.greedy import batched as lockstep
 from parser.decoding.greedy import compiled
 from parser.decoding.greedy.batched import LockstepParser, parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
-from parser.inference.precomputed_scorer import precomputed_scorer
+from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.batch_scorer import ContextualScorer

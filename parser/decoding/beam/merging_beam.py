@@ -15,7 +15,7 @@ from parser.decoding.beam.merging_items import Item
 from parser.decoding.beam.merging_search import MergingSearch
 from parser.decoding.k_best import Tree, distinct
 from parser.decoding.lattice.lattice_items import Arcs
-from parser.inference.precomputed_scorer import precomputed_scorer
+from parser.inference.precomputed import precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi
 from parser.transitions.features import FeatureTable

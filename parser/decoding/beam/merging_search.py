@@ -37,7 +37,7 @@ from parser.decoding.beam.move_costs import finite, normalizer
 from parser.decoding.beam.persistent_trees import Node, find, join
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.lattice_items import Arcs
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot

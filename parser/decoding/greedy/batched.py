@@ -13,8 +13,7 @@ import numpy as np
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities

@@ -1,6 +1,6 @@
 """Parsing in a compiled loop, greedily (greedy.py, spine.py) or with a beam (beam.py): what the loops have in common.
 
-A step adds up a precomputed contribution to the hidden layer for every address (type_contributions.py), and multiplies the
+A step adds up a precomputed contribution to the hidden layer for every address (precomputed_tokens.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
 is parsed along. lockstep.py and lockstep_beam.py are the reference implementations.
@@ -16,7 +16,7 @@ import numpy as np
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.spans import parse_spans
-from parser.inference.type_contributions import address_contributions
+from parser.inference.precomputed_tokens import address_contributions
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.activations import activation_number
