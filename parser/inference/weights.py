@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -21,6 +22,11 @@ T = TypeVar("T")
 
 class Int8Error(ValueError):
     """Integers of 8 bits are requested where they are not available; the message says why."""
+
+
+def no_int8(folder: Path) -> Int8Error:
+    """The error for a model without an encoder."""
+    return Int8Error(f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out")
 
 
 @dataclass(frozen=True)

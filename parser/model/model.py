@@ -11,12 +11,11 @@ arrays (classifier/weights.py), so that it begins at once.
 
 from __future__ import annotations
 
+import copy
 import reprlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,7 @@ from parser.inference.biaffine import RestingHeads
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
 from parser.inference.precomputed import Scorer
-from parser.inference.weights import ClassifierWeights, under
+from parser.inference.weights import ClassifierWeights, no_int8, under
 from parser.model_folder import (
     SETTINGS,
     TENSORS,
@@ -55,8 +54,6 @@ from parser.transitions.system import TransitionSystem
 
 if TYPE_CHECKING:
     from parser.networks.classifier import Classifier
-
-_SHARING = Lock()  # of all models: who begins and who ends to share weights
 
 
 @dataclass
@@ -97,8 +94,7 @@ class Model:
         # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}
-        self._shared: ClassifierWeights | None = None
-        self._sharing = 0
+        self._frozen: ClassifierWeights | None = None
 
     @classmethod
     def new(
@@ -172,18 +168,13 @@ class Model:
         state = under(prefix, self._classifier.state_dict())
         return RestingHeads({name: tensor.numpy(force=True) for name, tensor in state.items()})
 
-    @contextmanager
-    def sharing_weights(self) -> Iterator[None]:
-        """All that weights() gives meanwhile are the same, so that what an encoder knows of word types is worked out once."""
-        with _SHARING:
-            self._shared = self.weights()
-            self._sharing += 1
-        try:
-            yield
-        finally:
-            with _SHARING:  # other threads may still be sharing them
-                self._sharing -= 1
-                self._shared = self._shared if self._sharing else None
+    def frozen(self) -> Model:
+        """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""
+        if self._frozen is not None:
+            return self
+        model = copy.copy(self)
+        model._frozen = self.weights()
+        return model
 
     def weights(self) -> ClassifierWeights:
         """The weights as they are now, for parsing; without torch if none has been needed yet.
@@ -191,8 +182,8 @@ class Model:
         Raises:
             Int8Error: 8-bit products are requested, and not available.
         """
-        if self._shared is not None:
-            return self._shared
+        if self._frozen is not None:
+            return self._frozen
         if self._classifier is None:
             return self._layout().weights(self._tensors, self.int8)
         return self._classifier.weights(self.int8)
@@ -248,11 +239,17 @@ class Model:
             (temporary / TENSORS).write_bytes(save(tensors))
 
     @classmethod
-    def load(cls, folder: Path, device: str = "cpu") -> Model:
+    def load(cls, folder: Path, device: str = "cpu", int8: bool = False) -> Model:
         """Reads a model's folder, or that within a run's folder.
+
+        Args:
+            folder: the folder.
+            device: where the classifier works.
+            int8: see the class.
 
         Raises:
             ModelError: a part is missing or damaged, or the format is another one.
+            Int8Error: products of 8 bits are not there for a model without an encoder.
         """
         folder = find_model(folder)
         settings = read_json(folder, SETTINGS)
@@ -279,9 +276,11 @@ class Model:
         tagger = shape.encoder is not None and shape.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
+        if int8 and shape.encoder is None:
+            raise no_int8(folder)
         with errors_named(folder / SETTINGS):
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
-            model.calibration = calibration
+            model.calibration, model.int8 = calibration, int8
             model.lookahead = settings.get("lattice", {}).get("lookahead")
             expected = model._layout().shapes
         with errors_named(folder / TENSORS):

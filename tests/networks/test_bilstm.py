@@ -24,6 +24,7 @@ from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.batch_scorer import ContextualScorer
 from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
+from parser.training.fitting.by_value import scores_by_value
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from parser.transitions.features import TOKEN, slots_of
@@ -110,7 +111,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
         features = model.table.extract(now, steps, encoded, np.arange(len(sentences)))
         expected = slow(features)
         with torch.no_grad():
-            fast = model.classifier.forward_by_contributions(torch.from_numpy(features), vectors).numpy()
+            fast = scores_by_value(model.classifier, torch.from_numpy(features), vectors).numpy()
         np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
         moves = model.system.moves(now, steps)
