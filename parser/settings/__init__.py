@@ -24,13 +24,12 @@ from parser.settings.choices import (
 from parser.settings.groups import (
     BeamSettings,
     BeamTrainingSettings,
-    CharacterSettings,
+    BiaffineSettings,
     ClassifierSettings,
     Column,
     DistillationSettings,
     EncoderSettings,
     FirstPass,
-    HeadScorerSettings,
     LatticeSettings,
     OnlineSettings,
     OptimizerSettings,
@@ -47,14 +46,13 @@ __all__ = [
     "FOLDERS",
     "BeamSettings",
     "BeamTrainingSettings",
-    "CharacterSettings",
+    "BiaffineSettings",
     "ClassifierSettings",
     "Column",
     "DistillationSettings",
     "EncoderSettings",
     "ExampleUse",
     "FirstPass",
-    "HeadScorerSettings",
     "LatticeSettings",
     "Mode",
     "OnlineSentences",
@@ -117,7 +115,7 @@ class Settings:
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING
     embeddings: dict[str, int] = field(default_factory=dict)
-    classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
+    classifier: ClassifierSettings = MISSING
     encoder: EncoderSettings | None = None
     online: OnlineSettings | None = None
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)

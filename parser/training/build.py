@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding, MlpSpec
 from parser.settings import Settings, system_options
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import TrainingSentences
@@ -25,13 +25,11 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     if corpus.vectors is not None:
         size = corpus.vectors.matrix.shape[1]
         embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
-    wanted, encoder = settings.classifier, MODELS[settings.model].encoder(settings)
-    shape = ClassifierShape(
-        wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
-    )
+    layer, encoder = MlpSpec.of(settings.classifier), MODELS[settings.model].encoder(settings)
+    spec = ClassifierSpec(**vars(layer), embeddings=embeddings, encoder=encoder)
     system = settings.system, system_options(settings)
     lookahead = settings.lattice.lookahead if corpus.lattices and settings.lattice.choices else None
-    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, *system, lookahead)
+    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model

@@ -17,13 +17,12 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from parser.model_folder import SETTINGS, TENSORS, VOCABULARIES, find_model
+from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings import Settings, given_models, named_files, teachers
 from parser.storage.atomic import remove_leftovers, write_json
 from parser.storage.versions import sha256_of
 from parser.training.checkpoint import CheckpointError
 
-MODEL = "model"
 METRICS = "metrics.json"
 CHECKPOINT = "checkpoint.safetensors"
 ORIGIN = "run.json"

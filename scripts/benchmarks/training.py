@@ -42,6 +42,7 @@ from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.settings import Settings, TrainingTrees
 from parser.storage.versions import versions
+from parser.training.fitting.by_value import slot_weights
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.training.passes import passes
 from parser.transitions.features import TOKEN
@@ -296,7 +297,7 @@ def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> I
             yield from [(sentences, hidden, 4 * hidden), (sentences, 4 * hidden, hidden)] * steps
             yield 4 * hidden, steps * sentences, hidden
     output = classifier.output.weight
-    for name, columns, weights in classifier.slot_weights():
+    for name, columns, weights in slot_weights(classifier):
         values = int(lengths.sum()) if name == TOKEN else len(tokens.embeddings.vectors[name])
         yield from _both_ways(values, len(weights), len(columns) * output.shape[1])
     yield from _both_ways(examples, output.shape[1], output.shape[0])

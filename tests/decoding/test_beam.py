@@ -15,7 +15,7 @@ from parser.decoding.beam.batched import LockstepBeamParser
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
-from parser.networks.activations import ACTIVATIONS
+from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import Slot
 from tests.decoding.drawn_scores import check_trees

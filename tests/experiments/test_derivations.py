@@ -15,8 +15,8 @@ from parser.beam_settings import BeamError
 from parser.data.treebank import read_treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 
@@ -32,7 +32,7 @@ def dev_part(tmp_path) -> Path:
 
 
 def model(system: str = "arc_standard", addresses: tuple[str, ...] = ("s0", "b0")) -> Model:
-    shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     known = Vocabularies({"form": Vocabulary(["w1", "w2"])}), Vocabulary(["root", "obj"])
     return Model.new(*known, slots_of({"form": list(addresses)}), shape, system)
 

@@ -17,8 +17,7 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.sentence_parser import Tree, distinct
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import required_root_relation

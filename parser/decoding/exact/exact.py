@@ -19,7 +19,7 @@ from parser.data.vocabulary import ABSENT
 from parser.decoding.beam.batched import LockstepBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.sentence_parser import Tree
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.batch_scorer import batch_scorer
 from parser.transitions.features import FeatureTable

@@ -187,12 +187,13 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
+        if tags is not TagUse.KEEP:
+            model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
         self._predict_tags = None
         if tags is not TagUse.KEEP:
-            with model.sharing_weights():
-                self._predict_tags = TagPredictor(model)
-                self.prepare()
+            self._predict_tags = TagPredictor(model)
+            self.prepare()
         elif beam is not None or (isinstance(model, Model) and model.int8):
             self.prepare()  # where there may be no such parser, it is refused before anything is read
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)

@@ -14,8 +14,7 @@ import numpy as np
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.sentence_parser import parse_spans
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.linear.model import LinearModel
 from parser.transitions.configurations import Configurations

@@ -1,6 +1,6 @@
 """Parsing in a compiled loop: greedily for arc-standard and Attardi's system, and what all such loops have in common.
 
-A step adds up a precomputed contribution to the hidden layer for every address (type_contributions.py), and multiplies the
+A step adds up a precomputed contribution to the hidden layer for every address (precomputed_tokens.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
 is parsed along. spine.py has the loop for LR-spine, beam/compiled.py the one with a beam; batched.py is the reference
@@ -18,7 +18,8 @@ from numba import njit
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.sentence_parser import parse_spans
-from parser.inference.type_contributions import address_contributions
+from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
+from parser.inference.precomputed_tokens import address_contributions
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.activations import activation_number
@@ -189,22 +190,6 @@ def pick(now, start, nodes, addresses, words, picked):
                 picked[count] = addresses.relation_rows[a] + now.relations[0, node]
                 count += 1
     return count
-
-
-@kernel()
-def sum_rows(first, rows, picked, count, total):
-    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
-    for h in range(len(total)):
-        total[h] = first[h]
-    # Four rows at a time, so that a sum is read and written a quarter as often.
-    for p in range(0, count - 3, 4):
-        p0, p1, p2, p3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
-        for h in range(len(total)):
-            total[h] = total[h] + rows[p0, h] + rows[p1, h] + rows[p2, h] + rows[p3, h]
-    for p in range(count - count % 4, count):
-        row = picked[p]
-        for h in range(len(total)):
-            total[h] += rows[row, h]
 
 
 @kernel()

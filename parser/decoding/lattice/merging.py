@@ -37,8 +37,7 @@ from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.sentence_parser import Tree, distinct
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation

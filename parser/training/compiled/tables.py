@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from parser.networks.embeddings import SetSums
+from parser.networks.representation import SetSums
 from parser.training.compiled import kernels
 
 

@@ -16,7 +16,7 @@ from oracles import BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.decoding.beam.batched import LockstepItems, step
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
 from parser.training.examples.examples import (
     Batch,

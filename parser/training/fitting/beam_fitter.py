@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from parser.model.model import Model
 from parser.networks.classifier import Classifier
-from parser.networks.dropout import dropout_mask
+from parser.networks.layers import dropout_mask
 from parser.settings import OptimizerSettings
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_reading import EncoderReading, ReadBatch, Reading, StaticReading

@@ -18,6 +18,7 @@ from parser.data.sentences import Sentences
 from parser.inference.weights import ClassifierWeights
 from parser.networks.classifier import Classifier
 from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.by_value import hidden_by_value
 from parser.training.fitting.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
 from parser.training.fitting.word_dropout import WordDropout
 
@@ -129,7 +130,7 @@ class _StaticBatch(ReadBatch):
             used, numbers = rows[:, columns].unique(return_inverse=True)
             vectors[name] = matrices[name][used]
             rows[:, columns] = numbers
-        return classifier.hidden_by_contributions(rows, vectors)
+        return hidden_by_value(classifier, rows, vectors)
 
 
 class _EncodedBatch(ReadBatch):
@@ -144,7 +145,7 @@ class _EncodedBatch(ReadBatch):
 
     def hidden(self, features: np.ndarray) -> Tensor:
         rows = torch.from_numpy(features).to(self._classifier.hidden_bias.device, torch.int64)
-        return self._classifier.hidden_by_contributions(rows, self._vectors)
+        return hidden_by_value(self._classifier, rows, self._vectors)
 
     def task_loss(self) -> Tensor | None:
         return self._task_loss

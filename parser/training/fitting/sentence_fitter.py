@@ -13,6 +13,7 @@ from parser.data.vocabulary import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.settings import OptimizerSettings
 from parser.training.examples.examples import Examples, TrainingSentences
+from parser.training.fitting.by_value import scores_by_value
 from parser.training.fitting.fitter import OnUpdate, Span, learning_rates, unobserved
 from parser.training.fitting.loss import Groups, set_loss
 from parser.training.fitting.sentence_encoding import SentenceEncoding, TaskWeights, batches_of_like_lengths
@@ -92,7 +93,7 @@ class SentenceFitter:
         taken = examples.take(batch.examples)
         features = torch.from_numpy(self._features(batch, encoded.lengths, taken)).to(self._device)
         targets = torch.from_numpy(taken.targets).to(self._device, torch.int64)
-        scores = self.classifier.forward_by_contributions(features, encoded.vectors, dropping=dropping)
+        scores = scores_by_value(self.classifier, features, encoded.vectors, dropping=dropping)
         return set_loss(scores, targets, Groups.of(taken, self._device)), self._encoding.task_loss(encoded, dropping)
 
     def _features(self, batch: _Batch, lengths: np.ndarray, taken: Examples) -> np.ndarray:

@@ -5,22 +5,30 @@ and Manning 2014). A one-hot slot has its contributions in the weights; for a sl
 vectors times its part of the weights. Contributions of all values of a large vocabulary would not fit into memory, so those of
 attributes are computed for the values that occur in the given sentences, once per call, by one matrix product. Those of
 values are the same, to the last bit, whatever other values they are computed together with.
+
+Classifier.forward is the reference implementation. Compiled parsers add up what the slots of a word contribute once for all
+(precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/batch_scorer.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT
+from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
+from parser.kernels import kernel
+from parser.kernels.activations import activate, activation_number
 from parser.kernels.products import Panels, multiply, panels_in_fours, widened
 from parser.kernels.tiles import WIDTH
 from parser.transitions.features import RELATION, FeatureTable
+
+Scorer = Callable[[np.ndarray], np.ndarray]
+"""From features, int32[m, slots], to scores of outputs, float32[m, outputs]."""
 
 
 @dataclass(frozen=True)
@@ -149,3 +157,86 @@ def _multiply_by_slot(vectors, panels, products):
     for slot in range(len(products)):
         part = Panels(weights[slot * of_slot : (slot + 1) * of_slot], start, scale, bias[: products.shape[2]])
         multiply(vectors, len(vectors), part, products[slot])
+
+
+def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
+    """A function from features, int32[m, slots], to scores, float32[m, outputs].
+
+    The scores of a configuration do not depend, in their last digits, on the others that are scored with it.
+
+    Args:
+        weights: the weights.
+        table: the features.
+        sentences: those that the features will be read in; values that do not occur there may not be asked for.
+    """
+    hidden_of = hidden_layer(weights, table, sentences)
+    activation = activation_number(weights.activation)
+    output_weights, bias = np.ascontiguousarray(weights.output.T), weights.output_bias
+
+    def score(features: np.ndarray) -> np.ndarray:
+        scores = np.empty((len(features), len(bias)), np.float32)
+        _multiply(hidden_of(features), activation, output_weights, bias, scores)
+        return scores
+
+    return score
+
+
+def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:
+    """From features to float32[m, hidden], what goes into the activation; see precomputed_scorer."""
+    contributions = ContributionMaker(weights, table).of_sentences(sentences)
+    # The contributions have numbers of their own for the values that occur in the sentences.
+    renumbered = {}
+    for name, ours, theirs in zip(table.attributes, table.values(sentences), contributions.values, strict=True):
+        renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
+        renumbered[name][ours] = theirs
+    identity = np.arange(N_RESERVED + len(weights.output_bias), dtype=np.int32)  # there are fewer relations than outputs
+    numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
+    firsts = np.cumsum([0, *map(len, numbers[:-1])])
+    flat = np.concatenate(numbers)
+
+    def hidden_of(features: np.ndarray) -> np.ndarray:
+        hidden = np.empty((len(features), len(contributions.bias)), np.float32)
+        arrays = contributions.starts, contributions.rows, contributions.bias
+        _add_up(features, flat, firsts, *arrays, np.empty(features.shape[1], np.int64), hidden)
+        return hidden
+
+    return hidden_of
+
+
+@kernel()
+def sum_rows(first, rows, picked, count, total):
+    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
+    for h in range(len(total)):
+        total[h] = first[h]
+    # Four rows at a time, so that a sum is read and written a quarter as often.
+    for p in range(0, count - 3, 4):
+        p0, p1, p2, p3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
+        for h in range(len(total)):
+            total[h] = total[h] + rows[p0, h] + rows[p1, h] + rows[p2, h] + rows[p3, h]
+    for p in range(count - count % 4, count):
+        row = picked[p]
+        for h in range(len(total)):
+            total[h] += rows[row, h]
+
+
+@kernel()
+def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
+    """Fills in ``hidden`` (float32[m, units]): the bias and what all slots add. ``picked``: int64[slots], overwritten."""
+    for m in range(len(features)):
+        for c in range(len(picked)):
+            picked[c] = starts[c] + numbers[firsts[c] + features[m, c]]
+        sum_rows(bias, rows, picked, len(picked), hidden[m])
+
+
+@kernel(fastmath={"contract"})
+def _multiply(hidden, activation, weights, bias, scores):
+    """Fills in ``scores`` (float32[m, outputs]) from what goes into the activation, each sum in one order."""
+    for m in range(len(hidden)):
+        row = scores[m]
+        for o in range(len(bias)):
+            row[o] = bias[o]
+        for h in range(hidden.shape[1]):
+            x = activate(hidden[m, h], activation)
+            if x != 0:
+                for o in range(len(bias)):
+                    row[o] += x * weights[h, o]

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import parser.inference.type_rows as module
+import parser.inference.signature_rows as module
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.inference.hidden_contributions import ContributionMaker
-from parser.inference.type_contributions import TypeContributions
+from parser.inference.precomputed import ContributionMaker
+from parser.inference.precomputed_tokens import TypeContributions
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence
 
