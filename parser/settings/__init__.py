@@ -26,13 +26,12 @@ from parser.settings.choices import (
 from parser.settings.groups import (
     BeamSettings,
     BeamTrainingSettings,
-    CharacterSettings,
+    BiaffineSettings,
     ClassifierSettings,
     Column,
     DistillationSettings,
     EncoderSettings,
     FirstPass,
-    HeadScorerSettings,
     LatticeSettings,
     OnlineSettings,
     OptimizerSettings,
@@ -49,14 +48,13 @@ __all__ = [
     "FOLDERS",
     "BeamSettings",
     "BeamTrainingSettings",
-    "CharacterSettings",
+    "BiaffineSettings",
     "ClassifierSettings",
     "Column",
     "DistillationSettings",
     "EncoderSettings",
     "ExampleUse",
     "FirstPass",
-    "HeadScorerSettings",
     "LatticeSettings",
     "Mode",
     "OnlineSentences",
@@ -121,7 +119,7 @@ class Settings:
     vectors: VectorSettings = field(default_factory=VectorSettings)
     features: dict[str, list[str]] = MISSING
     embeddings: dict[str, int] = field(default_factory=dict)
-    classifier: ClassifierSettings = field(default_factory=ClassifierSettings)
+    classifier: ClassifierSettings = MISSING
     encoder: EncoderSettings | None = None
     online: OnlineSettings | None = None
     optimizer: OptimizerSettings = field(default_factory=OptimizerSettings)

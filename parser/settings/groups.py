@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from omegaconf import MISSING
+
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, MlpSpec, TaggerSpec
+from parser.ranges import between
+
+_LOSS_WEIGHT = between(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
@@ -46,59 +51,34 @@ class VectorSettings:
 
 
 @dataclass
-class ClassifierSettings:
-    """The shape of the classifier; see classifier/classifier.py."""
+class ClassifierSettings(MlpSpec):
+    """The hidden layer. ``word_dropout``: see training/fitting/word_dropout.py."""
 
-    hidden: int = MISSING
-    activation: str = MISSING
-    dropout: float = MISSING
-    input_dropout: float = MISSING
-    slot_dropout: float = MISSING
-    word_dropout: float = MISSING
+    word_dropout: float = field(default=MISSING, metadata=between(0, 1e6, "the weight of unknown values"))
 
 
 @dataclass
-class CharacterSettings:
-    """How the encoder reads the characters of forms; see classifier/character_encoder.py."""
+class TaggerSettings(TaggerSpec):
+    """How the encoder predicts tags. ``weights``: by column, that of its loss beside the parser's."""
 
-    embedding: int = MISSING
-    hidden: int = MISSING
-    longest: int = MISSING
+    weights: dict[str, float] = field(default=MISSING, metadata=_LOSS_WEIGHT)
 
 
 @dataclass
-class TaggerSettings:
-    """How the encoder predicts tags; see classifier/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
+class BiaffineSettings(BiaffineSpec):
+    """How training asks the encoder for heads. ``weight``: that of the loss beside the parser's."""
 
-    layer: int = MISSING
-    size: int = MISSING
-    dropout: float = MISSING
-    weights: dict[str, float] = MISSING
+    weight: float = field(default=MISSING, metadata=_LOSS_WEIGHT)
 
 
 @dataclass
-class HeadScorerSettings:
-    """How training asks the encoder for heads; see classifier/head_scorer.py. ``weight``: of the loss beside the parser's."""
+class EncoderSettings(BiLSTMSpec):
+    """The encoder of sentences, and what slots read of it."""
 
-    size: int = MISSING
-    relation_size: int = MISSING
-    dropout: float = MISSING
-    weight: float = MISSING
-
-
-@dataclass
-class EncoderSettings:
-    """The encoder of sentences, and what slots read of it; see classifier/bilstm.py."""
-
-    layers: int = MISSING
-    hidden: int = MISSING
-    dropout: float = MISSING
-    attribute_dropout: float = MISSING
-    max_grad_norm: float = MISSING
-    slots: dict[str, list[str]] = MISSING
-    characters: CharacterSettings | None = None
     tagger: TaggerSettings | None = None
-    heads: HeadScorerSettings | None = None
+    heads: BiaffineSettings | None = None
+    max_grad_norm: float = field(default=MISSING, metadata=between(0, 1e9, "the norm of a gradient", above=True))
+    slots: dict[str, list[str]] = MISSING
 
 
 @dataclass

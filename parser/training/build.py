@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.linear.model import LinearModel
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.model.loading import AnyModel
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding, MlpSpec
 from parser.settings import Settings, SettingsError, system_options
 from parser.settings.choices import ExampleUse
 from parser.settings.plan import ExplorationPlan, GivenModel, GlobalPlan, GoldPlan, OnlinePlan, StructuredPlan
@@ -79,13 +79,11 @@ def new_model(settings: Settings, corpus: Corpus) -> Model:
     if corpus.vectors is not None:
         size = corpus.vectors.matrix.shape[1]
         embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
-    wanted, encoder = settings.classifier, MODELS[settings.model].encoder(settings)
-    shape = ClassifierShape(
-        wanted.hidden, wanted.activation, wanted.dropout, wanted.input_dropout, wanted.slot_dropout, embeddings, encoder
-    )
+    layer, encoder = MlpSpec.of(settings.classifier), MODELS[settings.model].encoder(settings)
+    spec = ClassifierSpec(**vars(layer), embeddings=embeddings, encoder=encoder)
     system = settings.system, system_options(settings)
     lookahead = settings.lattice.lookahead if corpus.lattices and settings.lattice.choices else None
-    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, *system, lookahead)
+    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if corpus.vectors is not None:
         model.classifier.tokens.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
     return model

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import oracles
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Scores, Search
-from parser.inference.shape import ClassifierShape
+from parser.network_spec import ClassifierSpec, MlpSpec
 from parser.settings import Settings, SettingsError, system_options, teachers, update_of
 from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees, UpdateStep
 from parser.settings.plan import (
@@ -71,20 +71,12 @@ def lattice_beam_of(settings: Settings) -> Beam | None:
 def network_plan(settings: Settings) -> NetworkPlan:
     """The classifier."""
     wanted, encoder, kind = settings.classifier, settings.encoder, MODELS[settings.model]
-    shape = ClassifierShape(
-        wanted.hidden,
-        wanted.activation,
-        wanted.dropout,
-        wanted.input_dropout,
-        wanted.slot_dropout,
-        {},
-        kind.encoder(settings),
-    )
+    spec = ClassifierSpec(**vars(MlpSpec.of(wanted)), embeddings={}, encoder=kind.encoder(settings))
     vectors = settings.vectors
     return NetworkPlan(
         tuple(kind.attributes(settings)),
         {attribute: tuple(addresses) for attribute, addresses in kind.templates(settings).items()},
-        shape,
+        spec,
         None if vectors.attribute is None else VectorPlan(vectors.attribute, vectors.trained, file=vectors.file),
         wanted.word_dropout,
         None if encoder is None else encoder.max_grad_norm,

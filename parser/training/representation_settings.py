@@ -9,8 +9,8 @@ from typing import ClassVar
 import oracles
 from parser.beam_settings import EXACT
 from parser.data.attributes import TAGS
-from parser.inference.shape import BiLSTMShape, CharacterShape, HeadScorerShape, TaggerShape
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
+from parser.network_spec import BiLSTMSpec
 from parser.settings import (
     EncoderSettings,
     ExampleUse,
@@ -51,7 +51,7 @@ class ModelKind(ABC):
         return [attribute for attribute, addresses in settings.features.items() if attribute != RELATION and addresses]
 
     @abstractmethod
-    def encoder(self, settings: Settings) -> BiLSTMShape | None:
+    def encoder(self, settings: Settings) -> BiLSTMSpec | None:
         """The encoder's shape; None if tokens are represented only by the embeddings of their attributes."""
 
 
@@ -91,7 +91,11 @@ class _BiLSTM(ModelKind):
                     f"embeds them all, or give embeddings.{attribute}=SIZE"
                 )
         if encoder.tagger is not None:
-            self._check_tagger(encoder.tagger, encoder.layers)
+            self._check_tagger(encoder.tagger)
+        try:
+            self.encoder(settings)
+        except ValueError as error:
+            raise SettingsError(f"encoder.{error}") from error
         joined = settings.second_pass.examples == ExampleUse.JOIN
         if joined and settings.first_pass.trees == TrainingTrees.PROJECTIVE_SUBSET != settings.second_pass.trees:
             raise SettingsError(
@@ -101,25 +105,10 @@ class _BiLSTM(ModelKind):
     def templates(self, settings: Settings) -> Mapping[str, list[str]]:
         return self._settings(settings).slots
 
-    def encoder(self, settings: Settings) -> BiLSTMShape:
-        encoder = self._settings(settings)
-        characters, tagger, heads = encoder.characters, encoder.tagger, encoder.heads
-        return BiLSTMShape(
-            encoder.layers,
-            encoder.hidden,
-            encoder.dropout,
-            encoder.attribute_dropout,
-            None if characters is None else CharacterShape(characters.embedding, characters.hidden, characters.longest),
-            None if tagger is None else TaggerShape(tagger.layer, tagger.size, tagger.dropout),
-            None if heads is None else HeadScorerShape(heads.size, heads.relation_size, heads.dropout),
-        )
+    def encoder(self, settings: Settings) -> BiLSTMSpec:
+        return BiLSTMSpec.of(self._settings(settings))
 
-    def _check_tagger(self, tagger: TaggerSettings, layers: int) -> None:
-        if tagger.layer >= layers:
-            raise SettingsError(
-                f"encoder.tagger.layer={tagger.layer}: the tags are read by the layer above, and encoder.layers={layers}; "
-                f"choose a layer below {layers}, or encoder.tagger=null"
-            )
+    def _check_tagger(self, tagger: TaggerSettings) -> None:
         if not tagger.weights:
             raise SettingsError("encoder.tagger.weights is empty: nothing would be predicted; or choose encoder.tagger=null")
         for column in tagger.weights:

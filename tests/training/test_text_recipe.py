@@ -15,7 +15,7 @@ import oracles
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
-from parser.networks.padding import Grid
+from parser.networks.layers import Grid
 from parser.settings import SettingsError
 from parser.training.checks.settings_check import check
 from parser.training.examples.examples import TrainingSentences, gold_examples

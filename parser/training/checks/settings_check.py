@@ -12,8 +12,8 @@ from parser import transitions
 from parser.beam_settings import EXACT, Merge, Scores
 from parser.data.attributes import ATTRIBUTES, ELEMENTS
 from parser.lattices.gold_paths import MissingPath
-from parser.networks.activations import ACTIVATIONS
-from parser.networks.device import check_device
+from parser.networks.build import check_device
+from parser.networks.layers import ACTIVATIONS
 from parser.settings import (
     ExampleUse,
     Settings,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import fields
+from typing import Any, get_type_hints
 
 from omegaconf import DictConfig
 
+from parser.ranges import dataclass_of
 from parser.settings import Settings, SettingsError
 
 
@@ -34,7 +34,7 @@ def unknown_keys(settings: Any, schema: type, prefix: str = "") -> Iterator[str]
     for key in settings:
         if key not in types:
             yield prefix + str(key)
-        elif (nested := _dataclass_of(types[key])) is not None and isinstance(settings[key], DictConfig):
+        elif (nested := dataclass_of(types[key])) is not None and isinstance(settings[key], DictConfig):
             yield from unknown_keys(settings[key], nested, f"{prefix}{key}.")
 
 
@@ -43,11 +43,5 @@ def known_keys(schema: type, prefix: str = "") -> Iterator[str]:
     types = get_type_hints(schema)
     for field in fields(schema):
         yield prefix + field.name
-        if (nested := _dataclass_of(types[field.name])) is not None:
+        if (nested := dataclass_of(types[field.name])) is not None:
             yield from known_keys(nested, f"{prefix}{field.name}.")
-
-
-def _dataclass_of(annotation: Any) -> type | None:
-    """The dataclass in an annotation that is one, or one or None."""
-    options = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
-    return next((option for option in options if isinstance(option, type) and is_dataclass(option)), None)

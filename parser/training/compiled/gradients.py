@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from parser.kernels import kernel
 from parser.kernels.torch_products import product
 from parser.networks.classifier import Classifier
-from parser.networks.embeddings import SetSums
+from parser.networks.representation import SetSums
 from parser.training.compiled import losses
 from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of

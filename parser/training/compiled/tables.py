@@ -15,7 +15,7 @@ import numpy as np
 from torch import Tensor
 
 from parser.kernels import kernel
-from parser.networks.embeddings import SetSums
+from parser.networks.representation import SetSums
 
 
 @dataclass
