@@ -5,7 +5,7 @@
 A system whose settings have beam=global is trained once, with the beam that they name, and decoded with all of them. One with
 beam=exact is decoded with all of them, and exactly.
 
-The rows of experiments/beam/results.csv are published, and are reused (see results.py); yours go to runs/beam/results.csv as
+The rows of experiments/beam/results.csv are published, and are reused (see engine.py); yours go to runs/beam/results.csv as
 trainings end. table.md and SYSTEM.svg beside them show LAS, and how probable the parser finds its trees, or how high it scores
 them if it is globally trained: two searches with the same score are equally good. Speed is measured by
 ``scripts/benchmark.py parsing --beam``.
@@ -13,120 +13,73 @@ them if it is globally trained: two searches with the same score are equally goo
 
 from __future__ import annotations
 
-import logging
 import math
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
 
-from experiments.command import Trainings, check_known, run
+from experiments.command import Trainings, check_known
+from experiments.engine import Cell, Experiment, check
 from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, panels, save
-from experiments.jobs import Job
-from experiments.results import Key, Results, check
-from experiments.tables import mean_and_deviation
-from experiments.trainings import Training, run_training
+from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, numbers, plain_table
+from experiments.trainings import Training, folder_of, formatted, run_training
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Search
 from parser.data.parses import Parses
 from parser.data.treebank import read_treebank
-from parser.decoding.k_best import Tree
 from parser.decoding.parsers import beam_parser_of
+from parser.decoding.sentence_parser import Tree
 from parser.evaluation.gold_part import GoldPart
 from parser.model import loading as models
 
 _COLOURS = (BLUE, ORANGE, GREEN, RED)
-_STYLES = {Merge.NONE: "--", Merge.CONFIGURATION: "-", Merge.SIGNATURE: ":"}
+_STYLES = {"none": "--", "configuration": "-", "signature": ":"}
 
 
 @dataclass
 class BeamExperiment(Trainings):
     """What to compare; configs/experiments/beam.yaml says what each key is for."""
 
-    systems: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    merges: list[str] = field(default_factory=list)
-    all_systems: dict[str, list[str]] = field(default_factory=dict)
+    systems: list[str]
+    sizes: list[int]
+    merges: list[str]
+    all_systems: dict[str, list[str]]
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of results.csv: percentages on the test part, all words, full relations.
-
-    ``log_probability`` is that of the trees found, in nats per word; of a globally trained parser, their score.
-    """
-
-    system: str
-    treebank: str
-    seed: str
-    merge: str
-    size: str
-    las: str
-    uas: str
-    log_probability: str
-    config: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What there is one row for."""
-        return self.system, self.treebank, self.seed, self.merge, self.size
-
-
-Rows = dict[Key, Row]
-
-ConfigStore.instance().store(name="beam_schema", node=BeamExperiment)
-
-
-def main(wanted: BeamExperiment) -> None:
-    """Trains and parses what is not there yet, then writes the table and the plots."""
+def cells(wanted: BeamExperiment) -> list[Cell]:
+    """One for each training and beam; those of a training share a job. A beam is a way to merge and a size, or EXACT twice."""
     check_known("systems", wanted.systems, list(wanted.all_systems))
-    check_known("merges", wanted.merges, list(Merge))
+    check_known("merges", wanted.merges, list(_STYLES))
     check(wanted, ("train", "dev", "test"))
-    results = Results.of(Row, wanted)
-    asked: dict[Key, str] = {}
-    trainings: dict[Key, tuple[str, Training]] = {}
+    found = []
     systems = wanted.systems or list(wanted.all_systems)
     for system, language, seed in product(systems, wanted.languages, range(1, wanted.seeds + 1)):
-        training = Training(language, "accurate", 5, seed, wanted.paths.treebanks, tuple(wanted.all_systems[system]))
+        settings = Training.of(wanted, language, seed, wanted.all_systems[system]).described
         exact = [(EXACT, EXACT)] if "beam=exact" in wanted.all_systems[system] else []
-        for merge, size in [*product(wanted.merges, map(str, wanted.sizes)), *exact]:
-            key: Key = (system, language, str(seed), merge, size)
-            asked[key], trainings[key] = training.fingerprint(), (system, training)
-    beams_of: dict[tuple[str, Training], list[tuple[str, str]]] = {}
-    for key in results.missing(asked):
-        beams_of.setdefault(trainings[key], []).append((key[3], key[4]))
-    jobs = [
-        Job(f"{training.treebank} {system} seed {training.seed}", partial(run_one, system, training, missing, wanted))
-        for (system, training), missing in beams_of.items()
-    ]
-    results.run(jobs, wanted.workers)
-    results.finish("table.md", report, asked, wanted.publish, draw)
+        for beam in [*product(wanted.merges, map(str, wanted.sizes)), *exact]:
+            found.append(Cell((system, language, str(seed), *beam), settings, f"{language} {system} seed {seed}"))
+    return found
 
 
-def run_one(system: str, training: Training, beams: list[tuple[str, str]], wanted: BeamExperiment) -> list[Row]:
-    """Trains a parser, or takes the one that is there, and parses with beams, each a way to merge and a size, or EXACT twice.
-
-    Runs in a process of its own.
-    """
-    logging.disable(logging.WARNING)
-    folder = Path(wanted.runs) / system.replace(" ", "_").replace(",", "") / f"{training.treebank}-seed{training.seed}"
+def measure(wanted: BeamExperiment, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains a parser, or takes the one that is there, and parses with the beams."""
+    system, language, seed, *_ = group[0].key
+    training = Training.of(wanted, language, seed, wanted.all_systems[system])
+    folder = folder_of(wanted.runs, system, training)
     run_training(training, folder, fresh=wanted.fresh)
     model = models.load(folder)
-    treebank = read_treebank(str(training.settings().treebank.test))
+    treebank = read_treebank(training.part("test"))
     gold = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
-    rows = []
-    for merge, size in beams:
+    for cell in group:
+        merge, size = cell.key[3:]
         beam: Search = Exact() if merge == EXACT else Beam(int(size), Merge(merge))
         searched = beam if model.beam is None else replace(beam, scores=model.beam.scores)
         trees = [found[0] for found in beam_parser_of(model, searched).k_best(gold.sentences, 1)]
-        scores = gold.scores(_parses(trees, gold.sentences.offsets))
+        las, uas = formatted(gold.scores(_parses(trees, gold.sentences.offsets)), "las", "uas")
         score = sum(tree.score for tree in trees) / treebank.n_words
-        numbers = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", f"{score:.5f}"
-        key = system, training.treebank, str(training.seed), merge, size
-        rows.append(Row(*key, *numbers, training.fingerprint()))
-    return rows
+        yield cell.key, {"las": las, "uas": uas, "log_probability": f"{score:.5f}"}
 
 
 def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
@@ -138,53 +91,50 @@ def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
     return Parses(heads, relations, offsets)
 
 
-def _of(rows: Rows, system: str, merge: str) -> dict[tuple[str, float], list[Row]]:
+def _by_beam(rows: list[Row]) -> dict[tuple[str, float], list[Row]]:
     """The rows by treebank and size of the beam, infinite for exact search."""
     found: dict[tuple[str, float], list[Row]] = {}
-    for row in rows.values():
-        if (row.system, row.merge) == (system, merge):
-            found.setdefault((row.treebank, math.inf if row.size == EXACT else int(row.size)), []).append(row)
+    for row in rows:
+        found.setdefault((row["treebank"], math.inf if row["size"] == EXACT else int(row["size"])), []).append(row)
     return found
 
 
-def report(rows: Rows) -> str:
+def page(rows: list[Row], wanted: BeamExperiment) -> str:
     """Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
-    lines = [
-        "# Accuracy against the size of a beam",
-        "",
+    parts = [
+        "# Accuracy against the size of a beam\n\n"
         "LAS on test in percent (all words, full relations, gold tags), mean ± standard deviation over seeds; in parentheses "
         "the mean logarithm of the probability of the trees found, in nats a word, or their score where the parser is globally "
-        "trained. The others are trained for greedy parsing.",
+        "trained. The others are trained for greedy parsing.\n"
     ]
-    for system, merge in sorted({(row.system, row.merge) for row in rows.values()}):
-        found = _of(rows, system, merge)
+    for system, merge in sorted({(row["system"], row["merge"]) for row in rows}):
+        found = _by_beam(chosen(rows, system=system, merge=merge))
         treebanks, sizes = sorted({treebank for treebank, _ in found}), sorted({size for _, size in found})
+        lines = [
+            [EXACT if size == math.inf else str(size), *(_cell(found.get((treebank, size), [])) for treebank in treebanks)]
+            for size in sizes
+        ]
         how = "exact search" if merge == EXACT else f"merge={merge}"
-        lines += ["", f"## {system}, {how}", "", "| beam | " + " | ".join(treebanks) + " |"]
-        lines.append("|---" * (1 + len(treebanks)) + "|")
-        for size in sizes:
-            cells = [_cell(found.get((treebank, size), [])) for treebank in treebanks]
-            lines.append(f"| {EXACT if size == math.inf else size} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        parts.append(f"## {system}, {how}\n\n{plain_table(['beam', *treebanks], lines)}")
+    return "\n".join(parts)
 
 
 def _cell(rows: list[Row]) -> str:
     if not rows:
-        return "not run"
-    probability = np.mean([float(row.log_probability) for row in rows])
-    return f"{mean_and_deviation([float(row.las) for row in rows])} ({probability:.3f})"
+        return NOT_RUN
+    return f"{mean_and_deviation(numbers(rows, 'las'))} ({np.mean(numbers(rows, 'log_probability')):.3f})"
 
 
-def draw(rows: Rows, folder: Path) -> None:
+def draw(rows: list[Row], folder: Path) -> None:
     """Plots LAS against the size of the beam, a picture for each system."""
-    for system in sorted({row.system for row in rows.values()}):
+    for system in sorted({row["system"] for row in rows}):
         figure, (plot,) = panels(width=7)
-        treebanks = sorted({row.treebank for row in rows.values() if row.system == system})
+        treebanks = sorted({row["treebank"] for row in chosen(rows, system=system)})
         for merge, style in _STYLES.items():
-            found = _of(rows, system, merge)
+            found = _by_beam(chosen(rows, system=system, merge=merge))
             for number, treebank in enumerate(treebanks):
                 sizes = sorted(size for name, size in found if name == treebank)
-                means = [np.mean([float(row.las) for row in found[treebank, size]]) for size in sizes]
+                means = [np.mean(numbers(found[treebank, size], "las")) for size in sizes]
                 colour = _COLOURS[number % len(_COLOURS)]
                 if sizes:
                     plot.plot(sizes, means, style, marker="o", color=colour, label=f"{treebank}, merge={merge}")
@@ -192,5 +142,10 @@ def draw(rows: Rows, folder: Path) -> None:
         save(figure, folder / f"{system.replace(' ', '_').replace(',', '')}.svg")
 
 
+# Percentages on the test part, all words, full relations. ``log_probability`` is that of the trees found, in nats per word; of
+# a globally trained parser, their score.
+KEY = ("system", "treebank", "seed", "merge", "size")
+EXPERIMENT = Experiment(BeamExperiment, KEY, ("las", "uas", "log_probability"), cells, measure, page, draw=draw)
+
 if __name__ == "__main__":
-    run(main, BeamExperiment, "beam", __doc__)
+    EXPERIMENT.run("beam", __doc__)

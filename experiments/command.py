@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 from hydra.errors import HydraException
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
@@ -26,10 +26,10 @@ S = TypeVar("S")
 class Pictures:
     """What all experiments have in common that measure and draw; configs/experiments/pictures.yaml says what keys are for."""
 
-    published: str = MISSING
-    output: str = MISSING
-    publish: bool = MISSING
-    paths: Paths = field(default_factory=Paths)
+    published: str
+    output: str
+    publish: bool
+    paths: Paths
 
     @property
     def folder(self) -> Path:
@@ -41,15 +41,16 @@ class Pictures:
 class Trainings:
     """What all experiments have in common that train; configs/experiments/trainings.yaml says what the keys are for."""
 
-    languages: list[str] = field(default_factory=list)
-    seeds: int = MISSING
-    workers: int = MISSING
-    published: str | None = MISSING
-    results: str = MISSING
-    runs: str = MISSING
-    fresh: bool = MISSING
-    publish: bool = MISSING
-    paths: Paths = field(default_factory=Paths)
+    languages: list[str]
+    seeds: int
+    workers: int
+    published: str | None
+    results: str
+    runs: str
+    fresh: bool
+    publish: bool
+    recipe: str
+    paths: Paths
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
@@ -82,39 +83,30 @@ def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) 
 
 
 def settings_of(kind: type[S], config: str, overrides: Iterable[str] = ()) -> S:
-    """The settings of a file of configs/experiments with overrides, as the dataclass whose schema the file names.
+    """The settings of a file of configs/experiments with overrides, as the dataclass ``kind``, which declares their types.
 
     Raises:
         ValueError: no such file or key, a file of another experiment, or a value of another type; in one line.
     """
-    given = [quoted(check_override(override)) for override in overrides]
+    given = list(overrides)
+    if wrong := [override for override in given if "=" not in override]:
+        raise ValueError(f"{wrong[0]!r} is not KEY=VALUE")
     if not (FOLDER / f"{config}.yaml").is_file():
         known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.yaml")))
         raise ValueError(f"--config-name={config}: there is no such file in {FOLDER}; there are {known}")
     try:
-        settings = OmegaConf.to_object(composed(config, given, FOLDER))
+        found = composed(config, list(map(quoted, given)), FOLDER)
+        if not set(found) <= {declared.name for declared in fields(cast(Any, kind))}:
+            raise ValueError(f"--config-name={config}: this file is not for {kind.__name__}")
+        return cast(S, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
     except (HydraException, OmegaConfBaseException) as error:
         raise ValueError(f"{in_one_line(error)}; --help shows the keys, and how values are written") from error
-    if not isinstance(settings, kind):
-        raise ValueError(f"--config-name={config}: this file is not for {kind.__name__}")
-    return settings
 
 
 def in_one_line(error: BaseException) -> str:
     """What hydra or OmegaConf says, and what made it say so; the first line of each."""
     said = [str(e).strip().splitlines()[0].rstrip(".:") for e in (error, error.__cause__) if e is not None and str(e).strip()]
     return ": ".join(dict.fromkeys(said))
-
-
-def check_override(argument: str) -> str:
-    """The argument, if it is of the form KEY=VALUE.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if "=" not in argument:
-        raise ValueError(f"{argument!r} is not KEY=VALUE")
-    return argument
 
 
 def quoted(override: str) -> str:
@@ -138,7 +130,7 @@ def explained(config: str) -> str:
     text = (FOLDER / f"{config}.yaml").read_text(encoding="utf-8")
     parsed = OmegaConf.create(text)
     defaults = parsed.get("defaults", []) if isinstance(parsed, DictConfig) else []
-    below = [name for name in defaults if (FOLDER / f"{name}.yaml").is_file()]
+    below = [name for name in defaults if name != "_self_"]
     return "\n".join([f"{config}.yaml\n\n{text}", *map(explained, below)])
 
 

@@ -9,19 +9,20 @@ Writes RECIPE.csv and RECIPE.svg.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from experiments.columns import run_folder
 from experiments.command import Pictures, run
-from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, save, write_csv
-from experiments.trainings import run_folder
+from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, read_csv, save, write_csv
+from experiments.tables import Row, chosen, numbers
 
 COMMAND = "python experiments/curves.py"
+COLUMNS = ("treebank", "column", "epoch", "dev_las", "standard_deviation")
 PASSES = ("first_pass", "second_pass")
 
 # By column of Table 7: what it is called in the plot, and its colour.
@@ -38,13 +39,10 @@ LINES = {
 class Curves(Pictures):
     """Which curves to draw; configs/experiments/curves.yaml says what each key is for."""
 
-    recipe: str = MISSING
-    treebanks: list[str] = field(default_factory=list)
-    seeds: int = MISSING
-    runs: str = MISSING
-
-
-ConfigStore.instance().store(name="curves_schema", node=Curves)
+    recipe: str
+    treebanks: list[str]
+    seeds: int
+    runs: str
 
 
 def dev_las(folder: Path, name: str) -> list[float]:
@@ -72,33 +70,43 @@ def curves_of(settings: Curves, treebank: str, column: int) -> np.ndarray:
     return np.array(curves)
 
 
-def main(settings: Curves) -> None:
-    """Writes the numbers and the plot."""
+def measure(settings: Curves) -> list[tuple[str, int, int, float, float]]:
+    """Lines of COLUMNS."""
     rows = []
-    figure, plots = panels(len(settings.treebanks), width=2.9, height=3.2, share_y=False)
-    for plot, treebank in zip(plots, settings.treebanks, strict=True):
-        first_epochs = 0
+    first_epochs = 0
+    for treebank, column in product(settings.treebanks, LINES):
+        found = curves_of(settings, treebank, column)
+        before = 0 if column <= 2 else first_epochs  # the second pass continues where the first one stopped
+        first_epochs = found.shape[1] if column <= 2 else first_epochs
+        spread = zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
+        rows += [(treebank, column, before + epoch, float(mean), float(dev)) for epoch, (mean, dev) in enumerate(spread, 1)]
+    return rows
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """A panel for each treebank."""
+    names = list(dict.fromkeys(row["treebank"] for row in rows))
+    figure, plots = panels(len(names), width=2.9, height=3.2, share_y=False)
+    for plot, treebank in zip(plots, names, strict=True):
+        own = chosen(rows, treebank=treebank)
         for column, (label, colour) in LINES.items():
-            found = curves_of(settings, treebank, column)
-            before = 0 if column <= 2 else first_epochs  # the second pass continues where the first one stopped
-            epochs = np.arange(before + 1, before + 1 + found.shape[1])
-            first_epochs = found.shape[1] if column <= 2 else first_epochs
-            plot.plot(epochs, found.mean(axis=0), color=colour, label=label)
-            rows += [
-                (treebank, column, int(epoch), float(mean), float(deviation))
-                for epoch, mean, deviation in zip(epochs, found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
-            ]
+            found = chosen(own, column=column)
+            plot.plot(numbers(found, "epoch"), numbers(found, "dev_las"), color=colour, label=label)
         plot.set_title(treebank)
         plot.set_xlabel("epoch")
-        low = min(row[3] for row in rows if row[0] == treebank and row[2] >= 3)
-        plot.set_ylim(bottom=low)
+        plot.set_ylim(bottom=min(float(row["dev_las"]) for row in own if int(row["epoch"]) >= 3))
     plots[0].set_ylabel("LAS on dev (percent)")
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
-    output = settings.folder
+    save(figure, path)
+
+
+def main(settings: Curves) -> None:
+    """Writes the numbers and the plot."""
     head = provenance(f"{COMMAND} recipe={settings.recipe}", settings.treebanks, [f"seeds: 1 to {settings.seeds}"])
-    write_csv(output / f"{settings.recipe}.csv", head, ("treebank", "column", "epoch", "dev_las", "standard_deviation"), rows)
-    save(figure, output / f"{settings.recipe}.svg")
+    path = settings.folder / f"{settings.recipe}.csv"
+    write_csv(path, head, COLUMNS, measure(settings))
+    draw(read_csv(path), path.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

@@ -15,18 +15,18 @@ mean with the set that critical_nodes.py keeps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
 from numba import njit
-from omegaconf import MISSING
 
 import oracles
 from experiments import treebanks
-from experiments.command import Pictures, run
-from experiments.figures import BLACK, BLUE, GREEN, GREY, describe, panels, provenance, save, write_csv
+from experiments.command import Pictures
+from experiments.figures import BLACK, BLUE, GREEN, GREY, FigureExperiment, describe, panels, provenance, save
+from experiments.tables import Row, numbers
 from oracles import Query, Trees
 from oracles.arc_standard.critical_nodes import critical_nodes
 from oracles.trees import GoldChildren
@@ -40,16 +40,13 @@ COLUMNS = ("k_plus_m", "configurations", "sentences", "kept", "kept_here", "k", 
 class Figure10(Pictures):
     """Which computations to count; configs/experiments/figure10.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=list)
-    strategy: str = MISSING
-    follow: float = MISSING
-    seed: int = MISSING
-    computations: int = MISSING
-    min_sentences: int = MISSING
-    format: str = MISSING
-
-
-ConfigStore.instance().store(name="figure10_schema", node=Figure10)
+    treebanks: list[str]
+    strategy: str
+    follow: float
+    seed: int
+    computations: int
+    min_sentences: int
+    format: str
 
 
 def critical_counts(trees: Trees, batches: list[Query]) -> np.ndarray:
@@ -110,9 +107,10 @@ def by_size(counted: np.ndarray) -> list[tuple[int | float, ...]]:
     return rows
 
 
-def draw(rows: list[tuple[int | float, ...]], min_sentences: int, path: Path) -> None:
+def draw(rows: list[Row], settings: Figure10, folder: Path) -> None:
     """Both means, what the configurations spread over, and what would be without removing anything."""
-    size, _, _, kept, kept_here, k, tenth, ninetieth = zip(*(row for row in rows if row[2] >= min_sentences), strict=True)
+    shown = [row for row in rows if int(row["sentences"]) >= settings.min_sentences]
+    size, _, _, kept, kept_here, k, tenth, ninetieth = (numbers(shown, column) for column in COLUMNS)
     figure, (axes,) = panels()
     spread = "the paper's, 10th to 90th percentile"
     axes.fill_between(size, tenth, ninetieth, color=BLUE, alpha=0.15, linewidth=0, label=spread)
@@ -125,11 +123,11 @@ def draw(rows: list[tuple[int | float, ...]], min_sentences: int, path: Path) ->
     axes.set_xlabel("$k+m$ (stack elements and buffer nodes)")
     axes.set_ylabel("$k+m'$ (non-critical nodes removed)")
     axes.legend(loc="upper right")
-    save(figure, path)
+    save(figure, folder / f"figure10.{settings.format}")
 
 
-def main(settings: Figure10) -> None:
-    """Counts, and writes."""
+def measure(settings: Figure10) -> tuple[list[Any], list[str]]:
+    """Counts."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
     guide = oracles.create("nederhof_linear", settings.strategy).bind(trees)
@@ -139,13 +137,13 @@ def main(settings: Figure10) -> None:
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
     how = f"{settings.strategy}, an optimal step with probability {settings.follow}"
     more = [f"computations: {settings.computations} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]
-    output = settings.folder
-    write_csv(output / "results.csv", provenance(COMMAND, data, more), COLUMNS, rows)
-    draw(rows, settings.min_sentences, output / f"figure10.{settings.format}")
     for size, configurations, _, kept, here, *_ in rows:
         if size % 10 == 0:
             print(f"k+m = {size:3} in {configurations:6} configurations: k+m' = {kept:6.2f}, as kept here {here:6.2f}")
+    return rows, provenance(COMMAND, data, more)
 
+
+EXPERIMENT = FigureExperiment(Figure10, COLUMNS, measure, draw=draw)
 
 if __name__ == "__main__":
-    run(main, Figure10, "figure10", __doc__)
+    EXPERIMENT.run("figure10", __doc__)

@@ -18,14 +18,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
 from matplotlib.ticker import LogLocator
-from omegaconf import MISSING
 from tqdm import tqdm
 
 import oracles
@@ -44,42 +43,28 @@ from experiments.figures import (
     describe,
     panels,
     provenance,
+    read_csv,
     save,
     write_csv,
 )
-from experiments.tables import markdown
+from experiments.tables import Row, chosen, markdown, numbers, write_page
 from oracles import Trees
 
 COMMAND = "python experiments/figure8.py"
 POOLED = "all"
+
+# Of the trees of one treebank, or of all of them, whose lengths lie in first_length..last_length.
+COLUMNS = ("treebank", "first_length", "last_length", "trees", "mean_length", "geometric_mean", "low", "high", "most")
 
 
 @dataclass
 class Figure8(Pictures):
     """Which trees to count; configs/experiments/figure8.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=list)
-    bin_width: int = MISSING
-    min_trees: int = MISSING
-    format: str = MISSING
-
-
-ConfigStore.instance().store(name="figure8_schema", node=Figure8)
-
-
-@dataclass(frozen=True)
-class Bin:
-    """The trees of one treebank, or of all of them, whose lengths lie in first_length..last_length."""
-
-    treebank: str
-    first_length: int
-    last_length: int
-    trees: int
-    mean_length: float
-    geometric_mean: float
-    low: float
-    high: float
-    most: float
+    treebanks: list[str]
+    bin_width: int
+    min_trees: int
+    format: str
 
 
 def counts(trees: Trees) -> list[tuple[int, float]]:
@@ -94,21 +79,20 @@ def counts(trees: Trees) -> list[tuple[int, float]]:
     return found
 
 
-def bins(treebank: str, found: Iterable[tuple[int, float]], width: int) -> list[Bin]:
-    """The pairs of ``counts`` by length; bins begin at 1, 1 + width, ..."""
+def bins(treebank: str, found: Iterable[tuple[int, float]], width: int) -> list[tuple[Any, ...]]:
+    """The pairs of ``counts`` by length, lines of COLUMNS; bins begin at 1, 1 + width, ..."""
     by_bin: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for length, log_count in found:
         by_bin[(length - 1) // width].append((length, log_count))
-    return [_bin(treebank, 1 + number * width, (number + 1) * width, pairs) for number, pairs in sorted(by_bin.items())]
-
-
-def _bin(treebank: str, first: int, last: int, pairs: list[tuple[int, float]]) -> Bin:
-    lengths, logs = np.array(pairs).T
-    mean = logs.mean()
-    # One tree says nothing about the spread.
-    margin = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
-    around = [float(np.exp(x)) for x in (mean, mean - margin, mean + margin, logs.max())]
-    return Bin(treebank, first, last, len(logs), float(lengths.mean()), *around)
+    lines = []
+    for number, pairs in sorted(by_bin.items()):
+        lengths, logs = np.array(pairs).T
+        mean = logs.mean()
+        # One tree says nothing about the spread.
+        margin = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+        around = [float(np.exp(x)) for x in (mean, mean - margin, mean + margin, logs.max())]
+        lines.append((treebank, 1 + number * width, (number + 1) * width, len(logs), float(lengths.mean()), *around))
+    return lines
 
 
 @dataclass(frozen=True)
@@ -152,18 +136,18 @@ def as_table(by_treebank: dict[str, list[tuple[int, float]]]) -> str:
     return title + markdown(columns, lines)
 
 
-def draw(rows: list[Bin], min_trees: int, path: Path) -> None:
+def draw(rows: list[Row], settings: Figure8, path: Path) -> None:
     """One thin line for each treebank, a thick one with its interval for all of them."""
     figure, (axes,) = panels()
     colours = [ORANGE, SKY, GREEN, BLUE, RED, PINK, YELLOW, GREY]
-    names = list(dict.fromkeys(row.treebank for row in rows))
-    pooled = [row for row in rows if row.treebank == POOLED and row.trees >= min_trees]
-    for name, colour in zip([name for name in names if name != POOLED], colours * len(names), strict=False):
-        some = [row for row in rows if row.treebank == name and row.trees >= min_trees]
-        axes.plot([r.mean_length for r in some], [r.geometric_mean for r in some], color=colour, linewidth=0.9, label=name)
-    x = [row.mean_length for row in pooled]
-    axes.fill_between(x, [r.low for r in pooled], [r.high for r in pooled], color=BLACK, alpha=0.15, linewidth=0)
-    axes.plot(x, [row.geometric_mean for row in pooled], "o-", color=BLACK, linewidth=1.8, label="all of these")
+    names = list(dict.fromkeys(row["treebank"] for row in rows if row["treebank"] != POOLED))
+    shown = [row for row in rows if int(row["trees"]) >= settings.min_trees]
+    for name, colour in zip(names, colours * len(names), strict=False):
+        some = chosen(shown, treebank=name)
+        axes.plot(numbers(some, "mean_length"), numbers(some, "geometric_mean"), color=colour, linewidth=0.9, label=name)
+    x, mean, low, high = (numbers(chosen(shown, treebank=POOLED), name) for name in COLUMNS[4:8])
+    axes.fill_between(x, low, high, color=BLACK, alpha=0.15, linewidth=0)
+    axes.plot(x, mean, "o-", color=BLACK, linewidth=1.8, label="all of these")
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
@@ -178,26 +162,23 @@ def draw(rows: list[Bin], min_trees: int, path: Path) -> None:
 def main(settings: Figure8) -> None:
     """Counts, and writes."""
     by_treebank: dict[str, list[tuple[int, float]]] = {}
-    rows, data = [], []
+    data = []
     for name in tqdm(settings.treebanks, unit="treebank", disable=None):
         treebank = treebanks.read(name, settings.paths.treebanks)
         trees = treebanks.trees([treebank])
-        found = counts(trees)
-        data.append(describe(treebank.label, len(trees), int(trees.lengths.sum())) + f" {len(found)} non-projective")
-        by_treebank[name] = found
-        rows += bins(name, found, settings.bin_width)
+        by_treebank[name] = counts(trees)
+        words = int(trees.lengths.sum())
+        data.append(describe(treebank.label, len(trees), words) + f" {len(by_treebank[name])} non-projective")
     by_treebank[POOLED] = list(chain.from_iterable(by_treebank.values()))
-    rows += bins(POOLED, by_treebank[POOLED], settings.bin_width)
+    lines = [line for name, found in by_treebank.items() for line in bins(name, found, settings.bin_width)]
     output = settings.folder
-    columns = [column.name for column in fields(Bin)]
-    values = ([getattr(row, column) for column in columns] for row in rows)
-    write_csv(output / "results.csv", provenance(COMMAND, data), columns, values)
-    draw(rows, settings.min_trees, output / f"figure8.{settings.format}")
+    write_csv(output / "results.csv", provenance(COMMAND, data), COLUMNS, lines)
+    draw(read_csv(output / "results.csv"), settings, output / f"figure8.{settings.format}")
     table = as_table(by_treebank)
-    (output / "table.md").write_text(table, encoding="utf-8")
-    for row in rows:
-        if row.treebank == POOLED:
-            print(f"{row.first_length:3}..{row.last_length:<3} words {row.trees:5} trees: {row.geometric_mean:9.2f}")
+    write_page(output / "table.md", table)
+    for name, first, last, n_trees, _, geometric_mean, *_ in lines:
+        if name == POOLED:
+            print(f"{first:3}..{last:<3} words {n_trees:5} trees: {geometric_mean:9.2f}")
     print(table, end="")
 
 

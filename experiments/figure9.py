@@ -17,29 +17,14 @@ explorations.svg and explorations.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
-
 from experiments import treebanks
 from experiments.command import Pictures, run
-from experiments.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PINK,
-    RED,
-    describe,
-    panels,
-    provenance,
-    save,
-    write_csv,
-)
-from experiments.tables import markdown
+from experiments.figures import BLACK, BLUE, GREEN, ORANGE, PINK, RED, describe, panels, provenance, save, write_csv
+from experiments.tables import markdown, write_page
 from scripts.benchmarks import oracles as benchmark
 from scripts.benchmarks.oracles import FROM_NOTHING, SENTENCES, SENTENCES_FROM_NOTHING
 
@@ -65,17 +50,14 @@ PAPER_SIZE, PAPER_RATIO = 80, 65
 class Figure9(Pictures):
     """What to measure; configs/experiments/figure9.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=list)
-    models: dict[str, str] = field(default_factory=dict)
-    sizes: list[int] = field(default_factory=list)
-    strategy: str = MISSING
-    follow: float = MISSING
-    seed: int = MISSING
-    repeats: int = MISSING
-    format: str = MISSING
-
-
-ConfigStore.instance().store(name="figure9_schema", node=Figure9)
+    treebanks: list[str]
+    models: dict[str, str]
+    sizes: list[int]
+    strategy: str
+    follow: float
+    seed: int
+    repeats: int
+    format: str
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
@@ -171,7 +153,7 @@ def main(settings: Figure9) -> None:
     write_csv(output / csv_name, provenance(COMMAND, data, more, timed=True), COLUMNS, rows)
     draw(result, output / f"{stem}.{settings.format}")
     table = as_table(result)
-    (output / table_name).write_text(table, encoding="utf-8")
+    write_page(output / table_name, table)
     print(table, end="")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, NoReturn, TypeVar
 
 import matplotlib
 import numpy as np
@@ -16,6 +17,9 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments import command
+from experiments.command import Pictures
+from experiments.tables import Row, write_page
 from parser.storage.versions import versions
 from scripts.benchmarks.measurements import machine
 
@@ -57,6 +61,47 @@ def provenance(command: str, data: Iterable[str], more: Iterable[str] = (), time
     return [*lines, "versions: " + ", ".join(f"{name} {used[name]}" for name in names)]
 
 
+P = TypeVar("P", bound=Pictures)
+
+
+@dataclass(frozen=True)
+class FigureExperiment(Generic[P]):
+    """What is measured at once, without trainings, and what is written of it: results.csv, a page, pictures.
+
+    Attributes:
+        kind: the dataclass of the settings.
+        columns: of results.csv.
+        measure: the lines of results.csv, and what they depend on: see provenance().
+        page: Markdown from the rows of results.csv, for table.md.
+        draw: draws the pictures of these rows into a folder.
+    """
+
+    kind: type[P]
+    columns: Sequence[str]
+    measure: Callable[[P], tuple[list[Sequence[Any]], list[str]]]
+    page: Callable[[list[Row], P], str] | None = None
+    draw: Callable[[list[Row], P, Path], None] | None = None
+
+    def run(self, config: str, doc: str | None) -> NoReturn:
+        """The command line; see command.run()."""
+        command.run(self.main, self.kind, config, doc)
+
+    def main(self, settings: P) -> None:
+        """Measures, and writes."""
+        lines, head = self.measure(settings)
+        write_csv(settings.folder / "results.csv", head, self.columns, lines)
+        self.write(read_csv(settings.folder / "results.csv"), settings, settings.folder)
+
+    def write(self, rows: list[Row], settings: P, folder: Path) -> None:
+        """The page, which is printed, too, and the pictures of some rows."""
+        if self.draw is not None:
+            self.draw(rows, settings, folder)
+        if self.page is not None:
+            text = self.page(rows, settings)
+            write_page(folder / "table.md", text)
+            print(text, end="")
+
+
 def describe(name: str, sentences: int, words: int) -> str:
     """One treebank in a line about the data."""
     return f"{name} ({sentences:,} sentences, {words:,} words)"
@@ -73,7 +118,7 @@ def write_csv(path: Path, head: Iterable[str], columns: Sequence[str], rows: Ite
             writer.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in row])
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
+def read_csv(path: Path) -> list[Row]:
     """The rows of such a file."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))

@@ -18,18 +18,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import cycle, islice
+from dataclasses import dataclass
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
-
 from experiments import treebanks
-from experiments.command import ROOT, Pictures, run
-from experiments.figures import BLUE, RED, describe, panels, provenance, save, write_csv
-from experiments.tables import markdown
+from experiments.command import ROOT, Pictures
+from experiments.figures import BLUE, RED, FigureExperiment, describe, panels, provenance, save
+from experiments.tables import Row, chosen, markdown, numbers
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
@@ -57,40 +54,14 @@ sys.exit(status)
 class Growth(Pictures):
     """What to measure; configs/experiments/growth.yaml says what each key is for."""
 
-    model: str = MISSING
-    treebank: str = MISSING
-    lengths: list[int] = field(default_factory=list)
-    length_words: int = MISSING
-    sizes: list[int] = field(default_factory=list)
-    threads: list[int] = field(default_factory=list)
-    repeats: int = MISSING
-    format: str = MISSING
-
-
-ConfigStore.instance().store(name="growth_schema", node=Growth)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One measurement; medians.
-
-    Attributes:
-        by: LENGTH or FILE.
-        size: words of a sentence, or of the file (at least this many).
-        threads: of the parser.
-        words: that were parsed.
-        words_per_second: by the clock.
-        peak_megabytes: of the process, 10^6 bytes; None by sentence length.
-        process_seconds: from its start to its end; None by sentence length.
-    """
-
-    by: str
-    size: int
-    threads: int
-    words: int
-    words_per_second: float
-    peak_megabytes: float | None = None
-    process_seconds: float | None = None
+    model: str
+    treebank: str
+    lengths: list[int]
+    length_words: int
+    sizes: list[int]
+    threads: list[int]
+    repeats: int
+    format: str
 
 
 def sentences_of_length(file: Path, length: int, words: int) -> bytes:
@@ -145,88 +116,77 @@ def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[floa
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 
 
-def measure(settings: Growth, file: Path) -> tuple[list[Row], int, int]:
-    """All rows, and how many sentences and words the file has."""
+def measure(settings: Growth) -> tuple[list[Any], list[str]]:
+    """Medians: words per second by the clock, megabytes (10^6 bytes) and seconds of whole processes by file size."""
+    if not settings.model:
+        raise ValueError("give a model to parse with: model=RUN_FOLDER/model")
+    file = treebanks.files(settings.treebank, settings.paths.treebanks).get("test")
+    if file is None:
+        raise ValueError(f"treebank {settings.treebank!r} has no part test under {settings.paths.treebanks}; name another")
     with file.open("rb") as stream:
         counts = [len(sentence) for sentence in read_raw_sentences(stream, str(file))]
     sentences, words = sum(count > 0 for count in counts), sum(counts)
     model = Model.load(Path(settings.model))
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for length in settings.lengths:
         text = sentences_of_length(file, length, settings.length_words)
         for threads in settings.threads:
-            rows.append(Row(LENGTH, length, threads, *measure_length(model, text, threads, settings.repeats)))
+            rows.append((LENGTH, length, threads, *measure_length(model, text, threads, settings.repeats), "", ""))
             print(rows[-1], file=sys.stderr)
     content = file.read_bytes()
-    for size in settings.sizes:
-        for threads in settings.threads:
-            found = [measure_file(settings.model, repeated(content, words, size), threads) for _ in range(settings.repeats)]
-            rate, megabytes, seconds = map(statistics.median, zip(*found, strict=True))
-            rows.append(Row(FILE, size, threads, -(-size // words) * words, rate, megabytes, seconds))
-            print(rows[-1], file=sys.stderr)
-    return rows, sentences, words
+    for size, threads in product(settings.sizes, settings.threads):
+        found = [measure_file(settings.model, repeated(content, words, size), threads) for _ in range(settings.repeats)]
+        rows.append((FILE, size, threads, -(-size // words) * words, *map(statistics.median, zip(*found, strict=True))))
+        print(rows[-1], file=sys.stderr)
+    more = [
+        f"model: {len(model.slots)} feature slots, {model.shape.hidden} hidden units",
+        f"times: median of {settings.repeats}",
+        "machine: {processor}, {cores} cores".format(**machine()),
+    ]
+    return rows, provenance(COMMAND, [describe(f"{settings.treebank} test", sentences, words)], more)
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def _threads(rows: list[Row]) -> dict[str, str]:
+    """The numbers of threads, and what they are called."""
+    return {number: f"{number} thread{'s' * (number != '1')}" for number in sorted({row["threads"] for row in rows}, key=int)}
+
+
+def draw(rows: list[Row], settings: Growth, folder: Path) -> None:
     """Speed by sentence length, speed by file size, memory by file size."""
     figure, (by_length, by_size, memory) = panels(3, width=3.2, height=2.9, share_y=False)
     panes = [(by_length, LENGTH, "words_per_second"), (by_size, FILE, "words_per_second"), (memory, FILE, "peak_megabytes")]
     for axes, by, value in panes:
-        for place, threads in enumerate(sorted({row.threads for row in rows})):
-            chosen = [row for row in rows if row.by == by and row.threads == threads]
+        for place, (threads, label) in enumerate(_threads(rows).items()):
+            found = chosen(rows, by=by, threads=threads)
             look: dict[str, Any] = {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)]}
-            label = f"{threads} thread{'s' * (threads > 1)}"
-            axes.plot([row.size for row in chosen], [getattr(row, value) for row in chosen], label=label, **look)
+            axes.plot(numbers(found, "size"), numbers(found, value), label=label, **look)
         axes.set_xscale("log")
         axes.set_ylim(bottom=0)
         axes.set_xlabel("words of a sentence" if by == LENGTH else "words of the file")
         axes.set_ylabel("words per second" if value == "words_per_second" else "peak memory (MB)")
         axes.yaxis.set_major_formatter("{x:,.0f}")
     by_length.legend()
-    save(figure, path)
+    save(figure, folder / f"growth.{settings.format}")
 
 
-def as_table(rows: list[Row]) -> str:
+def page(rows: list[Row], settings: Growth) -> str:
     """For people."""
     text = ["Words per second, end to end, medians; see experiments/growth.py.\n"]
-    threads = sorted({row.threads for row in rows})
+    names = _threads(rows)
     for by in (LENGTH, FILE):
         lines = []
-        for size in sorted({row.size for row in rows if row.by == by}):
-            found = {row.threads: row for row in rows if row.by == by and row.size == size}
-            memory = [f"{row.peak_megabytes:,.0f}" for row in found.values() if row.peak_megabytes is not None]
-            seconds = [f"{row.process_seconds:,.1f}" for row in found.values() if row.process_seconds is not None]
-            lines.append([f"{size:,}", *(f"{found[n].words_per_second:,.0f}" for n in threads), *memory, *seconds])
-        names = [f"{n} thread{'s' * (n > 1)}" for n in threads]
-        more = [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names] if by == FILE else []
-        text.append(markdown([by, *names, *more], lines))
+        for size in sorted({int(row["size"]) for row in chosen(rows, by=by)}):
+            found = chosen(rows, by=by, size=size)
+            speeds = (f"{numbers(chosen(found, threads=n), 'words_per_second')[0]:,.0f}" for n in names)
+            memory = [f"{number:,.0f}" for number in numbers(found, "peak_megabytes")]
+            seconds = [f"{number:,.1f}" for number in numbers(found, "process_seconds")]
+            lines.append([f"{size:,}", *speeds, *memory, *seconds])
+        more = [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names.values()] if by == FILE else []
+        text.append(markdown([by, *names.values(), *more], lines))
     return "\n".join(text)
 
 
-def main(settings: Growth) -> None:
-    """Measures, and writes."""
-    if not settings.model:
-        raise ValueError("give a model to parse with: model=RUN_FOLDER/model")
-    file = treebanks.files(settings.treebank, settings.paths.treebanks).get("test")
-    if file is None:
-        raise ValueError(f"treebank {settings.treebank!r} has no part test under {settings.paths.treebanks}; name another")
-    rows, sentences, words = measure(settings, file)
-    model = Model.load(Path(settings.model))
-    shape = model.shape
-    slots = len(model.slots)
-    more = [
-        f"model: {slots} feature slots, {shape.hidden} hidden units",
-        f"times: median of {settings.repeats}",
-        "machine: {processor}, {cores} cores".format(**machine()),
-    ]
-    output = settings.folder
-    data = [describe(f"{settings.treebank} test", sentences, words)]
-    write_csv(output / "results.csv", provenance(COMMAND, data, more), COLUMNS, [[*vars(row).values()] for row in rows])
-    draw(rows, output / f"growth.{settings.format}")
-    table = as_table(rows)
-    (output / "table.md").write_text(table, encoding="utf-8")
-    print(table, end="")
-
+EXPERIMENT = FigureExperiment(Growth, COLUMNS, measure, page, draw)
 
 if __name__ == "__main__":
-    run(main, Growth, "growth", __doc__)
+    EXPERIMENT.run("growth", __doc__)

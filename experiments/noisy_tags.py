@@ -4,25 +4,22 @@
 
 A tagger of UDPipe 1 (extra ``compare``), trained on the training part, tags dev and test (UPOS, XPOS, FEATS); taggers trained
 on other folds tag the training part, so that its tags are as noisy as those of new text. The rows of experiments/noisy_tags are
-published, and are reused (see results.py); yours go to runs/noisy_tags/results.csv as trainings end. The table is beside them.
+published, and are reused (see engine.py); yours go to runs/noisy_tags/results.csv as trainings end. The table is beside them.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import Any
 
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
-
-from experiments.command import Trainings, check_at_least, run
-from experiments.jobs import Job, run_jobs
-from experiments.results import Key, Results, check
-from experiments.tables import mean_and_deviation
-from experiments.trainings import Training, run_training
+from experiments.command import Trainings, check_at_least
+from experiments.engine import Cell, Experiment, Job, check
+from experiments.tables import NOT_RUN, Key, Row, chosen, names_of, numbers, plain_table, score
+from experiments.trainings import Training, formatted, run_training
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation import evaluate_files
@@ -32,93 +29,48 @@ from parser.storage.atomic import replacing
 from scripts.benchmarks import udpipe
 
 TAGS = ("gold", "predicted")
+_PARTS = ("train", "dev", "test")
 
 
 @dataclass
 class NoisyTags(Trainings):
     """What to measure; configs/experiments/noisy_tags.yaml says what each key is for."""
 
-    recipe: str = MISSING
-    folds: int = MISSING
+    folds: int
+
+    def folder(self, treebank: str) -> Path:
+        """Where the tagged files of a treebank go."""
+        return Path(self.runs) / f"{treebank}-{self.folds}folds"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of results.csv: percentages on test, all words, full relations; how many tags of test are right."""
-
-    treebank: str
-    recipe: str
-    folds: str
-    seed: str
-    training_tags: str
-    test_tags: str
-    las: str
-    uas: str
-    upos: str
-    ufeats: str
-    config: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What there is one row for."""
-        return self.treebank, self.recipe, self.folds, self.seed, self.training_tags, self.test_tags
-
-
-ConfigStore.instance().store(name="noisy_tags_schema", node=NoisyTags)
-
-
-def main(wanted: NoisyTags) -> None:
-    """Tags, trains, parses, and writes the table."""
-    check(wanted, ("train", "dev", "test"))
+def cells(wanted: NoisyTags) -> list[Cell]:
+    """Four for a treebank and seed, which share a job."""
+    check(wanted, _PARTS)
+    Training.of(wanted, "", 1).check()
     check_at_least("folds", wanted.folds, 2)
-    results = Results.of(Row, wanted)
-    trainings = {
-        key: training
-        for seed in range(1, wanted.seeds + 1)
-        for name in wanted.languages
-        for training in [Training(name, wanted.recipe, 5, seed, wanted.paths.treebanks, ())]
-        for key in keys_of(training, wanted.folds)
-    }
-    asked = {key: training.fingerprint() for key, training in trainings.items()}
-    missing = list(dict.fromkeys(trainings[key] for key in results.missing(asked)))  # four rows share a job
-    folders = {name: Path(wanted.runs) / f"{name}-{wanted.folds}folds" for name in wanted.languages}
-    to_tag = {training.treebank: training for training in missing}
-    tagging = [
-        Job(f"tagging {name}", partial(tag_treebank, training, folders[name], wanted.folds, wanted.fresh))
-        for name, training in to_tag.items()
+    return [
+        Cell((language, wanted.recipe, str(wanted.folds), str(seed), *tags), "", f"{language} seed {seed}")
+        for seed, language, *tags in product(range(1, wanted.seeds + 1), wanted.languages, TAGS, TAGS)
     ]
-    for _ in run_jobs(tagging, wanted.workers):
-        pass
-    jobs = [
+
+
+def prepare(wanted: NoisyTags, missing: list[Cell]) -> list[Job[Any]]:
+    """Tags the treebanks."""
+    treebanks = dict.fromkeys(cell.key[0] for cell in missing)
+    return [
         Job(
-            f"{training.treebank} seed {training.seed}",
-            partial(measure, training, wanted.folds, folders[training.treebank], wanted.fresh),
+            f"tagging {name}",
+            partial(tag_treebank, Training.of(wanted, name, 1), wanted.folder(name), wanted.folds, wanted.fresh),
         )
-        for training in missing
+        for name in treebanks
     ]
-    results.run(jobs, wanted.workers)
-    results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
-
-
-def keys_of(training: Training, folds: int) -> list[Key]:
-    """The keys of the four rows of a treebank and seed."""
-    of_both = (training.treebank, training.recipe, str(folds), str(training.seed))
-    return [(*of_both, training_tags, test_tags) for training_tags in TAGS for test_tags in TAGS]
-
-
-def page_of(rows: Mapping[Key, Row], wanted: NoisyTags) -> str:
-    """The table of all treebanks that were asked for or that there are rows of."""
-    found = [row for row in rows.values() if (row.recipe, row.folds) == (wanted.recipe, str(wanted.folds))]
-    languages = dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in found)])
-    return report(found, list(languages), wanted.recipe)
 
 
 def tag_treebank(training: Training, folder: Path, folds: int, fresh: bool = False) -> None:
     """Writes train.conllu, dev.conllu and test.conllu with predicted tags into the folder, unless they are there."""
-    treebank = training.settings().treebank
-    texts = {part: Path(str(getattr(treebank, part))).read_text(encoding="utf-8") for part in ("train", "dev", "test")}
-    if not fresh and all((folder / f"{part}.conllu").exists() for part in texts):
+    if not fresh and all((folder / f"{part}.conllu").exists() for part in _PARTS):
         return
+    texts = {part: training.part(part).read_text(encoding="utf-8") for part in _PARTS}
 
     def tagger(text: str, name: str) -> udpipe.Udpipe:
         model = folder / f"{name}.udpipe"
@@ -138,52 +90,46 @@ def tag_treebank(training: Training, folder: Path, folds: int, fresh: bool = Fal
             temporary.write_text(text, encoding="utf-8")
 
 
-def measure(training: Training, folds: int, folder: Path, fresh: bool = False) -> list[Row]:
-    """Trains on gold and on predicted tags, and parses test with both. Runs in a process of its own."""
-    logging.disable(logging.WARNING)
-    gold_test = str(training.settings().treebank.test)
-    predicted = tuple(f"treebank.{part}={folder / part}.conllu" for part in ("train", "dev", "test"))
-    tagged_test = folder / "test.conllu"
-    right = evaluate_files(gold_test, tagged_test)
-    tag_scores = {"gold": ("100.0000", "100.0000"), "predicted": (f"{right['upos'].f1:.4f}", f"{right['ufeats'].f1:.4f}")}
-    rows = []
-    for training_tags, overrides in (("gold", ()), ("predicted", predicted)):
-        of_tags = Training(training.treebank, training.recipe, training.column, training.seed, training.treebanks, overrides)
-        run_folder = folder / f"{training_tags}-seed{training.seed}-{of_tags.fingerprint()}"  # not one of other settings
-        run_training(of_tags, run_folder, fresh=fresh)
+def measure(wanted: NoisyTags, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains on gold and on predicted tags, and parses test with both."""
+    treebank, seed = group[0].key[0], group[0].key[3]
+    plain, folder = Training.of(wanted, treebank, seed), wanted.folder(treebank)
+    tests = {"gold": plain.part("test"), "predicted": folder / "test.conllu"}
+    right = evaluate_files(tests["gold"], tests["predicted"])
+    tag_scores = {"gold": ["100.0000", "100.0000"], "predicted": [f"{right[name].f1:.4f}" for name in ("upos", "ufeats")]}
+    for training_tags in TAGS:
+        files = tuple(f"treebank.{part}={folder / part}.conllu" for part in _PARTS) if training_tags == "predicted" else ()
+        run_folder = folder / f"{training_tags}-seed{seed}-{plain.folder}"
+        run_training(replace(plain, files=files), run_folder, fresh=wanted.fresh)
         model = models.load(run_folder / "model")
-        for test_tags, path in (("gold", gold_test), ("predicted", tagged_test)):
-            gold = GoldPart.of(read_treebank(path).sentences, model.vocabularies, model.relations)
-            scores = gold.scores(parser_of(model).parse(gold.sentences))
-            numbers = f"{scores['las']:.4f}", f"{scores['uas']:.4f}", *tag_scores[test_tags]
-            key = training.treebank, training.recipe, str(folds), str(training.seed), training_tags, test_tags
-            rows.append(Row(*key, *numbers, training.fingerprint()))
-    return rows
+        for test_tags in TAGS:
+            gold = GoldPart.of(read_treebank(tests[test_tags]).sentences, model.vocabularies, model.relations)
+            scores = formatted(gold.scores(parser_of(model).parse(gold.sentences)), "las", "uas")
+            values = dict(zip(MEASURED, [*scores, *tag_scores[test_tags]], strict=True))
+            yield (*group[0].key[:4], training_tags, test_tags), values
 
 
-def report(rows: list[Row], languages: list[str], recipe: str) -> str:
-    """Markdown: LAS / UAS by tags of training and test."""
-    lines = [
-        f"# Noisy tags, recipe={recipe}",
-        "",
-        "LAS / UAS on test in percent, all words, full relations, mean ± deviation over seeds. Predicted tags are those "
-        "of UDPipe 1's tagger trained on the training part; UPOS and FEATS of test are right as often as the last column says.",
-        "",
-        "| treebank | tags of training | tags of test | LAS | UAS | UPOS / FEATS right |",
-        "|---|---|---|---|---|---|",
-    ]
-    for language in languages:
-        for training_tags in TAGS:
-            for test_tags in TAGS:
-                found = [r for r in rows if (r.treebank, r.training_tags, r.test_tags) == (language, training_tags, test_tags)]
-                if not found:
-                    lines.append(f"| {language} | {training_tags} | {test_tags} | not run | | |")
-                    continue
-                las, uas = (mean_and_deviation([float(getattr(row, name)) for row in found]) for name in ("las", "uas"))
-                right = f"{float(found[0].upos):.2f} / {float(found[0].ufeats):.2f}"
-                lines.append(f"| {language} | {training_tags} | {test_tags} | {las} | {uas} | {right} |")
-    return "\n".join(lines) + "\n"
+def page(rows: list[Row], wanted: NoisyTags) -> str:
+    """Markdown: LAS / UAS by tags of training and test, of all treebanks that were asked for or that there are rows of."""
+    rows, lines = chosen(rows, recipe=wanted.recipe, folds=wanted.folds), []
+    for key in product(names_of(rows, "treebank", wanted.languages), TAGS, TAGS):
+        found = chosen(rows, **dict(zip(("treebank", "training_tags", "test_tags"), key, strict=True)))
+        cells = [NOT_RUN, "", ""]
+        if found:
+            right = (f"{numbers(found, name)[0]:.2f}" for name in ("upos", "ufeats"))
+            cells = [score(found, "las"), score(found, "uas"), " / ".join(right)]
+        lines.append([*key, *cells])
+    return (
+        f"# Noisy tags, recipe={wanted.recipe}\n\n"
+        "LAS / UAS on test in percent, all words, full relations, mean ± deviation over seeds. Predicted tags are those of "
+        "UDPipe 1's tagger trained on the training part; UPOS and FEATS of test are right as often as the last column says.\n\n"
+    ) + plain_table(["treebank", "tags of training", "tags of test", "LAS", "UAS", "UPOS / FEATS right"], lines)
 
+
+# Percentages on test, all words, full relations; how many tags of test are right.
+MEASURED = ("las", "uas", "upos", "ufeats")
+KEY = ("treebank", "recipe", "folds", "seed", "training_tags", "test_tags")
+EXPERIMENT = Experiment(NoisyTags, KEY, MEASURED, cells, measure, page, prepare=prepare)
 
 if __name__ == "__main__":
-    run(main, NoisyTags, "noisy_tags", __doc__)
+    EXPERIMENT.run("noisy_tags", __doc__)

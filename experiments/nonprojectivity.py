@@ -6,29 +6,38 @@
 Training parts with 50 and 100% non-projective trees are drawn from each treebank, as many sentences in each; ``all`` is the
 treebank as it is. A share of 0 makes the columns the same by definition, so it is not trained. A treebank without a training
 part is trained on its dev part, and the first sentences of its test part choose the epoch; the rest is test.
-The differences of LAS have intervals from a paired bootstrap over sentences and seeds (claims.py). Writes the parts and run
+The differences of LAS have intervals from a paired bootstrap over sentences and seeds (columns.py). Writes the parts and run
 folders under runs/, and RECIPE.csv, RECIPE.md and RECIPE.svg.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
 
-from experiments.claims import Difference, counted, difference
+from experiments.columns import (
+    KEY,
+    MEASURED,
+    AllCounts,
+    Difference,
+    counted,
+    counts_file,
+    difference,
+    keep_counts,
+    measure_family,
+    read_counts,
+    write_counts,
+)
 from experiments.command import Trainings, check_known, run
-from experiments.counts import AllCounts, counts_file, read_counts, write_counts
+from experiments.engine import Cell, Experiment, Found, check
 from experiments.figures import BLUE, GREY, RED, panels, provenance, save, write_csv
-from experiments.jobs import Job
-from experiments.results import Key, Results, check_numbers, write_page
-from experiments.tables import markdown, mean_and_deviation
-from experiments.trainings import Row, Training, run_families, run_family
+from experiments.tables import NOT_RUN, Key, Row, chosen, markdown, mean_and_deviation, names_of, numbers, write_page
+from experiments.trainings import Training
 from experiments.treebanks import files
 from oracles import Trees
 from parser.data.treebank import read_treebank
@@ -46,92 +55,74 @@ HELD_OUT = 300  # sentences of test that choose the epoch where dev is what is t
 class Nonprojectivity(Trainings):
     """Which parts to train on; configs/experiments/nonprojectivity.yaml says what each key is for."""
 
-    recipe: str = MISSING
-    shares: list[str] = field(default_factory=list)
-    whole: list[str] = field(default_factory=list)
-
-
-ConfigStore.instance().store(name="nonprojectivity_schema", node=Nonprojectivity)
-
-
-@dataclass(frozen=True)
-class OnPart(Training):
-    """A training on a part of a treebank, which its row is named after: ``got-train-50``."""
-
-    part: str = "train"
-    share: str = ALL
+    shares: list[str]
+    whole: list[str]
 
     @property
-    def name(self) -> str:
-        """Of the part."""
-        return f"{self.treebank}-{self.part}-{self.share}"
+    def parts(self) -> list[tuple[str, str]]:
+        """Treebank and share of each part."""
+        return [*product(self.languages, self.shares), *((treebank, ALL) for treebank in self.whole)]
 
-    @property
-    def key(self) -> tuple[str, str, str, str]:
-        """The key of its row."""
-        return self.name, self.recipe, str(self.column), str(self.seed)
+    def drawn_from(self, treebank: str) -> str:
+        """``train``, or ``dev`` where there is no train part."""
+        return "train" if "train" in files(treebank, self.paths.treebanks) else "dev"
 
-    @property
-    def label(self) -> str:
-        """For progress bars."""
-        return f"{self.name} columns {FIRST_PASS} to {COLUMNS[-1]} seed {self.seed}"
+    def name(self, treebank: str, share: str) -> str:
+        """Of a part, in rows: ``got-train-50``."""
+        return f"{treebank}-{self.drawn_from(treebank)}-{share}"
+
+    def folder(self, name: str) -> Path:
+        """Where the files of a part go."""
+        return Path(self.runs).absolute() / "parts" / name
+
+    def training(self, name: str, column: int, seed: str) -> Training:
+        """A training on a part."""
+        parts = tuple(f"treebank.{part}={self.folder(name) / part}.conllu" for part in ("train", "dev", "test"))
+        return replace(Training.of(self, name.split("-")[0], seed), column=column, files=parts)
+
+
+def cells(wanted: Nonprojectivity) -> list[Cell]:
+    """The columns of a part and seed, which share a job."""
+    check(wanted, (), [])
+    Training.of(wanted, "", 1).check()
+    check_known("shares", wanted.shares, [str(share) for share in range(1, 101)])
+    names = [wanted.name(*part) for part in wanted.parts]
+    asked = product(range(1, wanted.seeds + 1), names, (FIRST_PASS, *COLUMNS))
+    return [Cell((name, wanted.recipe, str(column), str(seed)), "", f"{name} seed {seed}") for seed, name, column in asked]
+
+
+def measure(wanted: Nonprojectivity, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains the columns of a part and seed."""
+    name, recipe, _, seed = group[0].key
+    family: dict[Key, Training] = {
+        (name, recipe, str(column), seed): wanted.training(name, column, seed) for column in (FIRST_PASS, *COLUMNS)
+    }
+    return measure_family(family, wanted.runs, wanted.fresh)
+
+
+def keep(wanted: Nonprojectivity, found: Found) -> None:
+    """Writes the counts."""
+    keep_counts(Path(wanted.results), wanted.recipe, found)
 
 
 def main(wanted: Nonprojectivity) -> None:
     """Makes the trainings that are not there yet, then writes the page and the plot."""
-    check_numbers(wanted)
-    check_known("shares", wanted.shares, [str(share) for share in range(1, 101)])
-    results = Results.of(Row, wanted)
-    families = [
-        [_training(wanted, treebank, share, column, seed) for column in (FIRST_PASS, *COLUMNS)]
-        for seed in range(1, wanted.seeds + 1)
-        for treebank, share in parts_of(wanted)
-    ]
-    asked: dict[Key, str] = {training.key: training.fingerprint() for family in families for training in family}
-    missing = set(results.missing(asked))
-    jobs = [
-        Job(family[0].label, partial(run_family, family, Path(wanted.runs), wanted.fresh))
-        for family in families
-        if any(training.key in missing for training in family)
-    ]
-    if jobs:
-        for treebank, share in parts_of(wanted):
-            write_part(wanted, treebank, share)
-    run_families(jobs, wanted.workers, results, wanted.recipe)
+    asked = cells(wanted)
+    results = EXPERIMENT.results(wanted)
+    missing = results.missing(asked)
+    for treebank, share in wanted.parts if missing else []:
+        write_part(wanted, treebank, share)
+    EXPERIMENT.fill(wanted, results, missing)
     name, folder = counts_file(wanted.recipe), results.published_folder
-    published = {} if folder is None else read_counts(folder / name)
-    counts = published | read_counts(results.own_folder / name)
+    counts = ({} if folder is None else read_counts(folder / name)) | read_counts(results.own_folder / name)
     if wanted.publish:
         assert folder is not None
         results.publish(asked)
-        write_counts(folder / name, counted(counts, results.published, wanted.recipe))
-        write(folder, wanted, results.published, counts)
+        rows = [*results.published.values()]
+        write_counts(folder / name, counted(counts, rows, wanted.recipe))
+        write(folder, wanted, rows, counts)
     else:
         write(results.own_folder, wanted, results.shown(asked), counts)
-
-
-def parts_of(wanted: Nonprojectivity) -> list[tuple[str, str]]:
-    """Treebank and share of each part."""
-    return [
-        *((treebank, share) for treebank in wanted.languages for share in wanted.shares),
-        *((treebank, ALL) for treebank in wanted.whole),
-    ]
-
-
-def _training(wanted: Nonprojectivity, treebank: str, share: str, column: int, seed: int) -> Training:
-    folder = _folder(wanted, treebank, share)
-    parts = tuple(f"treebank.{part}={folder / part}.conllu" for part in ("train", "dev", "test"))
-    part = part_drawn_from(wanted, treebank)
-    return OnPart(treebank, wanted.recipe, column, seed, wanted.paths.treebanks, parts, part, share)
-
-
-def part_drawn_from(wanted: Nonprojectivity, treebank: str) -> str:
-    """``train``, or ``dev`` where there is no train part."""
-    return "train" if "train" in files(treebank, wanted.paths.treebanks) else "dev"
-
-
-def _folder(wanted: Nonprojectivity, treebank: str, share: str) -> Path:
-    return Path(wanted.runs).absolute() / "parts" / f"{treebank}-{part_drawn_from(wanted, treebank)}-{share}"
 
 
 def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
@@ -142,7 +133,7 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
     """
     there = files(treebank, wanted.paths.treebanks)
     test = blocks(there["test"])
-    train = there[part_drawn_from(wanted, treebank)]
+    train = there[wanted.drawn_from(treebank)]
     dev, test = (blocks(there["dev"]), test) if "train" in there else (test[:HELD_OUT], test[HELD_OUT:])
     sentences = blocks(train)
     projective = Trees.from_heads([sentence.heads for sentence in read_treebank(train).sentences]).projective
@@ -150,10 +141,10 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
         raise ValueError(f"{train}: {len(sentences)} blocks of lines, {len(projective)} sentences; some are without words")
     if share != ALL:
         try:
-            sentences = [sentences[number] for number in draw(projective, int(share), SENTENCES)]
+            sentences = [sentences[number] for number in drawn(projective, int(share), SENTENCES)]
         except ValueError as error:
             raise ValueError(f"{train}: {error}; give shares= for which there are enough trees") from error
-    folder = _folder(wanted, treebank, share)
+    folder = wanted.folder(wanted.name(treebank, share))
     folder.mkdir(parents=True, exist_ok=True)
     for name, part in (("train", sentences), ("dev", dev), ("test", test)):
         (folder / f"{name}.conllu").write_text("".join(part), encoding="utf-8")
@@ -165,7 +156,7 @@ def blocks(path: Path) -> list[str]:
     return [f"{block}\n\n" for block in text.split("\n\n")]
 
 
-def draw(projective: np.ndarray, share: int, size: int) -> list[int]:
+def drawn(projective: np.ndarray, share: int, size: int) -> list[int]:
     """Numbers of sentences, ascending: ``share`` percent of ``size`` that are not projective, the others projective.
 
     Args:
@@ -177,45 +168,63 @@ def draw(projective: np.ndarray, share: int, size: int) -> list[int]:
         ValueError: there are too few of a kind.
     """
     rng = np.random.default_rng(1)
-    drawn: list[int] = []
+    numbers: list[int] = []
     for kind, count in ((False, round(size * share / 100)), (True, size - round(size * share / 100))):
         there = np.flatnonzero(projective == kind)
         if len(there) < count:
             raise ValueError(f"{len(there)} {'' if kind else 'non-'}projective trees, {count} wanted")
-        drawn += rng.permutation(there)[:count].tolist()
-    return sorted(drawn)
+        numbers += rng.permutation(there)[:count].tolist()
+    return sorted(numbers)
 
 
-def write(folder: Path, wanted: Nonprojectivity, rows: dict[Key, Row], counts: AllCounts) -> None:
-    """The page, its numbers as CSV, and the plot."""
-    recipe = wanted.recipe
-    counts = counted(counts, rows, recipe)
-    of_recipe = [row for row in rows.values() if row.recipe == recipe]
-    names = list(dict.fromkeys(row.treebank for row in of_recipe))
-    lines, numbers, found = [], [], {}
+def page(rows: list[Row], wanted: Nonprojectivity) -> str:
+    """Markdown from the rows and the published counts."""
+    counts = read_counts(Path(str(wanted.published)) / counts_file(wanted.recipe))
+    return tables(wanted, rows, counts)[0]
+
+
+def tables(
+    wanted: Nonprojectivity, rows: list[Row], counts: AllCounts
+) -> tuple[str, dict[str, dict[tuple[int, int], Difference | None]]]:
+    """Markdown, and the differences of each part; parts that are asked for first, in that order."""
+    counts = counted(counts, rows, wanted.recipe)
+    rows = chosen(rows, recipe=wanted.recipe)
+    there = names_of(rows, "treebank")
+    asked = [name for treebank, share in wanted.parts for name in there if fnmatchcase(name, f"{treebank}-*-{share}")]
+    names = list(dict.fromkeys([*asked, *there]))
+    found = {name: {pair: difference(counts, [name], *pair) for pair in PAIRS} for name in names}
+    lines = []
     for name in names:
-        scores = {c: [float(row.las) for row in of_recipe if (row.treebank, row.column) == (name, str(c))] for c in COLUMNS}
-        cells = [mean_and_deviation(of_column) if of_column else "not run" for of_column in scores.values()]
-        differences = {pair: difference(counts, [name], *pair) for pair in PAIRS}
-        found[name] = differences
-        numbers += [(name, *pair, d.mean, d.low, d.high) for pair, d in differences.items() if d]
-        cells += [str(d) if d else "not run" for d in differences.values()]
-        lines.append([name, *cells, str(max(map(len, scores.values()), default=0))])
+        scores = [numbers(chosen(rows, treebank=name, column=column), "las") for column in COLUMNS]
+        cells = [mean_and_deviation(of_column) if of_column else NOT_RUN for of_column in scores]
+        lines.append([name, *cells, *map(_shown, found[name].values()), str(max(map(len, scores)))])
     together = [name for name in names if not name.endswith(f"-{ALL}")]
     for share in sorted({name.rpartition("-")[2] for name in together}, key=int):
         of_share = [name for name in together if name.endswith(f"-{share}")]
-        pooled = [difference(counts, of_share, *pair) for pair in PAIRS]
-        lines.append([f"{share}%, all together", *[""] * len(COLUMNS), *[str(d) if d else "not run" for d in pooled], ""])
+        pooled = [_shown(difference(counts, of_share, *pair)) for pair in PAIRS]
+        lines.append([f"{share}%, all together", *[""] * len(COLUMNS), *pooled, ""])
     head = ["trained on", *(f"({c})" for c in COLUMNS), *(f"({better}) over ({worse})" for better, worse in PAIRS), "seeds"]
     text = (
-        f"# Original trees against the share of non-projective ones, recipe={recipe}\n\n"
+        f"# Original trees against the share of non-projective ones, recipe={wanted.recipe}\n\n"
         "LAS on test in percent, mean ± standard deviation over seeds; differences with 95% intervals of a paired bootstrap "
         f"over sentences and seeds. got-train-50: {SENTENCES} sentences of the Gothic training part, half with non-projective "
         "trees; all: the whole part.\n\n" + markdown(head, lines)
     )
+    return text, found
+
+
+def _shown(found: Difference | None) -> str:
+    return str(found) if found else NOT_RUN
+
+
+def write(folder: Path, wanted: Nonprojectivity, rows: list[Row], counts: AllCounts) -> None:
+    """The page, its numbers as CSV, and the plot."""
+    recipe = wanted.recipe
+    text, found = tables(wanted, rows, counts)
     write_page(folder / f"{recipe}.md", text)
-    head_lines = provenance(f"python experiments/nonprojectivity.py recipe={recipe}", names)
-    write_csv(folder / f"{recipe}.csv", head_lines, ("part", "better", "worse", "difference", "low", "high"), numbers)
+    lines = [(name, *pair, d.mean, d.low, d.high) for name, of_one in found.items() for pair, d in of_one.items() if d]
+    head = provenance(f"python experiments/nonprojectivity.py recipe={recipe}", [*found])
+    write_csv(folder / f"{recipe}.csv", head, ("part", "better", "worse", "difference", "low", "high"), lines)
     plot(folder / f"{recipe}.svg", found)
     print(text, end="")
 
@@ -230,7 +239,7 @@ def plot(path: Path, found: dict[str, dict[tuple[int, int], Difference | None]])
         strict=True,
     ):
         there = [(number, found[name][pair]) for number, name in enumerate(names)]
-        shown: Sequence[tuple[int, Difference]] = [(number, d) for number, d in there if d is not None]
+        shown = [(number, d) for number, d in there if d is not None]
         means = np.array([d.mean for _, d in shown])
         errors = np.array([[d.mean - d.low, d.high - d.mean] for _, d in shown]).reshape(-1, 2).T
         places = [number + offset for number, _ in shown]
@@ -242,6 +251,8 @@ def plot(path: Path, found: dict[str, dict[tuple[int, int], Difference | None]])
     figure.legend(loc="outside upper center", ncols=1)
     save(figure, path)
 
+
+EXPERIMENT = Experiment(Nonprojectivity, KEY, MEASURED, cells, measure, page, "{recipe}.md", keep=keep)
 
 if __name__ == "__main__":
     run(main, Nonprojectivity, "nonprojectivity", __doc__)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-
-from omegaconf import MISSING
 
 from experiments import treebanks
 from experiments.command import Pictures
+from experiments.figures import describe, provenance
 from parser.data.treebank import Treebank, read_treebank
 from parser.model.model import Model
 
@@ -18,10 +17,10 @@ from parser.model.model import Model
 class ParsedPart(Pictures):
     """Models by name, and a part of a treebank: train, dev or test."""
 
-    models: dict[str, str] = field(default_factory=dict)
-    treebank: str = MISSING
-    part: str = MISSING
-    sizes: list[int] = field(default_factory=list)
+    models: dict[str, str]
+    treebank: str
+    part: str
+    sizes: list[int]
 
     def read(self) -> Treebank:
         """The part.
@@ -40,3 +39,7 @@ class ParsedPart(Pictures):
         """The models, one after the other."""
         for name, folder in self.models.items():
             yield name, Model.load(Path(folder))
+
+    def provenance(self, command: str, treebank: Treebank) -> list[str]:
+        """What the numbers depend on."""
+        return provenance(command, [describe(f"{self.treebank} {self.part}", len(treebank), treebank.n_words)])

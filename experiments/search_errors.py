@@ -14,15 +14,15 @@ Writes results.csv and table.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
 
-from experiments.command import check_known, run
-from experiments.figures import describe, provenance, write_csv
+from experiments.command import check_known
+from experiments.figures import FigureExperiment
 from experiments.parsed_part import ParsedPart
-from experiments.tables import markdown
+from experiments.tables import Row, markdown
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.treebank import Treebank
@@ -40,40 +40,14 @@ COLUMNS = ("model", "merge", "size", "sentences", "left_out", "found", "search_e
 
 
 @dataclass
-class SearchErrorsSettings(ParsedPart):
+class SearchErrors(ParsedPart):
     """What to count; configs/experiments/search_errors.yaml says what each key is for."""
 
-    merges: list[str] = field(default_factory=list)
+    merges: list[str]
 
 
-ConfigStore.instance().store(name="search_errors_schema", node=SearchErrorsSettings)
-
-
-@dataclass(frozen=True)
-class Row:
-    """Sentences, by what a search found.
-
-    Attributes:
-        model, merge, size: who searched.
-        sentences: that were compared.
-        left_out: the others.
-        found: whose gold tree was found.
-        search_errors: whose gold tree has a higher score than the tree that was found.
-        model_errors: whose gold tree has a lower score, or the same.
-    """
-
-    model: str
-    merge: str
-    size: int
-    sentences: int
-    left_out: int
-    found: int
-    search_errors: int
-    model_errors: int
-
-
-def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treebank: Treebank) -> Iterator[Row]:
-    """Those of a model, for each beam."""
+def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treebank: Treebank) -> Iterator[tuple[Any, ...]]:
+    """Lines of COLUMNS, one for each beam: how many sentences were compared and left out, and what was found."""
     part = GoldPart.of(treebank.sentences, model.vocabularies, model.relations)
     offsets = part.sentences.offsets
     scores = Scores.LOCAL if model.beam is None else model.beam.scores
@@ -91,7 +65,7 @@ def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treeba
                     counts["found"] += 1
                 else:
                     counts["search_errors" if totals[number] > best[number].score else "model_errors"] += 1
-            yield Row(name, merge, size, len(compared), len(trees) - len(compared), **counts)
+            yield name, merge, size, len(compared), len(trees) - len(compared), *counts.values()
 
 
 def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarray, Parses]:
@@ -135,12 +109,21 @@ def _same(heads: np.ndarray, relations: np.ndarray, start: int, tree: tuple[np.n
     return np.array_equal(heads[inside], tree[0]) and np.array_equal(relations[inside], tree[1])
 
 
-def as_table(rows: list[Row]) -> str:
+def measure(settings: SearchErrors) -> tuple[list[Any], list[str]]:
+    """Counts."""
+    check_known("merges", settings.merges, list(Merge))
+    treebank = settings.read()
+    rows = [row for name, model in settings.loaded() for row in rows_of(name, model, settings.merges, settings.sizes, treebank)]
+    return rows, settings.provenance(COMMAND, treebank)
+
+
+def page(rows: list[Row], settings: SearchErrors) -> str:
     """For people: percentages of the sentences that were compared."""
     lines = []
     for row in rows:
-        shares = (f"{100 * count / row.sentences:.1f}" for count in (row.found, row.search_errors, row.model_errors))
-        lines.append([row.model, row.merge, str(row.size), f"{row.sentences:,}", f"{row.left_out:,}", *shares])
+        shares = (f"{100 * int(row[name]) / int(row['sentences']):.1f}" for name in ("found", "search_errors", "model_errors"))
+        counts = (f"{int(row[name]):,}" for name in ("sentences", "left_out"))
+        lines.append([row["model"], row["merge"], row["size"], *counts, *shares])
     heads = ["model", "merge", "beam", "sentences", "left out", "gold tree found, %", "search errors, %", "model errors, %"]
     return (
         "Search errors: the gold tree has a higher score than the tree that was found. Model errors: it has a lower one. Left\n"
@@ -148,19 +131,7 @@ def as_table(rows: list[Row]) -> str:
     )
 
 
-def main(settings: SearchErrorsSettings) -> None:
-    """Counts, and writes."""
-    check_known("merges", settings.merges, list(Merge))
-    treebank = settings.read()
-    rows: list[Row] = []
-    for name, model in settings.loaded():
-        rows += rows_of(name, model, settings.merges, settings.sizes, treebank)
-    data = [describe(f"{settings.treebank} {settings.part}", len(treebank), treebank.n_words)]
-    write_csv(settings.folder / "results.csv", provenance(COMMAND, data, []), COLUMNS, [[*vars(row).values()] for row in rows])
-    table = as_table(rows)
-    (settings.folder / "table.md").write_text(table, encoding="utf-8")
-    print(table, end="")
-
+EXPERIMENT = FigureExperiment(SearchErrors, COLUMNS, measure, page)
 
 if __name__ == "__main__":
-    run(main, SearchErrorsSettings, "search_errors", __doc__)
+    EXPERIMENT.run("search_errors", __doc__)

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.tables import plain_table
 from scripts.benchmarks.measurements import Measurement, read_measurements
 from scripts.benchmarks.parsing import WHOLE_PROCESS
 from scripts.benchmarks.ratios import repeated
@@ -64,11 +65,9 @@ def table(rows: Sequence[Measurement]) -> list[list[str]]:
     return lines
 
 
-def as_markdown(lines: Sequence[Sequence[str]]) -> str:
-    """The table as README.md has it."""
-    head, *others = [f"| {' | '.join(cells)} |".replace("|  |", "| |") for cells in lines]
-    return "\n".join([head, "|" + "---|" * len(lines[0]), *others])
-
-
 if __name__ == "__main__":
-    print(__doc__ if "--help" in sys.argv else as_markdown(table(read_measurements(ROWS))))
+    if "--help" in sys.argv:
+        print(__doc__)
+    else:
+        head, *lines = table(read_measurements(ROWS))
+        print(plain_table(head, lines), end="")

@@ -21,17 +21,16 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
 
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures, run
 from experiments.figures import BLACK, BLUE, GREEN, ORANGE, describe, panels, provenance, save, write_csv
+from experiments.tables import plain_table, write_page
 from oracles import BoundOracle, Trees
 from oracles.lr_spine.tabular import elements_of, fragments
 from parser import transitions
@@ -60,15 +59,12 @@ _COLOURS = dict(zip(ORACLES, (BLUE, GREEN, ORANGE, BLACK), strict=True))
 class SystemOracles(Pictures):
     """Which computations to measure; configs/experiments/system_oracles.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=list)
-    follow: float = MISSING
-    seed: int = MISSING
-    table_sentences: int = MISSING
-    min_configurations: int = MISSING
-    format: str = MISSING
-
-
-ConfigStore.instance().store(name="system_oracles_schema", node=SystemOracles)
+    treebanks: list[str]
+    follow: float
+    seed: int
+    table_sentences: int
+    min_configurations: int
+    format: str
 
 
 @dataclass(frozen=True)
@@ -175,14 +171,14 @@ def draw_sizes(sizes: dict[int, list[int]], least: int, path: Path) -> None:
 
 def page(costs: dict[str, Cost], sizes: dict[int, list[int]], head: list[str]) -> str:
     """The table in Markdown."""
-    lines = ["# What the oracles of the other transition systems cost", "", *head, ""]
-    lines += ["| oracle | configurations | mean, within batches | mean, a call each | 99.9th percentile, a call each |"]
-    lines += ["|---|---|---|---|---|"]
+    cells = []
     for name, one in costs.items():
         mean, percentile = one.of_calls()
-        lines.append(f"| `{name}` | {len(one.calls):,} | {one.mean:.1f} us | {mean:.1f} us | {percentile:.0f} us |")
+        cells.append([f"`{name}`", f"{len(one.calls):,}", f"{one.mean:.1f} us", f"{mean:.1f} us", f"{percentile:.0f} us"])
+    columns = ["oracle", "configurations", "mean, within batches", "mean, a call each", "99.9th percentile, a call each"]
     slope, start = np.polyfit(sorted(sizes), [float(np.mean(sizes[size])) for size in sorted(sizes)], 1)
-    lines += ["", f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight line through the"]
+    lines = ["# What the oracles of the other transition systems cost", "", *head, "", plain_table(columns, cells)]
+    lines += [f"|T[i,j]| of lr_spine_tabular: {start:.2f} + {slope:.3f} (i + j - 1) is the best straight line through the"]
     lines += [f"means; the greatest is {max(map(max, sizes.values()))}."]
     return "\n".join(lines) + "\n"
 
@@ -213,7 +209,7 @@ def main(settings: SystemOracles) -> None:
     draw_times(costs, settings.min_configurations, output / f"times.{settings.format}")
     draw_sizes(sizes, settings.min_configurations, output / f"table_sizes.{settings.format}")
     text = page(costs, sizes, [f"{line}  " for line in head])
-    (output / "table.md").write_text(text, encoding="utf-8")
+    write_page(output / "table.md", text)
     print(text)
 
 

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from experiments.comparisons import Row
-from experiments.rows import read_rows
-from experiments.speed import as_markdown
+from experiments.comparison import EXPERIMENT
+from experiments.tables import Row, chosen, numbers, plain_table, read_rows
 from scripts.benchmarks.measurements import Measurement, read_measurements
 from scripts.benchmarks.ratios import decoding_over
 
@@ -32,81 +30,57 @@ _BASELINE = "arc_standard"
 NOT_MEASURED = "not measured"
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of the table.
-
-    Attributes:
-        name: the settings that choose the system.
-        variant: what experiments/systems.py calls it.
-        label: what experiments/speed/systems.csv calls it.
-        trees: which trees it builds.
-        oracles: the default one first.
-    """
-
-    name: str
-    variant: str
-    label: str
-    trees: str
-    oracles: str
-
-
 _OF_ATTARDI = "`attardi_search`: exact for any gold tree and degree; `attardi_tabular`: a slow reference; `attardi_static`"
-LINES = [
-    Line(
-        "arc_standard",
-        "arc_standard",
-        "arc_standard",
-        "projective",
+
+# By label in experiments/speed/systems.csv: the settings that choose the system, its name in experiments/systems.py, the trees
+# that it builds, and its oracles, the default one first.
+LINES = {
+    "arc_standard": (
+        *("arc_standard", "arc_standard", "projective"),
         "`context_rows`, `nederhof_cubic`: exact for any gold tree; `nederhof_linear`, `nederhof_quadratic`, "
         "`goldberg_tabular`: exact for projective ones; `static`",
     ),
-    Line("attardi degree=2", "attardi, degree 2", "attardi degree=2", "and arcs over one element of the stack", _OF_ATTARDI),
-    Line(
-        "attardi degree=D",
-        "attardi, degree 3",
-        "attardi degree=3",
-        "and arcs over D - 1 elements, up to D = 9; figures of D = 3",
-        "the same",
+    "attardi degree=2": ("attardi degree=2", "attardi, degree 2", "and arcs over one element of the stack", _OF_ATTARDI),
+    "attardi degree=3": (
+        *("attardi degree=D", "attardi, degree 3", "and arcs over D - 1 elements, up to D = 9; figures of D = 3", "the same"),
     ),
-    Line(
-        "arc_hybrid",
-        "arc_hybrid",
-        "arc_hybrid",
-        "projective",
+    "arc_hybrid": (
+        *("arc_hybrid", "arc_hybrid", "projective"),
         "`arc_hybrid_local`: exact for projective gold trees; `arc_hybrid_tabular`: for any, slowly",
     ),
-    Line(
-        "lr_spine",
-        "lr_spine",
-        "lr_spine",
-        "projective, arcs to all nodes of a spine",
+    "lr_spine": (
+        *("lr_spine", "lr_spine", "projective, arcs to all nodes of a spine"),
         "`lr_spine_chart`: exact for any gold tree; `lr_spine_tabular`: a slow reference; `lr_spine_partial`",
     ),
-    Line(
-        "swap",
-        "swap",
-        "swap",
-        "all",
+    "swap": (
+        *("swap", "swap", "all"),
         "`swap_dynamic`: exact on gold computations, a lower bound elsewhere; `swap_eager`, `swap_lazy`: static",
     ),
-]
+}
 
 
 def table(rows: Sequence[Row], speeds: Sequence[Measurement]) -> list[list[str]]:
     """The cells of the table, the head first; LAS for each treebank of the rows, those with a training part first."""
-    treebanks = list(dict.fromkeys(row.treebank for row in sorted(rows, key=lambda row: row.trained_on != "train")))
+    treebanks = list(dict.fromkeys(row["treebank"] for row in sorted(rows, key=lambda row: row["trained_on"] != "train")))
     ratios = {speed.label: float(speed.value) for speed in speeds if speed.quantity == decoding_over(_BASELINE)}
     lines = [["`system=`", "trees", "oracles, the default first", "decoding", *(f"LAS, {name}" for name in treebanks)]]
-    for line in LINES:
-        decoding = "1" if line.label == _BASELINE else f"{ratios[line.label]:.2f}" if line.label in ratios else NOT_MEASURED
-        las = []
-        for treebank in treebanks:
-            own = [row for row in rows if (row.variant, row.treebank) == (line.variant, treebank)]
-            las.append(f"{fmean(float(row.las) for row in own):.2f}" if own else NOT_MEASURED)
-        lines.append([f"`{line.name}`", line.trees, line.oracles, decoding, *las])
+    for label, (settings, variant, trees, oracles) in LINES.items():
+        decoding = "1" if label == _BASELINE else f"{ratios[label]:.2f}" if label in ratios else NOT_MEASURED
+        found = (numbers(chosen(rows, variant=variant, treebank=treebank), "las") for treebank in treebanks)
+        las = [f"{fmean(of_one):.2f}" if of_one else NOT_MEASURED for of_one in found]
+        lines.append([f"`{settings}`", trees, oracles, decoding, *las])
     return lines
 
 
+def published() -> list[list[str]]:
+    """The table of the committed rows."""
+    rows = read_rows(ROWS, EXPERIMENT.columns, len(EXPERIMENT.key))
+    return table([*rows.values()], read_measurements(SPEED))
+
+
 if __name__ == "__main__":
-    print(__doc__ if "--help" in sys.argv else as_markdown(table([*read_rows(ROWS, Row).values()], read_measurements(SPEED))))
+    if "--help" in sys.argv:
+        print(__doc__)
+    else:
+        head, *lines = published()
+        print(plain_table(head, lines), end="")

@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
 
 import oracles
 from experiments import treebanks
-from experiments.command import Pictures, run
-from experiments.figures import describe, provenance, write_csv
-from experiments.tables import markdown
+from experiments.command import Pictures
+from experiments.figures import FigureExperiment, describe, provenance
+from experiments.tables import Row, markdown
 from oracles import Trees
 
 COMMAND = "python experiments/table6.py"
@@ -44,34 +43,19 @@ NOTES = f"""
 """
 
 
+# Percentages of trees and of edges; milliseconds per tree.
+COLUMNS = (
+    *("treebank", "parts", "sentences", "words", "nonprojective", "nonprojective_percent", "lifting_kept", "lifting_percent"),
+    *("optimal_kept", "optimal_percent", "lifting_ms_per_tree", "optimal_ms_per_tree", "optimal_ms_per_nonprojective_tree"),
+)
+
+
 @dataclass
 class Table6(Pictures):
     """Which treebanks to measure; configs/experiments/table6.yaml says what each key is for."""
 
-    treebanks: list[str] = field(default_factory=list)
-    repeats: int = MISSING
-
-
-ConfigStore.instance().store(name="table6_schema", node=Table6)
-
-
-@dataclass(frozen=True)
-class Row:
-    """What was found in one treebank. Percentages of trees and of edges; milliseconds per tree."""
-
-    treebank: str
-    parts: str
-    sentences: int
-    words: int
-    nonprojective: int
-    nonprojective_percent: float
-    lifting_kept: int
-    lifting_percent: float
-    optimal_kept: int
-    optimal_percent: float
-    lifting_ms_per_tree: float
-    optimal_ms_per_tree: float
-    optimal_ms_per_nonprojective_tree: float
+    treebanks: list[str]
+    repeats: int
 
 
 def kept(gold: Trees, trees: Trees) -> int:
@@ -92,75 +76,51 @@ def milliseconds(work: Callable[[Trees], Trees], trees: Trees, repeats: int) -> 
     return float(np.median(times)) * 1e3
 
 
-def measure(name: str, parts: str, trees: Trees, repeats: int) -> Row:
-    """Projectivizes the trees in both ways."""
-    nonprojective = int((~trees.projective).sum())
-    words = int(trees.lengths.sum())
-    lifting = kept(trees, oracles.lift_trees(trees))
-    optimal = kept(trees, oracles.projectivize_trees(trees))
+def line(name: str, parts: str, trees: Trees, repeats: int) -> tuple[Any, ...]:
+    """One of COLUMNS: projectivizes the trees in both ways."""
+    nonprojective, words = int((~trees.projective).sum()), int(trees.lengths.sum())
+    found: list[Any] = [name, parts, len(trees), words, nonprojective, 100 * nonprojective / len(trees)]
+    for projectivized in (oracles.lift_trees(trees), oracles.projectivize_trees(trees)):
+        edges = kept(trees, projectivized)
+        found += [edges, 100 * edges / words]
     took = milliseconds(oracles.projectivize_trees, trees, repeats)
-    return Row(
-        name,
-        parts,
-        len(trees),
-        words,
-        nonprojective,
-        100 * nonprojective / len(trees),
-        lifting,
-        100 * lifting / words,
-        optimal,
-        100 * optimal / words,
-        milliseconds(oracles.lift_trees, trees, repeats) / len(trees),
-        took / len(trees),
-        took / max(nonprojective, 1),
-    )
+    lifting = milliseconds(oracles.lift_trees, trees, repeats)
+    return (*found, lifting / len(trees), took / len(trees), took / max(nonprojective, 1))
 
 
-def as_table(rows: list[Row]) -> str:
+def measure(settings: Table6) -> tuple[list[Any], list[str]]:
+    """A line for each treebank, and one for all of them."""
+    chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
+    lines = [line(one.name, "+".join(one.parts), treebanks.trees([one]), settings.repeats) for one in chosen]
+    data = [describe(f"{name} {parts}", sentences, words) for name, parts, sentences, words, *_ in lines]
+    lines.append(line("all of these", "", treebanks.trees(chosen), settings.repeats))
+    return lines, provenance(COMMAND, data, [f"times: median of {settings.repeats}"], timed=True)
+
+
+def page(rows: list[Row], settings: Table6) -> str:
     """For people: the paper's numbers beside ours."""
     columns = ["treebank", "part", "trees", "non-projective %", "paper", "lifting %", "optimal %", "lost edges saved %"]
     columns += ["paper: lifting / optimal", "optimal, ms per tree", "per non-projective tree"]
     lines = []
     for row in rows:
-        paper = PAPER_NONPROJECTIVE.get(row.treebank)
-        lost = row.words - row.lifting_kept
-        pair = PAPER_KEPT.get(row.treebank)
+        name, parts = row["treebank"], row["parts"]
+        words, lifted, kept = (int(row[column]) for column in ("words", "lifting_kept", "optimal_kept"))
+        paper, pair = PAPER_NONPROJECTIVE.get(name), PAPER_KEPT.get(name)
         lines.append(
             [
-                row.treebank,
-                row.parts,
-                f"{row.sentences:,}",
-                f"{row.nonprojective_percent:.1f}",
-                "" if paper is None else f"{paper}" if row.parts == "train" else f"({paper})",
-                f"{row.lifting_percent:.2f}",
-                f"{row.optimal_percent:.2f}",
-                f"{100 * (row.optimal_kept - row.lifting_kept) / lost:.1f}" if lost else "",
+                *(name, parts, f"{int(row['sentences']):,}", f"{float(row['nonprojective_percent']):.1f}"),
+                "" if paper is None else f"{paper}" if parts == "train" else f"({paper})",
+                *(f"{float(row[column]):.2f}" for column in ("lifting_percent", "optimal_percent")),
+                f"{100 * (kept - lifted) / (words - lifted):.1f}" if words > lifted else "",
                 "" if pair is None else f"{pair[0]:.2f} / {pair[1]:.2f}",
-                f"{row.optimal_ms_per_tree:.4f}",
-                f"{row.optimal_ms_per_nonprojective_tree:.4f}",
+                *(f"{float(row[column]):.4f}" for column in COLUMNS[-2:]),
             ]
         )
     title = "Percentage of edges that projectivization keeps, over all trees; see experiments/table6.py.\n\n"
     return title + markdown(columns, lines) + NOTES
 
 
-def main(settings: Table6) -> None:
-    """Measures and writes."""
-    rows, everything = [], []
-    for name in settings.treebanks:
-        treebank = treebanks.read_train_or_rest(name, settings.paths.treebanks)
-        everything.append(treebank)
-        rows.append(measure(name, "+".join(treebank.parts), treebanks.trees([treebank]), settings.repeats))
-    rows.append(measure("all of these", "", treebanks.trees(everything), settings.repeats))
-    data = [describe(f"{row.treebank} {row.parts}", row.sentences, row.words) for row in rows[:-1]]
-    head = provenance(COMMAND, data, [f"times: median of {settings.repeats}"], timed=True)
-    output = settings.folder
-    columns = [column.name for column in fields(Row)]
-    write_csv(output / "results.csv", head, columns, ([getattr(row, column) for column in columns] for row in rows))
-    table = as_table(rows)
-    (output / "table.md").write_text(table, encoding="utf-8")
-    print(table, end="")
-
+EXPERIMENT = FigureExperiment(Table6, COLUMNS, measure, page)
 
 if __name__ == "__main__":
-    run(main, Table6, "table6", __doc__)
+    EXPERIMENT.run("table6", __doc__)

@@ -4,29 +4,24 @@
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=../shared/ud-v2.2
 
 Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra
-``text``). The rows of experiments/text/results.csv are published, and are reused (see results.py); yours go to
+``text``). The rows of experiments/text/results.csv are published, and are reused (see engine.py); yours go to
 runs/text/results.csv as trainings end. The table is beside them.
 """
 
 from __future__ import annotations
 
 import io
-import logging
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING
-
-from experiments.command import Trainings, check_known, run
-from experiments.jobs import Job, run_jobs
-from experiments.results import Key, Results, check
-from experiments.tables import mean_and_deviation
+from experiments.command import Trainings, check_known
+from experiments.engine import Cell, Experiment, Job, check
+from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, names_of, numbers, plain_table
 from experiments.trainings import Training, run_training
 from parser.conllu.files import open_input
 from parser.conllu.stream import read_raw_sentences
@@ -44,7 +39,7 @@ from scripts.benchmarks import udpipe
 
 UDPIPE = "UDPipe"
 
-# The fields of a row: which score they are, on words and from text.
+# The columns of a row: which score they are, on words and from text.
 _METRICS = {"las": "las_universal", "uas": "uas", "upos": "upos", "ufeats": "ufeats"}
 _RAW_METRICS = {"raw_las": "las_universal", "raw_upos": "upos", "raw_sentences": "sentences", "raw_words": "words"}
 
@@ -53,83 +48,41 @@ _RAW_METRICS = {"raw_las": "las_universal", "raw_upos": "upos", "raw_sentences":
 class Text(Trainings):
     """What to compare; configs/experiments/text.yaml says what each key is for."""
 
-    recipe: str = MISSING
-    systems: list[str] = field(default_factory=list)
-    all_systems: dict[str, list[str]] = field(default_factory=dict)
-    beams: dict[str, dict[str, Any]] = field(default_factory=dict)
+    systems: list[str]
+    all_systems: dict[str, list[str]]
+    beams: dict[str, dict[str, Any]]
+
+    def training(self, system: str, treebank: str, seed: int | str) -> Training:
+        """The training of a system; whose sentences it parses is none of its settings."""
+        settings = [one for one in self.all_systems.get(system, ()) if not one.startswith("segmenter=")]
+        return Training.of(self, treebank, seed, settings)
 
 
-@dataclass(frozen=True)
-class Row:
-    """A line of results.csv: official F1 on test in percent, relations without subtypes; on gold words, and from raw text.
-
-    ``seconds``: wall-clock time of the training, without the tokenizer's.
-    """
-
-    system: str
-    treebank: str
-    seed: str
-    las: str
-    uas: str
-    upos: str
-    ufeats: str
-    raw_las: str
-    raw_upos: str
-    raw_sentences: str
-    raw_words: str
-    seconds: str
-    config: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What there is one row for."""
-        return self.system, self.treebank, self.seed
-
-
-Rows = dict[Key, Row]
-
-ConfigStore.instance().store(name="text_schema", node=Text)
-
-
-def main(wanted: Text) -> None:
-    """Trains what is not there yet, then writes the table."""
+def cells(wanted: Text) -> list[Cell]:
+    """One for each system, treebank and seed; UDPipe fixes its seeds itself. Those that share a training are one job."""
     check_known("systems", wanted.systems, [*wanted.all_systems, UDPIPE])
     check_known("beams", list(wanted.beams), list(wanted.all_systems))
     check(wanted, ("train", "dev", "test"))
-    results = Results.of(Row, wanted)
-    systems, runs = wanted.systems or [*wanted.all_systems, UDPIPE], Path(wanted.runs)
-    trainings: dict[Key, Training] = {}
+    systems = wanted.systems or [*wanted.all_systems, UDPIPE]
+    found = []
     for seed, language, system in product(range(1, wanted.seeds + 1), wanted.languages, systems):
-        if system != UDPIPE or seed == 1:  # UDPipe fixes its seeds itself
-            trainings[system, language, str(seed)] = training_of(wanted, system, language, seed)
-    asked = {key: "" if key[0] == UDPIPE else training.fingerprint() for key, training in trainings.items()}
-    missing = results.missing(asked)
-    treebanks = {key[1]: trainings[key] for key in missing}
-    tokenizers = [Job(f"{name} tokenizer", partial(tokenizer_of, t, runs, wanted.fresh)) for name, t in treebanks.items()]
-    for _ in run_jobs(tokenizers, wanted.workers):
-        pass
-    results.run(jobs_of({key: trainings[key] for key in missing}, wanted), wanted.workers)
-    results.finish("table.md", lambda rows: page_of(rows, wanted), asked, wanted.publish)
+        if system != UDPIPE:
+            training = wanted.training(system, language, seed)
+            beam = [f"beam.{name}={str(value).lower()}" for name, value in wanted.beams.get(system, {}).items()]
+            settings = " ".join([Training.of(wanted, language, seed, wanted.all_systems[system]).described, *beam])
+            found.append(Cell((system, language, str(seed)), settings, f"{language} {training.described} seed {seed}"))
+        elif seed == 1:
+            found.append(Cell((system, language, "1"), "", f"{language} {UDPIPE}"))
+    return found
 
 
-def jobs_of(trainings: Mapping[Key, Training], wanted: Text) -> list[Job[list[Row]]]:
-    """A job for UDPipe on each treebank, and one for all systems that share a training of ours."""
-    sharing: dict[tuple[str, ...], dict[str, Training]] = {}
-    for (system, language, seed), training in trainings.items():
-        shared = UDPIPE if system == UDPIPE else training.fingerprint()
-        sharing.setdefault((language, seed, shared), {})[system] = training
+def prepare(wanted: Text, missing: list[Cell]) -> list[Job[Any]]:
+    """Trains the tokenizers."""
+    treebanks = dict.fromkeys(cell.key[1] for cell in missing)
     return [
-        Job(f"{language} {UDPIPE}", partial(run_udpipe, systems[UDPIPE], Path(wanted.runs)))
-        if UDPIPE in systems
-        else Job(f"{language} {'; '.join(systems)} seed {seed}", partial(run_ours, systems, wanted))
-        for (language, seed, _), systems in sharing.items()
+        Job(f"{name} tokenizer", partial(tokenizer_of, Training.of(wanted, name, 1), Path(wanted.runs), wanted.fresh))
+        for name in treebanks
     ]
-
-
-def training_of(wanted: Text, system: str, language: str, seed: int) -> Training:
-    """The training of a system."""
-    settings = tuple(wanted.all_systems.get(system, ()))
-    return Training(language, wanted.recipe, 5, seed, wanted.paths.treebanks, settings)
 
 
 def tokenizer_of(training: Training, runs: Path, fresh: bool = False) -> Path:
@@ -155,89 +108,90 @@ def raw_text(path: str | Path) -> str:
     return "".join(" ".join(paragraph) + "\n\n" for paragraph in paragraphs)
 
 
-def run_ours(systems: Mapping[str, Training], wanted: Text) -> list[Row]:
-    """Trains what some of our systems share, and parses as each of them does. Runs in a process of its own."""
-    logging.disable(logging.WARNING)
-    training = next(iter(systems.values()))
-    folder = Path(wanted.runs) / f"{training.treebank}-seed{training.seed}-{training.fingerprint()}"
-    metrics = run_training(training, folder, fresh=wanted.fresh)
-    seconds = sum(metrics["seconds"].values())
-    return [_parse_test(system, of_system, folder, wanted, seconds) for system, of_system in systems.items()]
+def tokenized(training: Training, runs: Path, segmenter: bool = False) -> bytes:
+    """CoNLL-U of the raw text of the test part; its sentences are UDPipe's, or those of our segmenter."""
+    path = tokenizer_of(training, runs)
+    tokenizer = Tokenizer(path, segmenter_beside(path) if segmenter else None)
+    return b"".join(tokenizer.conllu(io.BytesIO(raw_text(training.part("test")).encode())))
 
 
-def _parse_test(system: str, training: Training, folder: Path, wanted: Text, seconds: float) -> Row:
-    """Parses the words and the text of the test part with the model of a run folder."""
-    model, beam = load_for_parsing(folder, **wanted.beams.get(system, {}))
-    settings, tokenizer = training.settings(), tokenizer_of(training, Path(wanted.runs))
-    gold = str(settings.treebank.test)
-    segmenter = segmenter_beside(tokenizer) if settings.segmenter == "bilstm" else None
-    tokenized = b"".join(Tokenizer(tokenizer, segmenter).conllu(io.BytesIO(raw_text(gold).encode())))
-    with open_input(gold) as stream:
-        words = stream.read()
-    written = []
-    tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
-    for name, content in {"words": words, "text": tokenized}.items():
-        written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
-        with replacing(written[-1]) as temporary, temporary.open("wb") as target:
-            parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
-    key = system, training.treebank, str(training.seed)
-    return _row(key, gold, written, bool(model.vocabularies.tags), seconds, training.fingerprint())
+def measure(wanted: Text, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:
+    """Trains what some systems share, and parses the words and the text of the test part as each of them does."""
+    system, treebank, seed = group[0].key
+    training, runs = wanted.training(system, treebank, seed), Path(wanted.runs)
+    if system == UDPIPE:
+        yield group[0].key, _measure_udpipe(training, runs)
+        return
+    folder = runs / f"{treebank}-seed{seed}-{training.folder}"
+    seconds = sum(run_training(training, folder, fresh=wanted.fresh)["seconds"].values())
+    gold = training.part("test")
+    for cell in group:
+        system = cell.key[0]
+        model, beam = load_for_parsing(folder, **wanted.beams.get(system, {}))
+        own = Training.of(wanted, treebank, seed, wanted.all_systems[system]).settings()
+        with open_input(gold) as stream:
+            contents = {"words": stream.read(), "text": tokenized(training, runs, own.segmenter == "bilstm")}
+        written = []
+        tags = TagUse.OVERWRITE if model.vocabularies.tags else TagUse.KEEP
+        for name, content in contents.items():
+            written.append(folder / f"{system.replace(' ', '_')}.{name}.conllu")
+            with replacing(written[-1]) as temporary, temporary.open("wb") as target:
+                parse_file(model, io.BytesIO(content), target, beam=beam, tags=tags)
+        yield cell.key, _scores(gold, written, bool(model.vocabularies.tags), seconds)
 
 
-def run_udpipe(training: Training, runs: Path) -> list[Row]:
+def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
     """Trains UDPipe's tagger, and its parser on the tags of it; parses with its default beam."""
-    treebank = training.settings().treebank
     model_path = runs / training.treebank / "tagger_and_parser.udpipe"
-    train, gold = Path(str(treebank.train)), str(treebank.test)
+    train, gold = training.part("train"), training.part("test")
     begun = time.perf_counter()
     parser = {**udpipe.PARSER, "use_gold_tags": 0}
     udpipe.train(train.read_text(encoding="utf-8"), str(train), model_path, tagger=udpipe.TAGGER, parser=parser)
     seconds = time.perf_counter() - begun
     model = udpipe.Udpipe(model_path)
-    tokenized = b"".join(Tokenizer(tokenizer_of(training, runs)).conllu(io.BytesIO(raw_text(gold).encode()))).decode()
     written = []
-    for name, content in {"words": Path(gold).read_text(encoding="utf-8"), "text": tokenized}.items():
-        path = runs / training.treebank / f"udpipe.{name}.conllu"
-        path.write_text(model.parse(model.tag(content), beam=5), encoding="utf-8")
-        written.append(path)
-    return [_row((UDPIPE, training.treebank, "1"), gold, written, True, seconds, "")]
+    for name, content in {"words": gold.read_text(encoding="utf-8"), "text": tokenized(training, runs).decode()}.items():
+        written.append(runs / training.treebank / f"udpipe.{name}.conllu")
+        written[-1].write_text(model.parse(model.tag(content), beam=5), encoding="utf-8")
+    return _scores(gold, written, True, seconds)
 
 
-def _row(key: tuple[str, str, str], gold: str, written: list[Path], tags: bool, seconds: float, config: str) -> Row:
+def _scores(gold: Path, written: list[Path], tags: bool, seconds: float) -> dict[str, str]:
     on_words, from_text = (evaluate_files(gold, path) for path in written)
-    scores = {name: on_words[metric].f1 for name, metric in _METRICS.items()}
-    scores |= {name: from_text[metric].f1 for name, metric in _RAW_METRICS.items()}
-    shown = {name: f"{score:.4f}" for name, score in scores.items()}
+    scores = {name: f"{on_words[metric].f1:.4f}" for name, metric in _METRICS.items()}
+    scores |= {name: f"{from_text[metric].f1:.4f}" for name, metric in _RAW_METRICS.items()}
     if not tags:  # those of the input came through
-        shown |= dict.fromkeys(("upos", "ufeats", "raw_upos"), "")
-    return Row(*key, **shown, seconds=f"{seconds:.1f}", config=config)
+        scores |= dict.fromkeys(("upos", "ufeats", "raw_upos"), "")
+    return scores | {"seconds": f"{seconds:.1f}"}
 
 
-def page_of(rows: Rows, wanted: Text) -> str:
+def page(rows: list[Row], wanted: Text) -> str:
     """Markdown: a table for each treebank that was asked for or that there are rows of."""
-    lines = [
-        f"# From text, recipe={wanted.recipe}",
-        "",
+    parts = [
+        f"# From text, recipe={wanted.recipe}\n\n"
         "F1 on test in percent by the official evaluation of CoNLL 2018, relations without subtypes, mean ± standard deviation "
         "over seeds. No system reads a tag of the input. Words of raw text are those of one tokenizer, UDPipe 1's, trained on "
         "the treebank; sentences are those of the segmenter trained with it, except where UDPipe's are named. Parsing is "
         "greedy except where a beam is named; its trees may be reranked by the heads that the encoder predicts. UDPipe is "
-        "UDPipe 1 with its own tagger and beam 5, and its own sentences.",
+        "UDPipe 1 with its own tagger and beam 5, and its own sentences.\n"
     ]
-    for language in dict.fromkeys([*wanted.languages, *sorted(row.treebank for row in rows.values())]):
-        lines += ["", f"## {language}", "", "| | LAS | UAS | UPOS | FEATS | LAS from text | UPOS | sentences | words |"]
-        lines.append("|---" * 9 + "|")
-        for system in [*wanted.all_systems, UDPIPE]:
-            found = [row for row in rows.values() if (row.system, row.treebank) == (system, language)]
-            lines.append(f"| {' | '.join([system, *_cells(found)])} |")
-    return "\n".join(lines) + "\n"
+    for language in names_of(rows, "treebank", wanted.languages):
+        lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, UDPIPE]]
+        head = ["", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "UPOS", "sentences", "words"]
+        parts.append(f"## {language}\n\n{plain_table(head, lines)}")
+    return "\n".join(parts)
 
 
 def _cells(rows: list[Row]) -> Iterator[str]:
     for name in (*_METRICS, *_RAW_METRICS):
-        values = [float(value) for row in rows if (value := getattr(row, name))]
-        yield mean_and_deviation(values) if values else ("none" if rows else "not run")
+        values = numbers(rows, name)
+        yield mean_and_deviation(values) if values else ("none" if rows else NOT_RUN)
 
+
+# Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``seconds``:
+# wall-clock time of the training, without the tokenizer's.
+MEASURED = (*_METRICS, *_RAW_METRICS, "seconds")
+EXPERIMENT = Experiment(Text, ("system", "treebank", "seed"), MEASURED, cells, measure, page, prepare=prepare)
 
 if __name__ == "__main__":
-    run(main, Text, "text", __doc__)
+    EXPERIMENT.run("text", __doc__)

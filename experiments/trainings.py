@@ -1,114 +1,91 @@
-"""Trainings of the experiments; the cells of Table 7, their rows of results.csv, and their counts by sentence."""
+"""Trainings of the experiments: what they are made of, where they are put, and how their models parse."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from omegaconf import OmegaConf
-
-from experiments.counts import Counts, counts_file, read_counts, write_counts
-from experiments.fingerprints import fingerprint
-from experiments.jobs import Job, run_jobs
-from experiments.results import Results
+from experiments.command import Trainings
 from parser.commands.configs import training_settings
-from parser.data.treebank import read_treebank
-from parser.decoding.parsers import parser_of
-from parser.evaluation.gold_part import GoldPart
+from parser.decoding.files.file_parsing import parse_file
 from parser.model import loading as models
 from parser.settings import Settings
+from parser.storage.atomic import replacing
 from parser.training.checkpoint import CheckpointError
 from parser.training.run import train
-
-_VERSIONS = ("torch", "numpy", "gensim")  # of what the numbers depend on
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of results.csv. Scores are percentages on the test part, all words, full relations."""
-
-    treebank: str
-    recipe: str
-    column: str
-    seed: str
-    las: str
-    uas: str
-    las_first_pass: str
-    uas_first_pass: str
-    seconds: str
-    config: str
-    versions: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What there is one row for."""
-        return self.treebank, self.recipe, self.column, self.seed
 
 
 @dataclass(frozen=True)
 class Training:
-    """A training: one treebank, recipe, column and seed, and more settings on top."""
+    """A training: one treebank, recipe, column and seed, and more settings on top.
+
+    Attributes:
+        treebanks: the folder of the treebanks.
+        overrides: settings that a row is known by.
+        files: settings that say where files lie, which it is not known by.
+    """
 
     treebank: str
     recipe: str
     column: int
     seed: int
     treebanks: str
-    overrides: tuple[str, ...]
+    overrides: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, wanted: Trainings, treebank: str, seed: int | str, overrides: list[str] | tuple[str, ...] = ()) -> Training:
+        """That of an experiment whose trainings have the passes of column 5 unless their settings say otherwise."""
+        return cls(treebank, wanted.recipe, 5, int(seed), wanted.paths.treebanks, tuple(overrides))
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
-        """The key of its row in the results of Table 7."""
-        return self.treebank, self.recipe, str(self.column), str(self.seed)
+    def described(self) -> str:
+        """For a row whose key does not have the recipe: the recipe and the settings on top, which must be understood."""
+        self.check()
+        return " ".join([f"recipe={self.recipe}", *self.overrides])
 
     @property
-    def label(self) -> str:
-        """For progress bars."""
-        return " ".join([self.treebank, f"column {self.column}", f"seed {self.seed}", *self.overrides])
+    def folder(self) -> str:
+        """A name for its run folder beside those of other settings."""
+        return hashlib.sha256(repr((self.recipe, self.column, self.overrides)).encode()).hexdigest()[:8]
+
+    def check(self) -> None:
+        """Raises what ``training_settings`` raises if the settings are not understood; before anything is trained."""
+        _compose(self.recipe, self.column, self.overrides)
 
     def settings(self) -> Settings:
-        """Its settings."""
-        overrides = [
-            f"treebank={self.treebank}",
-            f"recipe={self.recipe}",
-            f"column={self.column}",
-            f"seed={self.seed}",
-            f"paths.treebanks={self.treebanks}",
-            *self.overrides,
-        ]
-        return training_settings(overrides)
+        """All settings."""
+        return training_settings(
+            [
+                f"treebank={self.treebank}",
+                f"recipe={self.recipe}",
+                f"column={self.column}",
+                f"seed={self.seed}",
+                f"paths.treebanks={self.treebanks}",
+                *self.overrides,
+                *self.files,
+            ]
+        )
+
+    def part(self, name: str) -> Path:
+        """The file of a part of the treebank."""
+        return Path(str(getattr(self.settings().treebank, name)))
 
     def on_dev(self) -> Training:
         """The same on the dev part only, without a part that chooses the epoch."""
-        dev = self.settings().treebank.dev
-        return replace(self, overrides=(*self.overrides, f"treebank.train={dev}", "treebank.dev=null"))
-
-    def plain_settings(self) -> dict[str, Any]:
-        """The same in plain dictionaries, composed once; not to be changed."""
-        return _plain_settings(self)
-
-    def fingerprint(self) -> str:
-        """Changes with every setting but the seed and the files' place: rows of old settings are stale."""
-        return _fingerprint(self.recipe, self.column, self.overrides)
+        return replace(self, files=(*self.files, f"treebank.train={self.part('dev')}", "treebank.dev=null"))
 
 
 @cache
-def _plain_settings(training: Training) -> dict[str, Any]:
-    return OmegaConf.to_container(training.settings(), resolve=True)  # type: ignore[return-value]
-
-
-@cache
-def _fingerprint(recipe: str, column: int, overrides: tuple[str, ...]) -> str:
-    return fingerprint(Training("sample", recipe, column, 1, "any", overrides).plain_settings())
+def _compose(recipe: str, column: int, overrides: tuple[str, ...]) -> None:
+    Training("sample", recipe, column, 1, "any", overrides).settings()
 
 
 def run_training(training: Training, folder: Path, first_pass: Path | None = None, fresh: bool = False) -> dict[str, Any]:
-    """Trains into a run folder and returns the metrics.
+    """Trains into a run folder, unless that is done, and returns the metrics.
 
     Args:
         training: what to train.
@@ -127,66 +104,27 @@ def run_training(training: Training, folder: Path, first_pass: Path | None = Non
         return train(settings, folder)
 
 
-def run_folder(runs: Path, key: Sequence[str]) -> Path:
-    """The run folder of the training or row with that key."""
-    treebank, recipe, column, seed = key
-    return runs / recipe / f"{treebank}-column{column}-seed{seed}"
-
-
-def system_folder(runs: Path, system: str, training: Training) -> Path:
-    """The run folder of a system of experiments/accurate.py."""
-    return runs / _as_folder(system) / f"{training.treebank}-seed{training.seed}"
-
-
-def variant_folder(runs: Path, variant: str, treebank: str, trained_on: str, seed: int) -> Path:
+def folder_of(runs: str | Path, variant: str, training: Training, trained_on: str = "train") -> Path:
     """The run folder of a variant of a comparison."""
-    return runs / _as_folder(variant) / f"{treebank}-{trained_on}-seed{seed}"
+    return Path(runs) / variant.replace(" ", "_").replace(",", "") / f"{training.treebank}-{trained_on}-seed{training.seed}"
 
 
-def _as_folder(name: str) -> str:
-    return name.replace(" ", "_").replace(",", "")
+def encoder_of(training: Training) -> Training:
+    """The parser with an encoder of the same treebank, recipe and seed."""
+    return replace(training, overrides=("model=bilstm",))
 
 
-def run_family(trainings: list[Training], runs: Path, fresh: bool = False) -> list[tuple[Row, Counts]]:
-    """Trains cells that share a first pass, the first of which trains it. Runs in a process of its own."""
-    logging.disable(logging.WARNING)
-    made = []
-    for training in trainings:
-        folder = run_folder(runs, training.key)
-        first_pass = None if training is trainings[0] else run_folder(runs, trainings[0].key) / "model"
-        metrics = run_training(training, folder, first_pass, fresh)
-        made.append((_row(training, metrics), _counts(training, folder)))
-    return made
+def encoder_folder(runs: str | Path, encoder: Training) -> Path:
+    """Its run folder, where ``runs`` are those of experiments/accurate.py, which calls it ``accurate, bilstm``."""
+    return folder_of(runs, f"{encoder.recipe}, bilstm", encoder)
 
 
-def run_families(jobs: Sequence[Job[list[tuple[Row, Counts]]]], workers: int, results: Results[Row], recipe: str) -> None:
-    """Runs jobs of run_family(); rows, and the counts of a recipe beside them, are written as they end."""
-    path = results.own_folder / counts_file(recipe)
-    counts = read_counts(path)
-    for made in run_jobs(jobs, workers):
-        results.add(row for row, _ in made)
-        counts |= {(row.treebank, int(row.column), int(row.seed)): of_row for row, of_row in made}
-        write_counts(path, counts)
+def formatted(scores: dict[str, Any] | None, *names: str) -> list[str]:
+    """Scores of metrics with four decimals; empty where there are none."""
+    return [f"{scores[name]:.4f}" if scores else "" for name in names]
 
 
-def _row(training: Training, metrics: dict[str, Any]) -> Row:
-    first = metrics["after_first_pass"]["test"]
-    scores = [metrics["test"]["las"], metrics["test"]["uas"], first["las"], first["uas"]]
-    las, uas, las_first, uas_first = (f"{score:.4f}" for score in scores)
-    treebank, recipe, column, seed = training.key
-    seconds = f"{sum(metrics['seconds'].values()):.1f}"
-    versions = " ".join(f"{name}={metrics['versions'][name]}" for name in _VERSIONS)
-    config = training.fingerprint()
-    return Row(treebank, recipe, column, seed, las, uas, las_first, uas_first, seconds, config, versions)
-
-
-def _counts(training: Training, folder: Path) -> Counts:
-    """Words that the model of a run folder has right, by sentence of the test part."""
-    settings = training.settings()
-    model = models.load(folder / "model")
-    gold = GoldPart.of(read_treebank(str(settings.treebank.test)).sentences, model.vocabularies, model.relations)
-    attached, labelled = gold.correct(parser_of(model).parse(gold.sentences, single_root=settings.single_root))
-    lengths = np.asarray(gold.sentences.lengths, np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    right = (np.add.reduceat(correct, starts) for correct in (attached, labelled))
-    return Counts(training.fingerprint(), lengths, *right)
+def parse(model: Path, text: Path, target: Path) -> None:
+    """Parses a file of CoNLL-U by the model in a folder."""
+    with replacing(target) as temporary, text.open("rb") as source, temporary.open("wb") as written:
+        parse_file(models.load(model), source, written, str(text))

@@ -5,16 +5,21 @@ user either (a read-only installation, a service without a home), numba would re
 it runs, so that nobody else may be able to write there. Importing this module, before numba, settles the place.
 
 numba keeps a compiled kernel until the file that defines it changes. It does not see that a kernel or a constant which it took
-from another file has changed, after an edit or a git pull, and would still run the old code.
+from another file has changed, after an edit or a git pull, and would still run the old code. So the kernels of a package are
+forgotten where a source that kernels are made of is newer; edits elsewhere, which are most, cost no compilation.
+
+The oracles know nothing of the parser, and so do without parser/kernels, where all else is that touches the insides of numba.
+What is here must be done before numba is imported, and needs one name of it that is not public, in _keep_no_kernels().
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import re
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -25,6 +30,11 @@ _PLACE = "NUMBA_CACHE_DIR"
 # Set where there is no place, so that processes which this one starts do not say so again.
 _TOLD = "OPTIMAL_STEP_WITHOUT_KERNEL_CACHE"
 _NAME = "optimal-step"
+
+# In a source, what makes it one of kernels; what it imports as it is loaded, from which module; names.
+_OF_KERNELS = re.compile(r"\b(?:kernel|njit|intrinsic|NamedTuple)\b")
+_IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 
 
 def choose_kernel_cache(package: Path) -> None:
@@ -52,18 +62,45 @@ def choose_kernel_cache(package: Path) -> None:
 
 
 def forget_stale_kernels(package: Path) -> None:
-    """Removes the compiled kernels of a package that are older than any of its sources; they are compiled again.
+    """Removes the compiled kernels of a package that are older than any source they are made of; they are compiled again.
 
     Args:
         package: its folder; packages inside it belong to it.
     """
     with suppress(OSError):  # a folder that may not be written: its files do not change either
-        newest = max(source.stat().st_mtime for source in package.rglob("*.py"))
+        times = {source: source.stat().st_mtime_ns for source in package.rglob("*.py")}
         chosen = Path(os.environ.get(_PLACE, os.devnull))
         elsewhere = chosen.rglob("*.nbi") if chosen.name.startswith(_NAME) else ()
-        for index in chain(package.rglob("__pycache__/*.nbi"), elsewhere):
-            if index.stat().st_mtime < newest:
+        newest = max(times.values())
+        indices = [index for index in chain(package.rglob("__pycache__/*.nbi"), elsewhere) if index.stat().st_mtime_ns < newest]
+        if not indices:
+            return
+        newest_of_kernels = max((times[source] for source in _sources_of_kernels(package, times)), default=0)
+        for index in indices:
+            if index.stat().st_mtime_ns < newest_of_kernels:
                 index.unlink(missing_ok=True)
+            elif index.is_relative_to(package):  # the next start need not read the sources again
+                os.utime(index, ns=(newest, newest))
+
+
+def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
+    """Those of a package that define kernels, or named tuples, which kernels are given, and all that these import from it.
+
+    Kernels take what a module imports, but nothing that only one of its functions imports, or a type checker.
+    """
+    names = {}
+    for source in sources:
+        folders = source.parent if source.stem == "__init__" else source.with_suffix("")
+        names[".".join(folders.relative_to(package.parent).parts)] = source
+    texts = {name: source.read_text(encoding="utf-8") for name, source in names.items()}
+    found: set[str] = set()
+    waiting = [name for name, text in texts.items() if _OF_KERNELS.search(text)]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            for module, imported in _IMPORT.findall(texts[name]):
+                waiting += {module, *(f"{module}.{one}" for one in _WORD.findall(imported))} & names.keys()
+    return {names[name] for name in found}
 
 
 def is_private(folder: Path) -> bool:

@@ -27,7 +27,7 @@ class Merge(StrEnum):
 
     * NONE: none, so the same tree may be there several times, as its arcs were made in several orders.
     * CONFIGURATION: those with the same stack of the same trees; nothing is lost by it.
-    * SIGNATURE: those that no feature will ever tell apart, with arc-standard; see merging_search.py.
+    * SIGNATURE: those that no feature will ever tell apart, with arc-standard; see decoding/beam/signature.py.
     """
 
     NONE = "none"

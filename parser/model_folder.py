@@ -24,6 +24,7 @@ from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
+from parser.network_spec import ClassifierSpec, check_type
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"
 # What else may be there, of parser/text: UDPipe's tokenizer, and what describes a segmenter.
@@ -33,8 +34,6 @@ TOKENIZER, SEGMENTER = "tokenizer.udpipe", "segmenter.json"
 MODEL = "model"
 # Of what an error quotes, the characters that it shows.
 _QUOTED = 300
-# Of a form, the most characters that an encoder may read: each takes a row of memory for every token.
-LONGEST_FORM = 256
 # The type of all tensors, as safetensors calls it.
 _FLOAT32 = "F32"
 
@@ -125,49 +124,29 @@ def check_tensors(found: Mapping[str, TensorInfo], expected: Mapping[str, tuple[
             raise ValueError(f"{is_there}, so the parts do not belong to the same model")
 
 
-def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> None:
-    """Checks types and ranges of what settings.json says of the classifier and the features.
+def check_settings(settings: dict[str, Any], header: Mapping[str, TensorInfo]) -> ClassifierSpec:
+    """Checks types and ranges of what settings.json says of the classifier and the features; how the classifier is built.
 
-    No size may be larger than the count of numbers that the tensors hold in all, nor may there be more layers than tensors: so
-    what is made of them, to be compared with the header, is small.
+    No size may be larger than the count of numbers that the tensors hold in all: so what is made of them, to be compared with
+    the header, is small.
 
     Raises:
         KeyError, TypeError, ValueError: something is missing, or cannot be.
     """
-    held = sum(math.prod(info.shape) for info in header.values())
-    shape = settings["classifier"]
-    _check(shape, dict, "classifier")
-    for key in ("dropout", "input_dropout", "slot_dropout"):
-        _check_share(shape[key], key)
-    _check_count(shape["hidden"], "hidden", held)
-    _check(shape["activation"], str, "activation")
-    _check(shape["embeddings"], dict, "embeddings")
-    for name, embedding in shape["embeddings"].items():
-        _check_count(embedding["size"], f"the size of the embedding {name}", held)
-        _check(embedding["trained"], bool, f"trained of the embedding {name}")
-    if (encoder := shape.get("encoder")) is not None:
-        _check_count(encoder["layers"], "the layers of the encoder", len(header))
-        _check_count(encoder["hidden"], "hidden of the encoder", held)
-        for key in ("dropout", "attribute_dropout"):
-            _check_share(encoder[key], key)
-        if (characters := encoder.get("characters")) is not None:
-            for key in ("embedding", "hidden"):
-                _check_count(characters[key], f"{key} of the characters", held)
-            _check_count(characters["longest"], "the longest form", LONGEST_FORM)
-        if (tagger := encoder.get("tagger")) is not None:
-            _check_count(tagger["layer"], "the layer of the tagger", encoder["layers"] - 1)
-            if tagger["size"] != 0:  # the tags are not read
-                _check_count(tagger["size"], "the size of a tag's vector", held)
-            _check_share(tagger["dropout"], "dropout of the tagger")
-        if (heads := encoder.get("heads")) is not None:
-            for key in ("size", "relation_size"):
-                _check_count(heads[key], f"{key} of the heads", held)
-            _check_share(heads["dropout"], "dropout of the heads")
-    _check(settings["slots"], list, "slots")
-    _check(settings.get("lattice", {}), dict, "lattice")
+    spec = ClassifierSpec.read(settings["classifier"], n_numbers(header), "classifier")
+    check_type(settings["slots"], list, "slots")
+    check_type(settings.get("lattice", {}), dict, "lattice")
     if (lookahead := settings.get("lattice", {}).get("lookahead")) is not None:
-        _check_count(lookahead, "lookahead", MAX_LOOKAHEAD)
+        check_type(lookahead, int, "lookahead")
+        if not 1 <= lookahead <= MAX_LOOKAHEAD:
+            raise ValueError(f"lookahead must be from 1 to {MAX_LOOKAHEAD}")
     check_system(settings)
+    return spec
+
+
+def n_numbers(header: Mapping[str, TensorInfo]) -> int:
+    """How many numbers the tensors hold in all."""
+    return sum(math.prod(info.shape) for info in header.values())
 
 
 def check_system(settings: dict[str, Any]) -> None:
@@ -176,16 +155,16 @@ def check_system(settings: dict[str, Any]) -> None:
     Raises:
         TypeError: something cannot be.
     """
-    _check(settings.get("transition_system", ""), str, "transition_system")
+    check_type(settings.get("transition_system", ""), str, "transition_system")
     calibration = settings.get("calibration", {})
-    _check(calibration, dict, "calibration")
+    check_type(calibration, dict, "calibration")
     for key, value in calibration.items():
         for number in value if isinstance(value, list) else [value] if value is not None else []:
-            _check(number, float, f"{key} of the calibration")
+            check_type(number, float, f"{key} of the calibration")
     options = settings.get("transition_options", {})
-    _check(options, dict, "transition_options")
+    check_type(options, dict, "transition_options")
     for key, value in options.items():
-        _check(value, int, f"the option {key}")
+        check_type(value, int, f"the option {key}")
 
 
 def read_vocabularies(folder: Path, longest_form: int | None = None, tagger: bool = False) -> tuple[Vocabularies, Vocabulary]:
@@ -219,12 +198,12 @@ def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
     tags = vocabularies.get("tags", {})
     lists = {"relations": vocabularies["relations"], "characters": vocabularies.get("characters", [])}
     for group, columns in {"attributes": vocabularies["attributes"], "tags": tags}.items():
-        _check(columns, dict, group)
+        check_type(columns, dict, group)
         lists |= {f"{group}.{name}": values for name, values in columns.items()}
     for name, values in lists.items():
-        _check(values, list, name)
+        check_type(values, list, name)
         for value in values:
-            _check(value, str, f"a value of {name}")
+            check_type(value, str, f"a value of {name}")
     for kind, written in {"relation": vocabularies["relations"], **{f"value of {name}": tags[name] for name in tags}}.items():
         for value in written:
             if "\t" in value or "\n" in value:
@@ -259,19 +238,3 @@ def _part(folder: Path, name: str) -> Path:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
-
-
-def _check(value: object, kind: type, what: str) -> None:
-    if type(value) is not kind:  # a bool is an int to isinstance
-        raise TypeError(f"{what} is {type(value).__name__}, not {kind.__name__}")
-
-
-def _check_count(value: Any, what: str, most: int) -> None:
-    _check(value, int, what)
-    if not 1 <= value <= most:
-        raise ValueError(f"{what} must be from 1 to {most:,}")
-
-
-def _check_share(value: Any, what: str) -> None:
-    if type(value) not in (int, float) or not 0 <= value < 1:
-        raise ValueError(f"{what} must be at least 0 and less than 1")

@@ -31,12 +31,12 @@ LONGEST = [
     *["training/test_systems.py", "training/test_exploration.py", "fuzz/test_fuzz.py", "oracles/test_lr_spine.py"],
     *[
         "experiments/test_table7.py",
-        "experiments/test_accurate.py",
-        "experiments/test_comparisons.py",
+        "experiments/test_comparison.py",
+        "experiments/test_pages.py",
         "training/test_resume.py",
     ],
     *["training/test_passes.py", "decoding/test_merging_beam.py", "experiments/test_choices.py", "crash/test_crash.py"],
-    *["scripts/test_scripts.py", "text/test_bulk.py", "experiments/test_beam.py", "oracles/test_oracles_agree.py"],
+    *["scripts/test_scripts.py", "text/test_bulk.py", "oracles/test_oracles_agree.py"],
 ]
 
 # A shell starts what runs in the background with Ctrl-C ignored, and so would every command that a test starts and interrupts.

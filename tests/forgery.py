@@ -14,10 +14,10 @@ from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.shape import BiLSTMShape, CharacterShape, ClassifierShape, Embedding, HeadScorerShape, TaggerShape
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model.model import Model
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, ClassifierSpec, Embedding, TaggerSpec
 from parser.transitions.features import slots_of
 
 KINDS = ("static", "contextual", "attardi", "text")
@@ -32,17 +32,17 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
     relations = Vocabulary(["det", "root", "obj"])
     embeddings = {"form": Embedding(3, False), "feats_pairs": Embedding(2, True)}
     if kind == "contextual":
-        shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMShape(2, 3, 0.1, 0.1))
+        shape = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
     if kind == "text":
         vocabularies.characters = Characters(["a", "b", "é"], 4)
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
-        parts = CharacterShape(2, 3, 4), TaggerShape(1, tag_size, 0.1), HeadScorerShape(3, 2, 0.1)
-        encoder = BiLSTMShape(2, 3, 0.1, 0.1, *parts)
-        shape = ClassifierShape(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
+        parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
+        encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
+        shape = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
         return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
-    shape = ClassifierShape(5, "relu", 0.0, 0.0, 0.0, embeddings)
+    shape = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
     if kind == "attardi":
         return Model.new(vocabularies, relations, slots, shape, "attardi", {"degree": 2})

@@ -16,9 +16,9 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.loading import load
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.toy import ROOT, sentence, write_conllu
 
@@ -39,7 +39,7 @@ def model(sentences) -> Model:
         }
     )
     slots = slots_of({"form": ["s0", "b0"], "upos": ["s0", "s1"], "deprel": ["s0.l1"]})
-    shape = ClassifierShape(16, "tanh", 0.5, 0.1, 0.1, {"form": Embedding(5, False)})
+    shape = ClassifierSpec(16, "tanh", 0.5, 0.1, 0.1, {"form": Embedding(5, False)})
     return Model.new(vocabularies, Vocabulary(["det", "root", "obj"]), slots, shape)
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from parser.start_up import short_switch_interval
+from parser.commands.parsing_options import short_switch_interval
 from tests.forgery import small_model
 from tests.toy import ROOT, sentence, write_conllu
 
@@ -18,7 +18,7 @@ def test_kernels_on_disk_run_before_numba_is_ready_to_compile_and_others_are_com
 import sys
 import numpy as np
 from numba import njit
-from parser.start_up import load_kernels_directly
+from parser.kernels import load_kernels_directly
 load_kernels_directly()
 from parser.conllu.chunks import Chunk, find_words
 assert find_words(Chunk(b"1" + 9 * b"\\t_" + b"\\n", True)).n_lines == 1

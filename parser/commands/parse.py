@@ -31,15 +31,21 @@ from typing import NoReturn
 
 from parser.beam_settings import Search, searching
 from parser.commands.command_line import number_of_threads, positive, run
-from parser.commands.parsing_options import add_file_options, add_search_options, note_slow_int8
+from parser.commands.parsing_options import (
+    add_file_options,
+    add_search_options,
+    note_slow_int8,
+    short_switch_interval,
+    write_bytecode,
+)
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.files.file_parsing import Parsed, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
+from parser.kernels import load_kernels_directly
 from parser.lattices.conllul import is_named_lattices
 from parser.model.loading import AnyModel, load_for_parsing
 from parser.model.model import Model
-from parser.start_up import load_kernels_directly, short_switch_interval, write_bytecode
 from parser.text.tokenizer import as_stream, model_tokenizer
 
 
@@ -116,7 +122,7 @@ def _check(given: argparse.Namespace) -> None:
 def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namespace) -> int:
     if isinstance(model, Model) and model.lattice_beam is not None:
         beam = searching(model.lattice_beam, given.beam, given.merge)
-    from parser.decoding.lattice.lattice_file import parse_lattice_file  # compiled loops that other input does not need
+    from parser.decoding.lattice.file import parse_lattice_file  # compiled loops that other input does not need
 
     start = time.perf_counter()
     with open_input(given.input) as read, open_binary_output(given.output) as target:

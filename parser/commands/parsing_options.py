@@ -1,15 +1,24 @@
-"""Options that several commands which parse have in common."""
+"""What several commands that parse have in common: options, and a process that begins soon and whose threads need not wait."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from compileall import compile_dir
+from contextlib import contextmanager
 from pathlib import Path
 
+import oracles
 from parser.beam_settings import Merge
 from parser.commands.command_line import member_of, size_of_beam
 from parser.decoding.files.file_parsing import OnError
 from parser.decoding.files.tag_writing import TagUse
+
+_PACKAGES = (Path(__file__).parents[1], Path(oracles.__file__).parent)
+
+# Seconds after which a thread that runs Python code lets another one go on; 0.005 unless told otherwise.
+_SWITCH_INTERVAL = 0.0001
 
 
 def add_search_options(parser: ArgumentParser) -> None:
@@ -74,3 +83,23 @@ def add_file_options(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, scripts/train.py tokenizer=udpipe)",
     )
+
+
+def write_bytecode() -> None:
+    """Compiles all sources to bytecode and keeps it, even where Python is told not to (PYTHONDONTWRITEBYTECODE)."""
+    for package in _PACKAGES:
+        compile_dir(package, quiet=2)
+
+
+@contextmanager
+def short_switch_interval() -> Iterator[None]:
+    """Meanwhile, in the whole process, threads that come back from compiled code go on soon.
+
+    They wait for one that runs Python code, which numbers the new words of a chunk; meanwhile they could parse hundreds.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_INTERVAL)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

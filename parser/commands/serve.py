@@ -16,9 +16,9 @@ from typing import NoReturn
 
 from parser.commands.command_line import positive, run
 from parser.commands.parsing_options import add_search_options, note_slow_int8
+from parser.kernels import load_kernels_directly
 from parser.model.loading import load_for_parsing
 from parser.model_folder import TOKENIZER
-from parser.start_up import load_kernels_directly
 from parser.text.tokenizer import Tokenizer, model_tokenizer
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d_")

@@ -12,7 +12,7 @@ from functools import singledispatch
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
 from parser.data.attributes import AttributeColumns
 from parser.data.parses import Parses
-from parser.decoding.greedy.greedy import GreedyParser
+from parser.decoding.greedy.compiled import GreedyParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
 from parser.inference.weights import ClassifierWeights
 from parser.linear.model import LinearModel
@@ -46,7 +46,7 @@ def _(model: Model, threads: int = 1) -> SentenceParser:
 
 @parser_of.register
 def _(model: LinearModel, threads: int = 1) -> SentenceParser:
-    from parser.decoding.greedy.linear import LinearParser
+    from parser.decoding.greedy.batched import LinearParser
 
     return LinearParser(model, threads)
 
@@ -77,7 +77,7 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 
         return ExactParser(model.weights(), model.system, model.table, beam)
     if isinstance(model, LinearModel):
-        from parser.decoding.beam.batched_beam import LockstepBeamParser
+        from parser.decoding.beam.batched import LockstepBeamParser
 
         if beam.rerank:
             raise BeamError(_NO_HEADS)
@@ -106,10 +106,10 @@ def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) 
 
         return SignatureBeamParser(weights, arc_standard_alone(model.system), model.table, beam, threads)
     if behaves_as(model.system, Attardi):
-        from parser.decoding.beam.beam import BeamParser
+        from parser.decoding.beam.compiled import BeamParser
 
         return BeamParser(weights, model.system, model.table, beam, threads)
-    from parser.decoding.beam.batched_beam import LockstepBeamParser
+    from parser.decoding.beam.batched import LockstepBeamParser
 
     return LockstepBeamParser.of_weights(weights, model.system, model.table, beam)
 

@@ -1,12 +1,41 @@
-"""What everything that parses encoded sentences looks like from outside."""
+"""What everything that parses encoded sentences looks like from outside, and what it finds: trees with their scores."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
-from parser.decoding.k_best import Tree
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree that a search has found.
+
+    Attributes:
+        score: of the best computation that makes it, as the beam counts.
+        heads: int32[n], of the tokens 1..n.
+        relations: int32[n].
+    """
+
+    score: float
+    heads: np.ndarray
+    relations: np.ndarray
+
+
+def distinct(trees: Iterable[Tree], k: int) -> list[Tree]:
+    """The first k trees that differ from all before them."""
+    found: dict[tuple[bytes, bytes], Tree] = {}
+    for tree in trees:
+        found.setdefault((tree.heads.tobytes(), tree.relations.tobytes()), tree)
+        if len(found) == k:
+            break
+    return list(found.values())
 
 
 class SentenceParser(Protocol):
@@ -31,3 +60,26 @@ class KBestParser(SentenceParser, Protocol):
             BeamError: there cannot be that many.
         """
         ...
+
+
+def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable[[Sentences, Parses], None]) -> Parses:
+    """Parses sentences.
+
+    Args:
+        sentences: encoded sentences.
+        tokens: of a span, unless a single sentence has more.
+        threads: how many spans are parsed side by side.
+        parse: parses the sentences of a span into the room for their trees; called by several threads at the same time.
+    """
+    parses = Parses.room_for(sentences.offsets)
+
+    def parse_span(span: tuple[int, int]) -> None:
+        parse(sentences.span(*span), parses.span(*span))
+
+    if threads == 1:
+        for span in sentences.spans(tokens):
+            parse_span(span)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(parse_span, sentences.spans(tokens)))
+    return parses

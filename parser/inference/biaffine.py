@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from parser.inference.shape import SLOPE
+# Slope below 0 of the activation.
+SLOPE = 0.1
 
 # Scores of heads that are held at a time, of which a sentence has as many as its tokens squared; and arcs whose relations are
 # scored at a time, which takes some 14 kilobytes for each.

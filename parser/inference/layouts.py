@@ -1,34 +1,32 @@
 """A classifier as a model folder describes it: the names and shapes of its tensors, and what parsing makes of them.
 
-No torch module is made: importing torch takes seconds. build.py makes the classifier that has these tensors; the tests compare.
+No torch module is made: importing torch takes seconds. networks/build.py makes the classifier that has these tensors; the tests
+compare.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 
+from parser.data.set_vocabulary import Elements, SetVocabulary
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.encoder import RestingEncoder
-from parser.inference.encoder_shapes import EmbeddedValues, Shapes, TagValues, encoder_shapes
-from parser.inference.encoder_weights import EncoderWeights, under
-from parser.inference.shape import BiLSTMShape, ClassifierShape
-from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
+from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
 from parser.kernels.activations import activation_number
+from parser.network_spec import ClassifierSpec, Counts, Shapes, ValueCounts
 from parser.transitions.features import RELATION, TOKEN, Slot
 
 _TOKENS = "tokens."  # the token representation of a classifier
 
 
-class Layout(ABC):
+class Layout:
     """The tensors of a classifier.
 
     Args:
-        shape: how the classifier is built.
+        spec: how the classifier is built.
         slots: the feature slots.
         vocabularies: of the attributes.
         relations: the relations.
@@ -46,41 +44,31 @@ class Layout(ABC):
 
     def __init__(
         self,
-        shape: ClassifierShape,
+        spec: ClassifierSpec,
         slots: Sequence[Slot],
         vocabularies: Vocabularies,
         relations: Vocabulary,
         n_outputs: int,
     ) -> None:
-        activation_number(shape.activation)  # refuses an unknown one
-        self._activation = shape.activation
-        self._shape, self._vocabularies, self._n_relations = shape, vocabularies, len(relations.symbols)
-        values = dict(vocabularies.by_attribute)
-        n_values = {name: len(known) for name, known in values.items()} | {RELATION: len(relations)}
-        self._embeddings = {
-            name: EmbeddedValues(n_values[name], embedding.size, values.get(name))
-            for name, embedding in shape.embeddings.items()
-        }
-        self._slots = SlotLayout.of(slots, self._sizes(), n_values)
-        hidden, width = shape.hidden, self._slots.width
-        self.shapes = {
-            "hidden_bias": (hidden,),
-            "one_hot.weight": (self._slots.one_hot_rows, hidden),
-            **({"embedded.weight": (hidden, width)} if width else {}),
-            "output.weight": (n_outputs, hidden),
-            "output.bias": (n_outputs,),
-            **{_TOKENS + name: found for name, found in self._token_shapes().items()},
-        }
+        activation_number(spec.activation)  # refuses an unknown one
+        self._spec, encoder = spec, spec.encoder
+        known: dict[str, Vocabulary] = {**vocabularies.by_attribute, RELATION: relations}
+        tables = {name: (n_vectors(known[name]), embedding.size) for name, embedding in spec.embeddings.items()}
+        # What slots read as vectors that are the same in every sentence, and what an encoder reads.
+        self._embeddings = {name: known[name] for name in tables if encoder is None or name == RELATION}
+        self._inputs = {} if encoder is None else vocabularies.by_attribute
+        self._tags = {} if encoder is None or encoder.tagger is None else vocabularies.tags
+        sizes = {name: tables[name][1] for name in self._embeddings} | ({} if encoder is None else {TOKEN: encoder.size})
+        self._slots = SlotLayout.of(slots, sizes, {name: len(values) for name, values in known.items()})
+        of_tokens: Shapes = {f"embeddings.vectors.{name}": tables[name] for name in self._embeddings}
+        if encoder is not None:
+            of_tokens["reserved"] = N_RESERVED, encoder.size
+            n_characters = 0 if vocabularies.characters is None else len(vocabularies.characters)
+            counts = Counts(n_characters, len(relations.symbols), value_counts(self._tags))
+            of_tokens |= encoder.shapes({name: tables[name] for name in self._inputs}, counts)
+        self.shapes = spec.shapes(self._slots.one_hot_rows, self._slots.width, n_outputs)
+        self.shapes |= {_TOKENS + name: shape for name, shape in of_tokens.items()}
 
-    @abstractmethod
-    def _token_shapes(self) -> Shapes:
-        """Those of the tensors of the token representation."""
-
-    @abstractmethod
-    def _sizes(self) -> dict[str, int]:
-        """By what slots read as a vector, its length."""
-
-    @abstractmethod
     def weights(self, tensors: Mapping[str, np.ndarray], int8: bool = False) -> ClassifierWeights:
         """The weights, given tensors of these ``shapes``.
 
@@ -91,12 +79,16 @@ class Layout(ABC):
         Raises:
             Int8Error: they cannot be.
         """
-
-    def _weights(
-        self, tensors: Mapping[str, np.ndarray], vectors: dict[str, np.ndarray], encoder: SentenceEncoder | None = None
-    ) -> ClassifierWeights:
-        return ClassifierWeights(
-            self._activation,
+        vectors = {
+            name: value_vectors(tensors[f"{_TOKENS}embeddings.vectors.{name}"], values)
+            for name, values in self._embeddings.items()
+        }
+        encoder = None
+        if self._spec.encoder is not None:
+            encoder = RestingEncoder(self._encoder_weights(tensors), int8)
+            vectors[TOKEN] = tensors[f"{_TOKENS}reserved"]
+        made = ClassifierWeights(
+            self._spec.activation,
             self._slots,
             tensors["hidden_bias"],
             tensors["one_hot.weight"],
@@ -106,80 +98,51 @@ class Layout(ABC):
             tensors["output.bias"],
             encoder,
         )
+        return made.rounded_by(encoder) if int8 and encoder is not None else made
 
-
-class StaticLayout(Layout):
-    """With a static token representation; see Layout."""
-
-    def _token_shapes(self) -> Shapes:
-        return {f"embeddings.vectors.{name}": values.shape for name, values in self._embeddings.items()}
-
-    def _sizes(self) -> dict[str, int]:
-        return {name: values.size for name, values in self._embeddings.items()}
-
-    def weights(self, tensors: Mapping[str, np.ndarray], int8: bool = False) -> ClassifierWeights:
-        """See Layout; there is no encoder."""
-        vectors = {name: tensors[f"{_TOKENS}embeddings.vectors.{name}"] for name in self._embeddings}
-        return self._weights(tensors, {name: self._embeddings[name].vectors(found) for name, found in vectors.items()})
-
-
-class ContextualLayout(Layout):
-    """With an encoder; see Layout."""
-
-    @property
-    def _encoder(self) -> BiLSTMShape:
-        assert self._shape.encoder is not None, "see layout_of()"
-        return self._shape.encoder
-
-    @cached_property
-    def _inputs(self) -> dict[str, EmbeddedValues]:
-        return {name: self._embeddings[name] for name in self._vocabularies.attributes}
-
-    @cached_property
-    def _tags(self) -> dict[str, TagValues]:
-        tags = {} if self._encoder.tagger is None else self._vocabularies.tags
-        return {task: TagValues(values) for task, values in tags.items()}
-
-    def _token_shapes(self) -> Shapes:
-        characters = self._vocabularies.characters
-        n_characters = 0 if characters is None else len(characters)
-        return {
-            "reserved": (N_RESERVED, 2 * self._encoder.hidden),
-            **{f"embeddings.vectors.{name}": values.shape for name, values in self._of_relations().items()},
-            **encoder_shapes(self._encoder, self._inputs, n_characters, self._tags, self._n_relations),
-        }
-
-    def _of_relations(self) -> dict[str, EmbeddedValues]:
-        return {name: values for name, values in self._embeddings.items() if name == RELATION}
-
-    def _sizes(self) -> dict[str, int]:
-        return {name: values.size for name, values in self._of_relations().items()} | {TOKEN: 2 * self._encoder.hidden}
-
-    def encoder_weights(self, tensors: Mapping[str, np.ndarray]) -> EncoderWeights:
-        """Those of the encoder."""
+    def _encoder_weights(self, tensors: Mapping[str, np.ndarray]) -> EncoderWeights:
+        assert self._spec.encoder is not None, "see weights()"
         of_tokens = under(_TOKENS, tensors)
-        inputs = [values.vectors(of_tokens[f"inputs.vectors.{name}"]) for name, values in self._inputs.items()]
+        inputs = [value_vectors(of_tokens[f"inputs.vectors.{name}"], values) for name, values in self._inputs.items()]
         outputs, read = (
             {
-                task: values.vectors(under(f"tagger.{side}.{task}.", of_tokens))
+                task: tag_vectors(under(f"tagger.{side}.{task}.", of_tokens), values)
                 for task, values in self._tags.items()
                 if f"tagger.{side}.{task}.whole" in of_tokens
             }
             for side in ("outputs", "inputs")
         )
-        return EncoderWeights(self._encoder, inputs, of_tokens, outputs, read)
-
-    def weights(self, tensors: Mapping[str, np.ndarray], int8: bool = False) -> ClassifierWeights:
-        """See Layout."""
-        encoder = RestingEncoder(self.encoder_weights(tensors), int8)
-        vectors = {name: tensors[f"{_TOKENS}embeddings.vectors.{name}"] for name in self._of_relations()}
-        made = self._weights(tensors, vectors | {TOKEN: tensors[f"{_TOKENS}reserved"]}, encoder)
-        return made.rounded_by(encoder) if int8 else made
+        return EncoderWeights(self._spec.encoder, inputs, of_tokens, outputs, read)
 
 
-def layout_of(
-    shape: ClassifierShape, slots: Sequence[Slot], vocabularies: Vocabularies, relations: Vocabulary, n_outputs: int
-) -> Layout:
-    """That of a classifier; see Layout."""
-    kind = StaticLayout if shape.encoder is None else ContextualLayout
-    return kind(shape, slots, vocabularies, relations, n_outputs)
+def n_vectors(values: Vocabulary) -> int:
+    """Rows of the table of vectors of an attribute: its values, or the elements of values that are sets."""
+    return values.elements.n_elements if isinstance(values, SetVocabulary) else len(values)
+
+
+def value_counts(tags: Mapping[str, Vocabulary]) -> dict[str, ValueCounts]:
+    """By task of a tagger, how many vectors its values have."""
+    return {
+        task: ValueCounts(len(values.symbols), values.elements.n_elements if isinstance(values, SetVocabulary) else None)
+        for task, values in tags.items()
+    }
+
+
+def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
+    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/embeddings.py)."""
+    return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
+
+
+@np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
+def tag_vectors(tables: Mapping[str, np.ndarray], values: Vocabulary) -> np.ndarray:
+    """float32[values, size], of a task of a tagger (networks/tagger.py)."""
+    if not isinstance(values, SetVocabulary):
+        return tables["whole"]
+    return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def _sums(elements: Elements, n_values: int, table: np.ndarray) -> np.ndarray:
+    sums = np.zeros((n_values, table.shape[1]), np.float32)
+    np.add.at(sums, elements.values, table[elements.elements])
+    return sums

@@ -7,17 +7,26 @@ computed from them is the same to the last bit either way.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from parser.data.sentences import Sentences
+from parser.network_spec import LSTM_PARAMETERS, BiLSTMSpec
 from parser.transitions.features import TOKEN, Slot
+
+T = TypeVar("T")
 
 
 class Int8Error(ValueError):
     """Integers of 8 bits are requested where they are not available; the message says why."""
+
+
+def no_int8(folder: Path) -> Int8Error:
+    """The error for a model without an encoder."""
+    return Int8Error(f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out")
 
 
 @dataclass(frozen=True)
@@ -169,3 +178,38 @@ class ClassifierWeights:
             return self.vectors
         tokens = self.encoder.floats(self.encoder.encode(sentences))
         return {**self.vectors, TOKEN: np.concatenate([self.vectors[TOKEN], tokens])}
+
+
+@dataclass(frozen=True)
+class EncoderWeights:
+    """The weights of a BiLSTM; see there for what is made of them.
+
+    Attributes:
+        spec: how it is built.
+        inputs: for each attribute that is read, float32[values, size].
+        tensors: by name, as in the encoder's state_dict(): those of LSTMs and characters, and the tags' biases.
+        tag_outputs: by task of the tagger, float32[values, width].
+        tag_inputs: by task, float32[values, size], where the layers above read tags.
+    """
+
+    spec: BiLSTMSpec
+    inputs: list[np.ndarray]
+    tensors: Mapping[str, np.ndarray]
+    tag_outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    tag_inputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def layer(self, number: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The weights of a layer, forwards and backwards."""
+        return self._lstm(f"forwards.{number}."), self._lstm(f"backwards.{number}.")
+
+    def characters(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Those of the characters' LSTMs."""
+        return self._lstm("characters.forwards."), self._lstm("characters.backwards.")
+
+    def _lstm(self, prefix: str) -> dict[str, np.ndarray]:
+        return {name: self.tensors[prefix + name] for name in LSTM_PARAMETERS}
+
+
+def under(prefix: str, tensors: Mapping[str, T]) -> dict[str, T]:
+    """The tensors whose names begin so, by the rest of the name."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

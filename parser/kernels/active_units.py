@@ -6,18 +6,30 @@ Under relu half of the units are zero. The sums stay in the processor's register
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numba
 from numba import types
-from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from parser.kernels import kernel
 from parser.kernels.activations import activate
-from parser.kernels.llvm import FLOAT, FLOATS, INT, ROWS, SIZE, WIDTH, broadcast, element, load, loop, multiply_add, pointer
-
-_CONFIG: Any = numba.config
+from parser.kernels.llvm import (
+    FLOATS,
+    INT,
+    PLAIN,
+    ROWS,
+    SIZE,
+    WIDTH,
+    add_floats,
+    arrays_of,
+    check_arrays,
+    element,
+    load,
+    load_float,
+    store,
+    sums_of_products,
+)
 
 # Units whose products are added up before they are added to a score.
 _GROUP = 4
@@ -80,19 +92,13 @@ def _adder(group: int) -> Callable[..., None]:
             scores: float32[outputs].
             column: the first of the scores.
         """
-        arrays = hidden, weights, active, scores
-        numbers = tuple(array.dtype for array in arrays)
-        if any(array.layout != "C" for array in arrays) or numbers != (*[types.float32] * 2, types.int32, types.float32):
-            raise TypingError(f"there are no products of {arrays}")  # it would read and write beyond them
+        check_arrays((hidden, weights, active, scores), (types.float32, types.float32, types.int32, types.float32))
         intp = types.intp
         return types.void(intp, hidden, weights, active, intp, intp, scores, intp), _code
 
     def plain(vectors, hidden, weights, active, first_unit, groups, scores, column):
         units = active[first_unit : first_unit + groups * group]
         scores[column : column + vectors * WIDTH] += hidden[units] @ weights[units, column : column + vectors * WIDTH]
-
-    if _CONFIG.DISABLE_JIT:
-        return plain
 
     def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         for vectors in range(1, _VECTORS + 1):
@@ -101,32 +107,27 @@ def _adder(group: int) -> Callable[..., None]:
         return context.get_dummy_value()
 
     def _add(context: Any, builder: Any, signature: Any, given: Any, vectors: int) -> None:
-        hidden, weights, active, scores = (
-            context.make_array(signature.args[i])(context, builder, given[i]) for i in (1, 2, 3, 6)
-        )
+        hidden, weights, active, scores = arrays_of(context, builder, signature, given)
         first_unit, groups, column = given[4], given[5], given[7]
         outputs = builder.extract_value(weights.shape, 1)
-        fused = multiply_add(builder)
         columns = [builder.add(column, SIZE(v * WIDTH)) for v in range(vectors)]
-        with loop(builder, groups, [load(builder, scores, at, FLOATS) for at in columns]) as (k, sums, following):
-            units = []
-            for i in range(group):
-                at = builder.add(element(builder, k, SIZE(group), first_unit), SIZE(i))
-                unit = builder.sext(load(builder, active, at, INT), SIZE)
-                units.append((unit, broadcast(builder, load(builder, hidden, unit, FLOAT), FLOATS)))
-            for at, of_scores in zip(columns, sums, strict=True):
-                pairs = [(x, load(builder, weights, element(builder, unit, outputs, at), FLOATS)) for unit, x in units]
-                if group == 1:
-                    following.append(builder.call(fused, [*pairs[0], of_scores]))
-                    continue
-                product = builder.fmul(*pairs[1])
-                for i in (0, *range(2, group)):
-                    product = builder.call(fused, [*pairs[i], product])
-                following.append(builder.fadd(of_scores, product))
-        for at, of_scores in zip(columns, sums, strict=True):
-            builder.store(of_scores, pointer(builder, scores, at, FLOATS), align=1)
 
-    return add
+        def inputs(step: Any) -> list[Any]:
+            places = [builder.add(element(builder, step, SIZE(group), first_unit), SIZE(i)) for i in range(group)]
+            return [builder.sext(load(builder, active, place, INT), SIZE) for place in places]
+
+        def left(units: list[Any], _: int) -> list[Any]:
+            return [load_float(builder, hidden, unit) for unit in units]
+
+        def right(units: list[Any], v: int) -> list[Any]:
+            return [load(builder, weights, element(builder, unit, outputs, columns[v]), FLOATS) for unit in units]
+
+        first = [[load(builder, scores, at, FLOATS)] for at in columns]
+        sums = sums_of_products(builder, groups, first, inputs, left, right, partial(add_floats, builder))
+        for at, (of_scores,) in zip(columns, sums, strict=True):
+            store(builder, of_scores, scores, at)
+
+    return plain if PLAIN else add
 
 
 _add_groups, _add_units = _adder(_GROUP), _adder(1)

@@ -1,4 +1,4 @@
-"""Matrix products of vectors and weights at rest, whose every number is added up in one order.
+"""Matrix products of vectors and frozen weights, whose every number is added up in one order.
 
 BLAS libraries have several ways to multiply, and take one by the number of vectors, so that the last digits of a product depend
 on what else is multiplied along. Here they do not: the vector of a token depends on its sentence alone, however a file is cut

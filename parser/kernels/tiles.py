@@ -1,7 +1,4 @@
-"""Tiles of matrix products, the innermost loops of exact_products.py, written in the vector instructions of LLVM.
-
-A tile is a block of sums, rows of WIDTH columns each, which stay in a processor's registers while some vectors are multiplied
-by a panel of weights (see parser/kernels/llvm.py).
+"""Tiles of matrix products, the innermost loops of products.py and of training: some rows of WIDTH columns (see llvm.py).
 
 Each sum begins with the bias and takes its products in one order, whatever the number of rows, so that it depends on nothing
 else that is multiplied along: one by one in the order of the inputs, or in groups of four, which are added up before. (Groups
@@ -12,21 +9,35 @@ are what they were to the last byte.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from parser.kernels import llvm as vector_code
-from parser.kernels.llvm import FLOAT, FLOATS, INT, INTS, ROWS, SIZE, WIDTH, instructions
-
-_CONFIG: Any = numba.config
+from parser.kernels.llvm import (
+    FLOATS,
+    INT,
+    INTS,
+    PLAIN,
+    ROWS,
+    SIZE,
+    WIDTH,
+    add_floats,
+    arrays_of,
+    broadcast,
+    check_arrays,
+    element,
+    function,
+    instructions,
+    load,
+    load_float,
+    store,
+    sums_of_products,
+)
 
 # Inputs of a group, whose products are added up before they are added to a sum; of integers of 8 bits one instruction does so.
 GROUP = 4
@@ -42,7 +53,7 @@ _OF_FLOATS = (types.float32, types.float32, types.int32, types.float32, types.fl
 _OF_INTEGERS = (types.uint8, types.int8, *_OF_FLOATS[2:])
 
 
-def _tile(rows: int) -> Callable[..., None]:
+def _panel_tile(rows: int) -> Callable[..., None]:
     """The intrinsic for tiles of this many rows; where kernels run as plain Python (NUMBA_DISABLE_JIT), a function like it."""
 
     @intrinsic
@@ -61,13 +72,8 @@ def _tile(rows: int) -> Callable[..., None]:
             products: float32[n, outputs], overwritten there.
         """
         signature = types.void(vectors, types.intp, weights, types.intp, start, scale, bias, products)
-        arrays = vectors, weights, start, scale, bias, products
-        numbers = tuple(array.dtype for array in arrays)
-        if any(array.layout != "C" for array in arrays) or numbers not in (_OF_FLOATS, _OF_INTEGERS):
-            raise TypingError(f"there is no tile of {arrays}")  # it would read and write beyond them
-        if numbers == _OF_INTEGERS:
-            return signature, _code_of_integers
-        return signature, _code_of_groups if weights.ndim == 4 else _code_of_floats
+        check_arrays((vectors, weights, start, scale, bias, products), _OF_FLOATS, _OF_INTEGERS)
+        return signature, _code
 
     def plain(vectors, row, weights, panel, start, scale, bias, products):
         columns = slice(panel * WIDTH, (panel + 1) * WIDTH)
@@ -79,112 +85,109 @@ def _tile(rows: int) -> Callable[..., None]:
         else:
             products[row : row + rows, columns] = some @ weights[panel].reshape(-1, WIDTH) + bias[columns]
 
-    if _CONFIG.DISABLE_JIT:
-        return plain
+    def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        vectors, weights, start, scale, bias, products = arrays_of(context, builder, signature, given)
+        row, panel = given[1], given[3]
+        size, outputs = (builder.extract_value(array.shape, 1) for array in (vectors, products))
+        column = builder.mul(panel, SIZE(WIDTH))
+        of_rows = [builder.add(row, SIZE(r)) for r in range(rows)]
+        group = GROUP if signature.args[2].ndim == 4 else 1
+        steps = builder.udiv(size, SIZE(group))
+        if signature.args[0].dtype == types.float32:
 
-    def _code_of_floats(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        code = _Code(context, builder, signature, given)
-        multiply_add = code.multiply_add()
-        with code.loop(code.size, [code.of_outputs(code.bias, FLOATS)] * rows) as (k, sums, following):
-            weights = code.of_panel(code.size, k, FLOATS)
-            for r, of_row in enumerate(sums):
-                vector = code.broadcast(code.load(code.vectors, code.element_of(r, k), FLOAT), FLOATS)
-                following.append(builder.call(multiply_add, [vector, weights, of_row]))
-        code.store(sums)
+            def inputs(step: Any) -> list[Any]:
+                return [element(builder, step, SIZE(group), SIZE(i)) for i in range(group)]
+
+            def left(places: list[Any], r: int) -> list[Any]:
+                return [load_float(builder, vectors, element(builder, of_rows[r], size, place)) for place in places]
+
+            def right(places: list[Any], _: int) -> list[Any]:
+                return [_of_panel(builder, weights, element(builder, panel, size, place), FLOATS) for place in places]
+
+            first = load(builder, bias, column, FLOATS)
+            (sums,) = sums_of_products(builder, steps, [[first] * rows], inputs, left, right, partial(add_floats, builder))
+        else:
+            of_bytes = _ProductsOfBytes(builder)
+
+            def group_of_vector(step: Any, r: int) -> Any:
+                return load(builder, vectors, element(builder, of_rows[r], size, builder.mul(step, SIZE(GROUP))), INT)
+
+            def group_of_weights(step: Any, _: int) -> list[Any]:
+                return of_bytes.of_weights(_of_panel(builder, weights, element(builder, panel, steps, step), INTS))
+
+            first = load(builder, start, column, INTS)
+            (sums,) = sums_of_products(
+                builder, steps, [[first] * rows], lambda step: step, group_of_vector, group_of_weights, of_bytes.added
+            )
+            factor, term = (load(builder, array, column, FLOATS) for array in (scale, bias))
+            sums = [add_floats(builder, term, [builder.sitofp(of_row, FLOATS)], [factor]) for of_row in sums]
+        for at, of_row in zip(of_rows, sums, strict=True):
+            store(builder, of_row, products, element(builder, at, outputs, column))
         return context.get_dummy_value()
 
-    def _code_of_groups(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        code = _Code(context, builder, signature, given)
-        multiply_add = code.multiply_add()
-        groups = builder.udiv(code.size, SIZE(GROUP))
-        with code.loop(groups, [code.of_outputs(code.bias, FLOATS)] * rows) as (k, sums, following):
-            inputs = [builder.add(builder.mul(k, SIZE(GROUP)), SIZE(i)) for i in range(GROUP)]
-            weights = [code.of_panel(code.size, place, FLOATS) for place in inputs]
-            for r, of_row in enumerate(sums):
-                elements = [code.load(code.vectors, code.element_of(r, place), FLOAT) for place in inputs]
-                vectors = [code.broadcast(element, FLOATS) for element in elements]
-                four = builder.fmul(vectors[1], weights[1])
-                for i in (0, 2, 3):
-                    four = builder.call(multiply_add, [vectors[i], weights[i], four])
-                following.append(builder.fadd(of_row, four))
-        code.store(sums)
-        return context.get_dummy_value()
-
-    def _code_of_integers(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-        code = _Code(context, builder, signature, given)
-        products = _ProductsOfBytes(builder)
-        groups = builder.udiv(code.size, SIZE(GROUP))
-        with code.loop(groups, [code.of_outputs(code.start, INTS)] * rows) as (k, sums, following):
-            weights = products.of_weights(code.of_panel(groups, k, INTS))
-            for r, of_row in enumerate(sums):
-                vector = code.load(code.vectors, code.element_of(r, builder.mul(k, SIZE(GROUP))), INT)
-                following.append(products.added(of_row, vector, weights))
-        scale, bias = code.of_outputs(code.scale, FLOATS), code.of_outputs(code.bias, FLOATS)
-        multiply_add = code.multiply_add()
-        code.store([builder.call(multiply_add, [builder.sitofp(of_row, FLOATS), scale, bias]) for of_row in sums])
-        return context.get_dummy_value()
-
-    return tile
+    return plain if PLAIN else tile
 
 
-class _Code:
-    """The instructions of a tile.
+def _of_panel(builder: Any, weights: Any, number: Any, kind: ir.Type) -> Any:
+    """A vector of the panels of weights, which are counted by such vectors."""
+    return builder.load(builder.gep(builder.bitcast(weights.data, kind.as_pointer()), [number]), align=1)
 
-    Args:
-        context, builder, signature, given: what numba hands to an intrinsic.
+
+def _strided_tile(rows: int) -> Callable[..., None]:
+    """The same for factors that lie in memory in any direction.
+
+    The weights change with every batch of training: rearranging them as panels would take as long as multiplying by them.
     """
 
-    def __init__(self, context: Any, builder: Any, signature: Any, given: Any) -> None:
-        self._builder = builder
-        vectors, self._weights, self.start, self.scale, self.bias, products = (
-            context.make_array(signature.args[place])(context, builder, given[place]) for place in (0, 2, 4, 5, 6, 7)
-        )
-        self._row, self._panel = given[1], given[3]
-        self._column = builder.mul(self._panel, SIZE(WIDTH))
-        self.vectors, self._products = vectors, products
-        self.size, self._outputs = (cgutils.unpack_tuple(builder, array.shape, 2)[1] for array in (vectors, products))
+    @intrinsic
+    def tile(typing_context, a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start, c_row):
+        """Stores ``rows`` rows of WIDTH sums: of ``a[r, k] * b[k]`` over k, b[k] being WIDTH numbers.
 
-    def function(self, name: str, kind: ir.Type) -> Any:
-        """An intrinsic function of LLVM, from three vectors to one of the same kind."""
-        return vector_code.function(self._builder, name, kind)
+        Args:
+            a: float32, contiguous, as are b and c; elements are counted from the start of its memory.
+            a_start: the element a[0, 0].
+            a_row: how far a[r + 1, k] is from a[r, k].
+            a_step: how far a[r, k + 1] is.
+            b: what is multiplied.
+            b_start: the first element of b[0].
+            b_step: how far b[k + 1] is from b[k].
+            steps: how many k there are, at least 1.
+            c: what is overwritten.
+            c_start: where the first sum goes.
+            c_row: how far the next row is.
+        """
+        places = a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row
+        check_arrays((a, b, c), (types.float32,) * 3)
+        if not all(isinstance(given, types.Integer) for given in places):
+            raise TypingError(f"there is no tile at {places}")
+        intp = types.intp
+        return types.void(a, intp, intp, intp, b, intp, intp, intp, c, intp, intp), _code
 
-    def multiply_add(self) -> Any:
-        """The function that multiplies two vectors of floats and adds a third."""
-        return vector_code.multiply_add(self._builder)
+    def plain(a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start, c_row):
+        a, b, c = a.reshape(-1), b.reshape(-1), c.reshape(-1)
+        for r in range(rows):
+            for j in range(WIDTH):
+                pairs = ((a[a_start + r * a_row + k * a_step], b[b_start + k * b_step + j]) for k in range(steps))
+                c[c_start + r * c_row + j] = sum(x * y for x, y in pairs)
 
-    def element_of(self, row: int, place: Any) -> Any:
-        """Where an element of a row of the tile is among the vectors."""
-        return self._place(self._builder.add(self._row, SIZE(row)), self.size, place)
+    def _code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        a, b, c = arrays_of(context, builder, signature, given)
+        a_start, a_row, a_step, b_start, b_step, steps, c_start, c_row = (given[i] for i in (1, 2, 3, 5, 6, 7, 9, 10))
+        of_rows = [element(builder, SIZE(r), a_row, a_start) for r in range(rows)]
 
-    def of_outputs(self, array: Any, kind: ir.Type) -> Any:
-        """What an array holds for the outputs of the tile."""
-        return self.load(array, self._column, kind)
+        def left(step: Any, r: int) -> list[Any]:
+            return [load_float(builder, a, element(builder, step, a_step, of_rows[r]))]
 
-    def of_panel(self, count: Any, number: Any, kind: ir.Type) -> Any:
-        """The weights that an iteration of the loop, one of so many, multiplies by."""
-        pointer = self._builder.bitcast(self._weights.data, kind.as_pointer())
-        return self._builder.load(self._builder.gep(pointer, [self._place(self._panel, count, number)]), align=1)
+        def right(step: Any, _: int) -> list[Any]:
+            return [load(builder, b, element(builder, step, b_step, b_start), FLOATS)]
 
-    def load(self, array: Any, place: Any, kind: ir.Type) -> Any:
-        """What begins at an element of an array."""
-        return vector_code.load(self._builder, array, place, kind)
+        first = [FLOATS([0.0] * WIDTH)] * rows
+        (sums,) = sums_of_products(builder, steps, [first], lambda step: step, left, right, partial(add_floats, builder))
+        for r, of_row in enumerate(sums):
+            store(builder, of_row, c, element(builder, SIZE(r), c_row, c_start))
+        return context.get_dummy_value()
 
-    def broadcast(self, number: Any, kind: ir.VectorType) -> Any:
-        """A vector of one number."""
-        return vector_code.broadcast(self._builder, number, kind)
-
-    def store(self, sums: list[Any]) -> None:
-        """Writes the products."""
-        for row, of_row in enumerate(sums):
-            place = self._place(self._builder.add(self._row, SIZE(row)), self._outputs, self._column)
-            self._builder.store(of_row, vector_code.pointer(self._builder, self._products, place, of_row.type), align=1)
-
-    def loop(self, count: Any, first: list[Any]) -> AbstractContextManager[tuple[Any, list[Any], list[Any]]]:
-        """A loop over 0..count-1; see vector_code.loop()."""
-        return vector_code.loop(self._builder, count, first)
-
-    def _place(self, row: Any, width: Any, column: Any) -> Any:
-        return vector_code.element(self._builder, row, width, column)
+    return plain if PLAIN else tile
 
 
 class _ProductsOfBytes:
@@ -205,7 +208,7 @@ class _ProductsOfBytes:
     def added(self, sums: Any, vector: Any, weights: list[Any]) -> Any:
         """The sums, and the products of a vector's four unsigned bytes by those of each weight."""
         builder = self._builder
-        vector = vector_code.broadcast(builder, vector, INTS)
+        vector = broadcast(builder, vector, INTS)
         if _VNNI:
             return self._by_instruction(sums, vector, weights[0])
         for of_vector, of_weights in zip(self._widened(vector, builder.lshr), weights, strict=True):
@@ -220,7 +223,7 @@ class _ProductsOfBytes:
         for first in range(0, WIDTH, _VNNI):
             operands = [self._chosen(given, range(first, first + _VNNI)) for given in (sums, vector, weights)]
             name = f"llvm.x86.avx512.vpdpbusd.{32 * _VNNI}"
-            parts.append(builder.call(vector_code.function(builder, name, operands[0].type), operands))
+            parts.append(builder.call(function(builder, name, operands[0].type), operands))
         return parts[0] if len(parts) == 1 else builder.shuffle_vector(*parts, _places(range(WIDTH)))
 
     def _widened(self, integers: Any, shift_right: Callable[[Any, Any], Any]) -> list[Any]:
@@ -240,7 +243,8 @@ def _places(places: range) -> ir.Constant:
     return ir.Constant(ir.VectorType(INT, len(places)), list(places))
 
 
-tile_of_rows, tile_of_one_row = _tile(ROWS), _tile(1)
+tile_of_rows, tile_of_one_row = _panel_tile(ROWS), _panel_tile(1)
+strided_tile_of_rows, strided_tile_of_one_row = _strided_tile(ROWS), _strided_tile(1)
 
 # What a kernel takes for start and scale where the numbers are no integers.
 NO_START, NO_SCALE = np.zeros(0, np.int32), np.zeros(0, np.float32)

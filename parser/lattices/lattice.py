@@ -3,7 +3,7 @@
 Every path from node 0 to node N is a way to read the sentence. Nodes are in topological order, so that every arc leads to a
 higher number. A surface token is the stretch of nodes between which its arcs lie; no arc leads from one token into another.
 
-The length of an arc, the nodes that it advances by, is what the clock of a search counts (decoding/lattice_search.py): all
+The length of an arc, the nodes that it advances by, is what the clock of a search counts (decoding/lattice/compiled.py): all
 paths have the length N, whatever the number of their words.
 """
 

@@ -54,9 +54,9 @@ class Parser:
         self.model = model
         self._tokenizer = tokenizer
         self._folder = folder
-        with model.sharing_weights():
-            self._parser = ProbabilityParser(model, beam or model.beam)
-            self._predict_tags = TagPredictor(model) if model.vocabularies.tags else None
+        frozen = model.frozen()
+        self._parser = ProbabilityParser(frozen, beam or model.beam)
+        self._predict_tags = TagPredictor(frozen) if model.vocabularies.tags else None
         self._encoding = Lock()  # vocabularies remember what they have looked up
         self._options: tuple[Any, ...] | None = None  # those of load()
 

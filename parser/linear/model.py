@@ -7,7 +7,6 @@ The folder: ``settings.json`` (the kind of model, the templates, versions), ``vo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -89,9 +88,9 @@ class LinearModel:
         features = Templates(templates, vocabularies.attributes, type(parses_with))
         return cls(vocabularies, relations, parses_with, features, without_weights(parses_with.n_outputs))
 
-    def sharing_weights(self) -> AbstractContextManager[None]:
+    def frozen(self) -> LinearModel:
         """See AnyModel; the weights are used as they are."""
-        return nullcontext()
+        return self
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""

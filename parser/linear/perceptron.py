@@ -96,7 +96,7 @@ class Perceptron:
             canonical: only the first optimal move of the eager order counts as optimal.
             follows: whether the predicted move is taken.
         """
-        self._make_room(2)
+        self._grow(2)
         system, out = self._system, self._step.out
         order = system.eager_order(len(move_scores)) if canonical else _ALL
         about = self._blocks, move_scores, order, (values, start, *gold)
@@ -128,7 +128,7 @@ class Perceptron:
             outputs: int[m], the output that each row is to speak for.
             delta: what is added.
         """
-        self._make_room(len(keys))
+        self._grow(len(keys))
         change_weights(self._weights, self._sums, self._used, keys, outputs, delta, self.steps)
 
     def begin_average(self) -> None:
@@ -172,8 +172,8 @@ class Perceptron:
         self._used = state["counts"][:2].copy()
         self.steps = int(state["counts"][2])
 
-    def _make_room(self, rows: int) -> None:
-        """Makes room for what changes of this many feature rows can add: each feature, and its entries moved once."""
+    def _grow(self, rows: int) -> None:
+        """Grows the table to what changes of this many feature rows can add: each feature, and its entries moved once."""
         features, entries = self._used.tolist()
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):

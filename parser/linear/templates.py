@@ -175,10 +175,10 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
 
 @njit(cache=True, nogil=True)
 def _extract(now, rows, anchors, values, starts, programs, keys):
-    room = np.empty(len(programs.atoms), np.uint64)
+    atoms = np.empty(len(programs.atoms), np.uint64)
     nodes = np.empty(len(programs.addresses), np.int32)
     for r in range(len(rows)):
-        find_keys(now, rows[r], anchors[r], values, starts[r], programs, nodes, room, keys[r])
+        find_keys(now, rows[r], anchors[r], values, starts[r], programs, nodes, atoms, keys[r])
 
 
 @kernel()
@@ -192,8 +192,8 @@ def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
         values: int32[attributes, total], those of the sentences.
         start: where the sentence begins there.
         programs: the templates.
-        nodes: int32[nodes], room.
-        atoms: uint64[atoms], room.
+        nodes: int32[nodes], workspace.
+        atoms: uint64[atoms], workspace.
         keys: the result.
     """
     find_nodes(now, row, anchors, programs.addresses, nodes)

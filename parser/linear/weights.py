@@ -1,6 +1,6 @@
 """Sparse weights by the keys of features: a hash table with open addressing, and for each feature the outputs it speaks for.
 
-A feature's entries (output, weight) lie side by side in a pool. Room for them doubles when it is full: the entries then move to
+A feature's entries (output, weight) lie side by side in a pool. Their capacity doubles when it is full: then they move to
 the end of the pool. Kernels take ``Weights``; the class HashedWeights is what is saved with a model, in compressed rows.
 """
 
@@ -13,7 +13,7 @@ from numba import njit
 
 from parser.kernels import kernel
 
-# A place in the table holds a key, and (first entry << _SIZE_BITS | entries). Room for entries is a power of 2.
+# A place in the table holds a key, and (first entry << _SIZE_BITS | entries). The capacity for entries is a power of 2.
 _SIZE_BITS = np.uint64(24)
 _SIZE_MASK = np.uint64((1 << 24) - 1)
 MOST_OUTPUTS = 1 << 23
@@ -96,7 +96,7 @@ def find(places, key):
 
 @kernel()
 def add_scores(weights, keys, found, scores):
-    """Adds the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is room."""
+    """Adds the weights of features to ``scores`` (float32[outputs]); ``found`` (uint64[templates]) is workspace."""
     for t in range(len(keys)):  # all first: the misses of the cache overlap
         found[t] = find(weights.places, keys[t]) if keys[t] != 0 else 0
     for t in range(len(keys)):
@@ -110,7 +110,7 @@ def add_scores(weights, keys, found, scores):
 
 @kernel()
 def entry_of(weights, sums, used, key, output):
-    """The entry of a feature and an output, made with weight 0 where there is none; there must be room for it.
+    """The entry of a feature and an output, made with weight 0 where there is none; there must be capacity for it.
 
     Args:
         weights: the weights.
@@ -130,7 +130,7 @@ def entry_of(weights, sums, used, key, output):
     for e in range(first, first + size):
         if weights.outputs[e] == output:
             return e
-    if size >= 2 and size & (size - 1) == 0:  # the room, a power of 2, is full
+    if size >= 2 and size & (size - 1) == 0:  # the capacity, a power of 2, is full
         for e in range(size):
             weights.outputs[used[1] + e] = weights.outputs[first + e]
             weights.values[used[1] + e] = weights.values[first + e]

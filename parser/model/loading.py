@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import reprlib
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 from parser.beam_settings import Merge, Search, searching
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.weights import Int8Error
+from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model
 from parser.model_folder import SETTINGS, ModelError, find_model, read_json
@@ -40,26 +39,28 @@ class AnyModel(Protocol):
         """See the class."""
         ...
 
-    def sharing_weights(self) -> AbstractContextManager[None]:
-        """While the weights stay as they are: parsers and taggers made within it share what they work out of them."""
+    def frozen(self) -> AnyModel:
+        """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""
         ...
 
     def save(self, folder: Path) -> None:
         """Writes the model's folder, whole or not at all; an older model there is replaced."""
 
 
-def load(folder: Path, device: str = "cpu") -> AnyModel:
+def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
     """Reads the folder of a model of any kind, or that within a run's folder.
 
     Args:
         folder: the folder.
         device: ``cpu`` or ``cuda``, where the classifier works; a linear model has none.
+        int8: whether to parse with products of 8 bits.
 
     Raises:
         ModelError: a part is missing or damaged, or the format is another one; or there is no such device.
+        Int8Error: products of 8 bits are not there for a model of this kind.
     """
     if device != "cpu":
-        from parser.networks.device import check_device  # it loads torch
+        from parser.networks.build import check_device  # it loads torch
 
         try:
             check_device(device)
@@ -68,8 +69,10 @@ def load(folder: Path, device: str = "cpu") -> AnyModel:
     folder = find_model(folder)
     kind = read_json(folder, SETTINGS).get("model", Model.kind)  # once there was no other kind
     if kind == Model.kind:
-        return Model.load(folder, device)
+        return Model.load(folder, device, int8)
     if kind == LinearModel.kind:
+        if int8:
+            raise no_int8(folder)
         return LinearModel.load(folder)
     known = ", ".join((Model.kind, LinearModel.kind))
     raise ModelError(
@@ -92,7 +95,7 @@ def load_for_parsing(
         size: items of the beam; 1: parse greedily; EXACT: search exactly.
         merge: which items become one.
         device: see load().
-        int8: whether to parse with products of 8 bits.
+        int8: see load().
         rerank: whether the trees of the beam are reranked.
 
     Returns:
@@ -101,13 +104,7 @@ def load_for_parsing(
     Raises:
         ModelError: see load().
         BeamError: there is no such search.
-        Int8Error: products of 8 bits are not there for a model of this kind.
+        Int8Error: see load().
     """
-    model = load(folder, device)
-    if int8:
-        if not isinstance(model, Model) or model.shape.encoder is None:
-            raise Int8Error(
-                f"{folder}: 8-bit products are supported only for models with an encoder (model=bilstm); leave --int8 out"
-            )
-        model.int8 = True
+    model = load(folder, device, int8)
     return model, searching(model.beam, size, merge, rerank)

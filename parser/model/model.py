@@ -11,12 +11,11 @@ arrays (classifier/weights.py), so that it begins at once.
 
 from __future__ import annotations
 
+import copy
 import reprlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,11 +28,9 @@ from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UD_ROOT, Vocabulary
 from parser.inference.biaffine import RestingHeads
 from parser.inference.calibration import Calibration
-from parser.inference.encoder_weights import under
-from parser.inference.layouts import Layout, layout_of
-from parser.inference.scorer import Scorer
-from parser.inference.shape import ClassifierShape
-from parser.inference.weights import ClassifierWeights
+from parser.inference.layouts import Layout
+from parser.inference.precomputed import Scorer
+from parser.inference.weights import ClassifierWeights, no_int8, under
 from parser.model_folder import (
     SETTINGS,
     TENSORS,
@@ -49,6 +46,7 @@ from parser.model_folder import (
     read_vocabularies,
 )
 from parser.model_formats import FORMAT, FORMATS, upgrade
+from parser.network_spec import ClassifierSpec
 from parser.storage.atomic import replacing_folder, write_json
 from parser.storage.versions import versions
 from parser.transitions.features import TOKEN, FeatureTable, Slot
@@ -56,8 +54,6 @@ from parser.transitions.system import TransitionSystem
 
 if TYPE_CHECKING:
     from parser.networks.classifier import Classifier
-
-_SHARING = Lock()  # of all models: who begins and who ends to share weights
 
 
 @dataclass
@@ -74,8 +70,8 @@ class Model:
         lattice_beam: how parse.py searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
-            output for choices then, after those of the moves (decoding/lattice_search.py). None: it knows of no choices.
-        int8: whether it parses with products of 8 bits (classifier/resting_matrices.py); only with an encoder. Nothing that is
+            output for choices then, after those of the moves (decoding/lattice/compiled.py). None: it knows of no choices.
+        int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder. Nothing that is
             saved.
     """
 
@@ -84,7 +80,7 @@ class Model:
     vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
-    shape: ClassifierShape
+    shape: ClassifierSpec
     system: TransitionSystem
     beam: Search | None = None
     lattice_beam: Beam | None = None
@@ -98,8 +94,7 @@ class Model:
         # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}
-        self._shared: ClassifierWeights | None = None
-        self._sharing = 0
+        self._frozen: ClassifierWeights | None = None
 
     @classmethod
     def new(
@@ -107,7 +102,7 @@ class Model:
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
-        shape: ClassifierShape,
+        shape: ClassifierSpec,
         system: str = "arc_standard",
         options: Mapping[str, int] | None = None,
         lookahead: int | None = None,
@@ -131,7 +126,7 @@ class Model:
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
-        shape: ClassifierShape,
+        shape: ClassifierSpec,
         system: str,
         options: Mapping[str, int],
     ) -> Model:
@@ -161,7 +156,7 @@ class Model:
         return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def _layout(self) -> Layout:
-        return layout_of(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+        return Layout(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def heads(self) -> RestingHeads | None:
         """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
@@ -173,18 +168,13 @@ class Model:
         state = under(prefix, self._classifier.state_dict())
         return RestingHeads({name: tensor.numpy(force=True) for name, tensor in state.items()})
 
-    @contextmanager
-    def sharing_weights(self) -> Iterator[None]:
-        """All that weights() gives meanwhile are the same, so that what an encoder knows of word types is worked out once."""
-        with _SHARING:
-            self._shared = self.weights()
-            self._sharing += 1
-        try:
-            yield
-        finally:
-            with _SHARING:  # other threads may still be sharing them
-                self._sharing -= 1
-                self._shared = self._shared if self._sharing else None
+    def frozen(self) -> Model:
+        """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""
+        if self._frozen is not None:
+            return self
+        model = copy.copy(self)
+        model._frozen = self.weights()
+        return model
 
     def weights(self) -> ClassifierWeights:
         """The weights as they are now, for parsing; without torch if none has been needed yet.
@@ -192,8 +182,8 @@ class Model:
         Raises:
             Int8Error: 8-bit products are requested, and not available.
         """
-        if self._shared is not None:
-            return self._shared
+        if self._frozen is not None:
+            return self._frozen
         if self._classifier is None:
             return self._layout().weights(self._tensors, self.int8)
         return self._classifier.weights(self.int8)
@@ -249,11 +239,17 @@ class Model:
             (temporary / TENSORS).write_bytes(save(tensors))
 
     @classmethod
-    def load(cls, folder: Path, device: str = "cpu") -> Model:
+    def load(cls, folder: Path, device: str = "cpu", int8: bool = False) -> Model:
         """Reads a model's folder, or that within a run's folder.
+
+        Args:
+            folder: the folder.
+            device: where the classifier works.
+            int8: see the class.
 
         Raises:
             ModelError: a part is missing or damaged, or the format is another one.
+            Int8Error: products of 8 bits are not there for a model without an encoder.
         """
         folder = find_model(folder)
         settings = read_json(folder, SETTINGS)
@@ -271,8 +267,7 @@ class Model:
         stored = settings
         with errors_named(folder / SETTINGS):
             settings, header = upgrade(stored, header)
-            check_settings(settings, header)
-            shape = ClassifierShape.of_fields(settings["classifier"])
+            shape = check_settings(settings, header)
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
@@ -281,9 +276,11 @@ class Model:
         tagger = shape.encoder is not None and shape.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
+        if int8 and shape.encoder is None:
+            raise no_int8(folder)
         with errors_named(folder / SETTINGS):
             model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
-            model.calibration = calibration
+            model.calibration, model.int8 = calibration, int8
             model.lookahead = settings.get("lattice", {}).get("lookahead")
             expected = model._layout().shapes
         with errors_named(folder / TENSORS):

@@ -7,10 +7,9 @@ import torch
 
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
-from parser.inference.precomputed_scorer import hidden_layer
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer, hidden_layer
 from parser.inference.weights import ClassifierWeights
-from parser.networks.activations import ACTIVATIONS
+from parser.networks.layers import ACTIVATIONS
 from parser.transitions.features import TOKEN, FeatureTable
 
 

@@ -19,18 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabulary import ABSENT, Vocabulary
 from parser.inference.encoder import RestingEncoder
-from parser.inference.encoder_weights import EncoderWeights
-from parser.inference.shape import BiLSTMShape
-from parser.inference.weights import TaggingEncoder
-from parser.networks.biaffine import HeadScorer
-from parser.networks.character_encoder import CharacterEncoder
-from parser.networks.dropout import bernoulli_mask
-from parser.networks.embeddings import Embeddings
-from parser.networks.padding import Grid
-from parser.networks.representation import ContextualRepresentation, Encoded
-from parser.networks.tagger import Tagger
+from parser.inference.layouts import value_counts
+from parser.inference.weights import EncoderWeights, TaggingEncoder
+from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
+from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, lstm
+from parser.networks.representation import ContextualRepresentation, Embeddings, Encoded
+from parser.networks.tasks import BiaffineScorer, Tagger
 
 
 class BiLSTM(ContextualRepresentation):
@@ -39,10 +35,10 @@ class BiLSTM(ContextualRepresentation):
     Args:
         inputs: the embeddings of the attributes, in the order of ``Sentences.values``.
         embeddings: those of relations, if they are embedded.
-        shape: layers and dropout.
-        n_characters: characters that have a vector, where ``shape.characters`` says how they are read.
+        spec: layers and dropout.
+        n_characters: characters that have a vector, where ``spec.characters`` says how they are read.
         tags: by task of the tagger, its values.
-        n_relations: relations that ``shape.heads`` tells apart.
+        n_relations: relations that ``spec.heads`` tells apart.
         input_dropout: the share of the numbers of what goes in that are dropped in training.
     """
 
@@ -50,28 +46,25 @@ class BiLSTM(ContextualRepresentation):
         self,
         inputs: Embeddings,
         embeddings: Embeddings,
-        shape: BiLSTMShape,
+        spec: BiLSTMSpec,
         n_characters: int = 0,
         tags: Mapping[str, Vocabulary] | None = None,
         n_relations: int = 0,
         input_dropout: float = 0.0,
     ) -> None:
-        super().__init__(embeddings, 2 * shape.hidden)
-        self.shape = shape
+        super().__init__(embeddings, spec.size)
+        self.spec = spec
         self.inputs = inputs
         self.input_dropout = input_dropout
+        # The order in which parameters are made decides what random numbers they are drawn from.
         self.inputs.initialize(self.inputs.sizes)
-        widths = [sum(inputs.sizes.values()), *[2 * shape.hidden] * (shape.layers - 1)]
-        self.characters = None if shape.characters is None else CharacterEncoder(shape.characters, n_characters)
-        if self.characters is not None:
-            widths[0] += self.characters.size
-        self.tagger = None
-        if shape.tagger is not None and tags:
-            self.tagger = Tagger(shape.tagger, 2 * shape.hidden, tags)
-            widths[shape.tagger.layer] += self.tagger.size
-        self.heads = None if shape.heads is None else HeadScorer(shape.heads, 2 * shape.hidden, n_relations)
-        self.forwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
-        self.backwards = nn.ModuleList(nn.LSTM(width, shape.hidden) for width in widths)
+        self.characters = None if spec.characters is None else CharacterEncoder(spec.characters, n_characters)
+        self.tagger = Tagger(spec.tagger, spec.size, tags) if spec.tagger is not None and tags else None
+        self.heads = None if spec.heads is None else BiaffineScorer(spec.heads, spec.size, n_relations)
+        counts = Counts(n_characters, n_relations, value_counts(tags or {}))
+        shapes = spec.shapes({name: tuple(vectors.shape) for name, vectors in inputs.vectors.items()}, counts)
+        self.forwards = nn.ModuleList(lstm(shapes, f"forwards.{layer}") for layer in range(spec.layers))
+        self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(spec.layers))
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
         """See TokenRepresentation."""
@@ -85,7 +78,7 @@ class BiLSTM(ContextualRepresentation):
         """The weights as they are now, as numpy arrays, some of which share their memory with the parameters."""
         tagger = self.tagger
         return EncoderWeights(
-            self.shape,
+            self.spec,
             [_array(matrix) for matrix in self.inputs.matrices().values()],
             {name: _array(tensor) for name, tensor in self.state_dict().items()},
             {} if tagger is None else {task: _array(values()) for task, values in tagger.outputs.items()},
@@ -97,11 +90,11 @@ class BiLSTM(ContextualRepresentation):
         grid = Grid.of(lengths, values.device)
         read = self._embed(values, dropping)[grid.elements]
         tag_scores: dict[str, Tensor] = {}
-        for layer in range(self.shape.layers):
-            if layer and dropping and self.shape.dropout:
-                read = read * bernoulli_mask(read[:1], self.shape.dropout)
+        for layer in range(self.spec.layers):
+            if layer and dropping and self.spec.dropout:
+                read = read * bernoulli_mask(read[:1], self.spec.dropout)
             read = self._read(layer, read, grid)
-            if self.tagger is not None and layer + 1 == self.tagger.shape.layer:
+            if self.tagger is not None and layer + 1 == self.tagger.spec.layer:
                 tag_scores = self._tag(self.tagger, read, dropping)
                 if self.tagger.size:
                     read = torch.cat([read, self.tagger.expected(tag_scores)], dim=2)
@@ -114,7 +107,7 @@ class BiLSTM(ContextualRepresentation):
             return {}
         grid = Grid.of(lengths, values.device)
         read = self._embed(values, dropping=False)[grid.elements]
-        for layer in range(self.tagger.shape.layer):
+        for layer in range(self.tagger.spec.layer):
             read = self._read(layer, read, grid)
         return self.tagger.scores(read.flatten(0, 1)[grid.cells])
 
@@ -125,8 +118,8 @@ class BiLSTM(ContextualRepresentation):
 
     def _tag(self, tagger: Tagger, read: Tensor, dropping: bool) -> dict[str, Tensor]:
         """By task, float32[longest, sentences, values]."""
-        if dropping and tagger.shape.dropout:
-            read = read * bernoulli_mask(read[:1], tagger.shape.dropout)
+        if dropping and tagger.spec.dropout:
+            read = read * bernoulli_mask(read[:1], tagger.spec.dropout)
         return tagger.scores(read)
 
     def _embed(self, values: Tensor, dropping: bool) -> Tensor:
@@ -135,10 +128,40 @@ class BiLSTM(ContextualRepresentation):
         parts = [nn.functional.embedding(values[:, column], matrix) for column, matrix in enumerate(matrices)]
         if self.characters is not None:
             parts.append(self.characters(values[:, len(parts) :]))
-        if dropping and self.shape.attribute_dropout:
-            parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.shape.attribute_dropout) for part in parts]
+        if dropping and self.spec.attribute_dropout:
+            parts = [part * bernoulli_mask(part.new_empty(len(part), 1), self.spec.attribute_dropout) for part in parts]
         read = torch.cat(parts, dim=1)
         return read * bernoulli_mask(read, self.input_dropout) if dropping and self.input_dropout else read
+
+
+class CharacterEncoder(nn.Module):
+    """From characters to vectors of forms: what both directions have read at their ends (Ling et al. 2015, Section 3).
+
+    A form is read once in a batch, however often it occurs there.
+
+    Args:
+        spec: its layers.
+        n_characters: characters that have a vector, reserved ones included.
+    """
+
+    def __init__(self, spec: CharacterSpec, n_characters: int) -> None:
+        super().__init__()
+        self.spec, shapes = spec, spec.shapes(n_characters)
+        self.vectors = nn.Parameter(torch.empty(shapes["vectors"]))
+        draw_vectors(self.vectors)
+        self.forwards, self.backwards = lstm(shapes, "forwards"), lstm(shapes, "backwards")
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """float32[tokens, size] from int32[tokens, longest], as Characters.encode gives them, but for their order of axes."""
+        forms, numbers = np.unique(characters.numpy(force=True), axis=0, return_inverse=True)
+        lengths = (forms != ABSENT).sum(axis=1)
+        grid = Grid.of(lengths, characters.device)
+        flat = torch.from_numpy(forms[forms != ABSENT]).to(characters.device)
+        read = nn.functional.embedding(flat, self.vectors)[grid.elements]
+        ends = grid.cells[torch.from_numpy(np.cumsum(lengths) - 1).to(characters.device)]
+        sides = [self.forwards(read)[0], self.backwards(grid.reverse(read))[0]]
+        of_forms = torch.cat([side.flatten(0, 1)[ends] for side in sides], dim=1)
+        return of_forms[torch.from_numpy(numbers.reshape(-1)).to(characters.device)]
 
 
 def _array(tensor: Tensor) -> np.ndarray:

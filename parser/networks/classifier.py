@@ -8,7 +8,7 @@ such slots side by side. Either way the hidden layer is a sum of a bias and one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -17,10 +17,9 @@ from torch import Tensor, nn
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout
-from parser.networks.activations import ACTIVATIONS
-from parser.networks.dropout import dropout_mask
+from parser.networks.layers import ACTIVATIONS, dropout_mask
 from parser.networks.representation import TokenRepresentation
 from parser.transitions.features import TOKEN, Slot
 
@@ -95,7 +94,7 @@ class Classifier(nn.Module):
             vectors: ``tokens.vectors_of`` the sentences that they were read in; a static representation needs none.
             dropping: whether dropout is in force.
         """
-        rows = self._one_hot_rows(features)
+        rows = self.one_hot_rows(features)
         inputs = self._embed(features, self.tokens.vectors_of() if vectors is None else vectors)
         kept_inputs, kept_slots, kept = self.dropout_masks(inputs) if dropping else (None, None, None)
         if kept_inputs is not None:
@@ -110,47 +109,6 @@ class Classifier(nn.Module):
             total = total + self.one_hot(rows)
         active = self.activation.apply(total)
         return self.output(active if kept is None else active * kept)
-
-    def forward_by_contributions(self, features: Tensor, vectors: Mapping[str, Tensor], *, dropping: bool = False) -> Tensor:
-        """The same, faster where a vector is read often: what it contributes in each slot is computed once for the batch.
-
-        forward() is the reference implementation. Dropout of the input differs: the same numbers of a vector are dropped
-        wherever it is read, and no slots are.
-
-        Args:
-            features: int32[batch, slots], what the slots read.
-            vectors: by embedded attribute, float32[values, size], of no more values than are worth the work.
-            dropping: whether dropout is in force.
-        """
-        if dropping:
-            vectors = {name: nn.functional.dropout(matrix, self.input_dropout) for name, matrix in vectors.items()}
-        total = self.hidden_by_contributions(features, vectors)
-        return self.output(nn.functional.dropout(self.activation.apply(total), self.dropout, dropping))
-
-    def hidden_by_contributions(self, features: Tensor, vectors: Mapping[str, Tensor]) -> Tensor:
-        """float32[batch, hidden]: what goes into the activation; see forward_by_contributions()."""
-        rows, numbers = [self.one_hot.weight], [self._one_hot_rows(features)]
-        filled = len(self.one_hot.weight)
-        for name, columns, weights in self.slot_weights():
-            matrix, n = vectors[name], len(columns)
-            rows.append((matrix @ weights).reshape(-1, len(self.hidden_bias)))
-            numbers.append(filled + features[:, columns] * n + torch.arange(n, device=features.device, dtype=features.dtype))
-            filled += len(rows[-1])
-        return nn.functional.embedding_bag(torch.cat(numbers, dim=1), torch.cat(rows), mode="sum") + self.hidden_bias
-
-    def slot_weights(self) -> Iterator[tuple[str, list[int], Tensor]]:
-        """For each embedded attribute that slots read: its name, these slots, and float32[size, slots * hidden].
-
-        A vector times these weights is what it contributes in the first slot, in the second, and so on, side by side.
-        """
-        first = 0
-        for name, columns in self.embedded_columns.items():
-            if self.embedded is None or not columns:
-                continue
-            size, n = self.tokens.sizes[name], len(columns)
-            weights = self.embedded.weight[:, first : first + n * size]
-            yield name, columns, weights.reshape(len(weights), n, size).permute(2, 1, 0).reshape(size, -1)
-            first += n * size
 
     def weights(self, int8: bool = False) -> ClassifierWeights:
         """The weights as they are now, as numpy arrays; on a CPU, some share their memory with the parameters.
@@ -214,7 +172,7 @@ class Classifier(nn.Module):
         of_units = dropout_mask(inputs.new_empty(len(inputs), len(self.hidden_bias)), self.dropout)
         return of_inputs, of_slots, of_units
 
-    def _one_hot_rows(self, features: Tensor) -> Tensor:
+    def one_hot_rows(self, features: Tensor) -> Tensor:
         """int32[batch, one-hot slots]: the rows of the one-hot table that are active."""
         return features[:, self.one_hot_columns] + self.one_hot_starts
 

@@ -9,7 +9,7 @@ whole sentence (bilstm.py). The relations that the parser gives to nodes are emb
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,10 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
+from parser.data.set_vocabulary import Elements
 from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
-from parser.networks.embeddings import Embeddings, draw_vectors
+from parser.network_spec import Embedding
+from parser.networks.layers import draw_vectors
 from parser.transitions.features import TOKEN
 
 # Tokens that are encoded at a time: enough to fill the matrix products, and few enough for sentences of like length.
@@ -39,6 +41,68 @@ class Encoded:
 
     tokens: Tensor
     tag_scores: dict[str, Tensor]
+
+
+class Embeddings(nn.Module):
+    """The vectors of the values of some attributes: one for each value, or, where values are sets, for each element of one.
+
+    Args:
+        embeddings: by attribute, how it is embedded.
+        n_values: by attribute, how many values there are (reserved ones included); other attributes may be there too.
+        elements: by attribute, the elements of its values, for those attributes whose values are sets (set_vocabulary.py).
+
+    Attributes:
+        vectors: by attribute, float32[values, size], or float32[elements, size] where the values are sets.
+        sizes: by attribute in the given order, the length of a vector.
+    """
+
+    def __init__(
+        self, embeddings: Mapping[str, Embedding], n_values: Mapping[str, int], elements: Mapping[str, Elements] | None = None
+    ) -> None:
+        super().__init__()
+        self.sizes = {name: embedding.size for name, embedding in embeddings.items()}
+        sets = {name: found for name, found in (elements or {}).items() if name in embeddings}
+        self.set_sums = nn.ModuleDict({name: SetSums(found, n_values[name]) for name, found in sets.items()})
+        self.vectors = nn.ParameterDict()
+        for name, embedding in embeddings.items():
+            n_vectors = sets[name].n_elements if name in sets else n_values[name]
+            self.vectors[name] = nn.Parameter(torch.empty(n_vectors, embedding.size), requires_grad=embedding.trained)
+
+    def initialize(self, order: Iterable[str]) -> None:
+        """Draws the vectors of the attributes, in this order; see draw_vectors."""
+        for attribute in order:
+            draw_vectors(self.vectors[attribute])
+
+    def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
+        """Fills in pre-trained vectors: float32[values of the attribute, size]."""
+        with torch.no_grad():
+            self.vectors[attribute].copy_(torch.from_numpy(matrix))
+
+    def matrix(self, attribute: str) -> Tensor:
+        """float32[values, size]: the vectors of the values of an attribute."""
+        vectors = self.vectors[attribute]
+        return self.set_sums[attribute](vectors) if attribute in self.set_sums else vectors
+
+    def matrices(self) -> dict[str, Tensor]:
+        """matrix() of every attribute."""
+        return {name: self.matrix(name) for name in self.sizes}
+
+
+class SetSums(nn.Module):
+    """From vectors of elements to vectors of values, each the sum of those of its elements."""
+
+    values: Tensor
+    elements: Tensor
+
+    def __init__(self, elements: Elements, n_values: int) -> None:
+        super().__init__()
+        self.n_values = n_values
+        self.register_buffer("values", torch.from_numpy(elements.values), persistent=False)
+        self.register_buffer("elements", torch.from_numpy(elements.elements), persistent=False)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """float32[values, size] from float32[elements, size]."""
+        return vectors.new_zeros(self.n_values, vectors.shape[1]).index_add(0, self.values, vectors[self.elements])
 
 
 class TokenRepresentation(nn.Module, ABC):

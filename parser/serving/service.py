@@ -69,11 +69,11 @@ class Service:
         self.beam = beam
         self._allow_missing_columns = allow_missing_columns
         self._tags = isinstance(model, Model) and bool(model.vocabularies.tags)
-        with model.sharing_weights():
-            self._parser = ChunkParser(model, beam=beam)
-            self._parser.prepare()  # a model that cannot be searched with this beam is refused here, and the weights are shared
-            self._predict_tags = TagPredictor(model) if self._tags else None
-            self._tagging_parser = ChunkParser(model, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser
+        frozen = model.frozen()
+        self._parser = ChunkParser(frozen, beam=beam)
+        self._parser.prepare()  # a model that cannot be searched with this beam is refused here
+        self._predict_tags = TagPredictor(frozen) if self._tags else None
+        self._tagging_parser = ChunkParser(frozen, beam=beam, tags=TagUse.OVERWRITE) if self._tags else self._parser
 
     @property
     def steps(self) -> list[str]:

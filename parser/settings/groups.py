@@ -13,7 +13,9 @@ from typing import Any
 from omegaconf import MISSING
 
 from parser.beam_settings import MAX_SIZE
-from parser.model_folder import LONGEST_FORM, MAX_LOOKAHEAD
+from parser.model_folder import MAX_LOOKAHEAD
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec
+from parser.ranges import between
 from parser.settings.choices import (
     ExampleUse,
     Keep,
@@ -25,7 +27,6 @@ from parser.settings.choices import (
     Schedule,
     ScheduleSpan,
     Segmenter,
-    SettingsError,
     Target,
     Tokenizer,
     TrainingTrees,
@@ -34,49 +35,12 @@ from parser.settings.choices import (
 )
 
 _EPOCHS = 100_000
-_WIDTH = 65_536
 _NETWORK = "model=mlp or model=bilstm"
-
-
-@dataclass(frozen=True)
-class Range:
-    """From which number to which other a setting can be, and what it is.
-
-    Attributes:
-        lowest, highest: the ends. The upper ends are far above what is of use: they tell slips, and what a machine could not
-            hold. Where training goes wrong earlier, as at a high learning rate, training says so.
-        what: what the number is, for the message.
-        above, below: whether the lower or the upper end is not in the range itself.
-    """
-
-    lowest: float
-    highest: float
-    what: str
-    above: bool = False
-    below: bool = False
-
-    def check(self, key: str, value: float) -> None:
-        """Refuses a value outside, and NaN.
-
-        Raises:
-            SettingsError: names the key, its value and the range.
-        """
-        low = value > self.lowest if self.above else value >= self.lowest
-        high = value < self.highest if self.below else value <= self.highest
-        if not (low and high):
-            least = f"{'above' if self.above else 'at least'} {self.lowest:,g}"
-            most = f"{'below' if self.below else 'at most'} {self.highest:,.10g}"
-            raise SettingsError(f"{key}={value} is out of range; {self.what} must be {least} and {most}")
 
 
 def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, read: str = "", **ends: bool) -> Any:
     """A field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below; ``read``: see setting()."""
-    return setting(default, read=read, range=Range(lowest, highest, what, **ends))
-
-
-def share(what: str, read: str = "") -> Any:
-    """A field that is a share that is dropped: below 1."""
-    return number(0, 1, what, below=True, read=read)
+    return setting(default, read=read, **between(lowest, highest, what, **ends))
 
 
 def setting(default: Any = MISSING, *, read: str = "", **metadata: Any) -> Any:
@@ -132,59 +96,35 @@ class VectorSettings:
 
 
 @dataclass
-class ClassifierSettings:
-    """The shape of the classifier; see networks/classifier.py."""
+class ClassifierSettings(MlpSpec):
+    """The hidden layer. ``word_dropout``: see training/fitting/word_dropout.py."""
 
-    hidden: int = number(1, _WIDTH, "the number of hidden units")
-    activation: str = MISSING
-    dropout: float = share("a share of units")
-    input_dropout: float = share("a share of numbers")
-    slot_dropout: float = share("a share of slots")
     word_dropout: float = number(0, 1e6, "the weight of unknown values")
 
 
 @dataclass
-class CharacterSettings:
-    """How the encoder reads the characters of forms; see networks/character_encoder.py."""
+class TaggerSettings(TaggerSpec):
+    """How the encoder predicts tags. ``weights``: by column, that of its loss beside the parser's."""
 
-    embedding: int = number(1, 10_000, "the length of a vector")
-    hidden: int = number(1, _WIDTH, "the number of units of a layer")
-    longest: int = number(1, LONGEST_FORM, "the number of characters")
-
-
-@dataclass
-class TaggerSettings:
-    """How the encoder predicts tags; see networks/tagger.py. ``weights``: by column, that of its loss beside the parser's."""
-
-    layer: int = number(1, 100, "the number of a layer")
-    size: int = number(0, 10_000, "the length of a vector")
-    dropout: float = share("a share of numbers")
     weights: dict[str, float] = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
-class HeadScorerSettings:
-    """How training asks the encoder for heads; see networks/head_scorer.py. ``weight``: of the loss beside the parser's."""
+class BiaffineSettings(BiaffineSpec):
+    """How training asks the encoder for heads. ``weight``: that of the loss beside the parser's."""
 
-    size: int = number(1, _WIDTH, "the length of a vector")
-    relation_size: int = number(1, _WIDTH, "the length of a vector")
-    dropout: float = share("a share of numbers")
     weight: float = number(0, 1e6, "the weight of a loss", above=True)
 
 
 @dataclass
-class EncoderSettings:
-    """The encoder of sentences, and what slots read of it; see networks/bilstm.py."""
+class EncoderSettings(BiLSTMSpec):
+    """The encoder of sentences, and what slots read of it."""
 
-    layers: int = number(1, 100, "the number of layers")
-    hidden: int = number(1, _WIDTH, "the number of units of a layer")
-    dropout: float = share("a share of numbers")
-    attribute_dropout: float = share("a share of attributes")
+    characters: CharacterSpec | None = no_group(chosen_by="recipe=text model=bilstm")
+    tagger: TaggerSettings | None = no_group(chosen_by="recipe=text model=bilstm")
+    heads: BiaffineSettings | None = no_group(chosen_by="recipe=text model=bilstm")
     max_grad_norm: float = number(0, 1e9, "the norm of a gradient", above=True)
     slots: dict[str, list[str]] = MISSING
-    characters: CharacterSettings | None = no_group("recipe=text model=bilstm")
-    tagger: TaggerSettings | None = no_group("recipe=text model=bilstm")
-    heads: HeadScorerSettings | None = no_group("recipe=text model=bilstm")
 
 
 @dataclass
@@ -353,7 +293,7 @@ class Settings:
     vectors: VectorSettings = group(VectorSettings, read=_NETWORK)
     features: dict[str, list[str]] = setting(read=_NETWORK)
     embeddings: dict[str, int] = number(1, 10_000, "the length of a vector", read=_NETWORK)
-    classifier: ClassifierSettings = group(ClassifierSettings, read=_NETWORK)
+    classifier: ClassifierSettings = setting(read=_NETWORK)
     optimizer: OptimizerSettings = group(OptimizerSettings, read=_NETWORK)
     first_pass: FirstPass = group(FirstPass, read=_NETWORK)
     second_pass: SecondPass = group(SecondPass, read=_NETWORK)
@@ -373,7 +313,7 @@ class MlpSettings(Settings):
 class BiLSTMSettings(Settings):
     """Those of model=bilstm."""
 
-    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    encoder: EncoderSettings = MISSING
 
 
 @dataclass

@@ -6,7 +6,7 @@ import difflib
 import logging
 import traceback
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
@@ -15,8 +15,9 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from parser.ranges import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
-from parser.settings.groups import BEAMS, MODELS, Range, Settings
+from parser.settings.groups import BEAMS, MODELS, Settings
 
 log = logging.getLogger(__name__)
 
@@ -72,9 +73,9 @@ def _keys_of(kind: type, prefix: str, choice: str, read: str = "") -> Iterator[K
     for field in fields(kind):
         name, of, by = f"{prefix}{field.name}", types[field.name], field.metadata.get("chosen_by", choice)
         reads = field.metadata.get("read") or read
-        yield Key(name, [by] if by else [], reads, of, field.metadata.get("range"))
-        if (nested := next((one for one in (of, *get_args(of)) if is_dataclass(one)), None)) and name != "table7":
-            yield from _keys_of(nested, f"{name}.", by, reads)  # type: ignore[arg-type]
+        yield Key(name, [by] if by else [], reads, of, range_of(field))
+        if (nested := dataclass_of(of)) is not None:
+            yield from _keys_of(nested, f"{name}.", by, reads)
 
 
 def check_given(settings: Settings, overrides: Iterable[str]) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import oracles
 from parser.beam_settings import Beam, Search
 from parser.data.word_vectors import VectorTraining
-from parser.inference.shape import ClassifierShape
 from parser.lattices.gold_paths import MissingPath
+from parser.network_spec import ClassifierSpec
 from parser.settings.choices import (
     ExampleUse,
     Mode,
@@ -242,7 +242,7 @@ class NetworkPlan:
     Attributes:
         attributes: of tokens that it reads, which there will be vocabularies of.
         templates: by attribute, the addresses at which slots read it.
-        shape: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
+        spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
         vectors: None: there are none.
         word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.
         max_grad_norm: the norm that longer gradients of an encoder are scaled down to; None without an encoder.
@@ -252,7 +252,7 @@ class NetworkPlan:
 
     attributes: tuple[str, ...]
     templates: Mapping[str, tuple[str, ...]]
-    shape: ClassifierShape
+    spec: ClassifierSpec
     vectors: VectorPlan | None
     word_dropout: float
     max_grad_norm: float | None = None

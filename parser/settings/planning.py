@@ -18,11 +18,12 @@ import oracles
 from parser import transitions
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, Search, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
-from parser.inference.shape import BiLSTMShape, CharacterShape, ClassifierShape, Embedding, HeadScorerShape, TaggerShape
 from parser.lattices.gold_paths import MissingPath
 from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
-from parser.networks.activations import ACTIVATIONS
-from parser.networks.device import check_device
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
+from parser.networks.build import check_device
+from parser.networks.layers import ACTIVATIONS
+from parser.ranges import range_of
 from parser.settings import (
     check_column,
     held_out_of,
@@ -94,7 +95,10 @@ def plan(settings: Settings) -> Plan:
     if not training_files(settings):
         raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
     teachers = tuple(named_files(settings, ["distillation.teacher"]).values())
-    made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
+    try:
+        made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
+    except ValueError as error:  # of a part of the encoder, see network_spec.py
+        raise SettingsError(f"encoder.{error}") from error
     _check_values(settings, made)
     for message in _broken(made, teachers):
         raise SettingsError(message)
@@ -144,9 +148,10 @@ def _check_values(settings: Settings, made: Any, prefix: str = "") -> None:
             raise SettingsError(f"{key} has no value; give {key}=VALUE")
         if is_dataclass(value):
             _check_values(settings, value, f"{key}.")
-        elif (allowed := known[name].metadata.get("range")) is not None and value is not None:
+        elif (allowed := range_of(known[name])) is not None and value is not None:
             for inner, number in value.items() if isinstance(value, dict) else [("", value)]:
-                allowed.check(f"{key}.{inner}" if inner else key, number)
+                if (said := allowed.violation(number)) is not None:
+                    raise SettingsError(f"{key}{inner and '.'}{inner}={number} is out of range; {said}")
 
 
 # What no run can be.
@@ -254,11 +259,6 @@ def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
             )
     if (tagger := encoder.tagger) is None:
         return
-    if tagger.layer >= encoder.layers:
-        yield (
-            f"encoder.tagger.layer={tagger.layer}: the tags are read by the layer above, and encoder.layers={encoder.layers}; "
-            f"choose a layer below {encoder.layers}, or encoder.tagger=null"
-        )
     if not tagger.weights:
         yield "encoder.tagger.weights is empty: nothing would be predicted; or choose encoder.tagger=null"
     for column in tagger.weights:
@@ -456,38 +456,20 @@ def _linear(made: LinearSettings) -> LinearPlan:
 def _network(made: Settings) -> NetworkPlan:
     wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
     attributes = tuple(name for name, addresses in made.features.items() if name != RELATION and addresses)
-    embeddings = {name: Embedding(size, True) for name, size in made.embeddings.items()}
     tagger, heads = (None, None) if encoder is None else (encoder.tagger, encoder.heads)
     return NetworkPlan(
         attributes=attributes,
         templates={attribute: tuple(addresses) for attribute, addresses in _templates(made).items()},
-        shape=ClassifierShape(
-            wanted.hidden,
-            wanted.activation,
-            wanted.dropout,
-            wanted.input_dropout,
-            wanted.slot_dropout,
-            embeddings,
-            None if encoder is None else _encoder_shape(encoder),
+        spec=ClassifierSpec(
+            **vars(MlpSpec.of(wanted)),
+            embeddings={name: Embedding(size, True) for name, size in made.embeddings.items()},
+            encoder=None if encoder is None else BiLSTMSpec.of(encoder),
         ),
         vectors=_vectors(made) if made.vectors.attribute in attributes else None,
         word_dropout=wanted.word_dropout,
         max_grad_norm=None if encoder is None else encoder.max_grad_norm,
         tag_weights={} if tagger is None else tagger.weights,
         heads_weight=0.0 if heads is None else heads.weight,
-    )
-
-
-def _encoder_shape(encoder: EncoderSettings) -> BiLSTMShape:
-    characters, tagger, heads = encoder.characters, encoder.tagger, encoder.heads
-    return BiLSTMShape(
-        encoder.layers,
-        encoder.hidden,
-        encoder.dropout,
-        encoder.attribute_dropout,
-        None if characters is None else CharacterShape(characters.embedding, characters.hidden, characters.longest),
-        None if tagger is None else TaggerShape(tagger.layer, tagger.size, tagger.dropout),
-        None if heads is None else HeadScorerShape(heads.size, heads.relation_size, heads.dropout),
     )
 
 

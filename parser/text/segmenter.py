@@ -11,9 +11,8 @@ It lies in the folder of a model: ``segmenter.json`` (the vocabularies, the size
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,10 @@ from safetensors.numpy import save
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.encoder import RestingEncoder
-from parser.inference.encoder_shapes import EmbeddedValues, encoder_shapes
-from parser.inference.encoder_weights import EncoderWeights, under
-from parser.inference.shape import BiLSTMShape
-from parser.model_folder import SEGMENTER, check_tensors, errors_named, read_header, read_json, read_tensors
+from parser.inference.weights import EncoderWeights, under
+from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
+from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec
+from parser.ranges import between
 from parser.storage.atomic import replacing, write_json
 from parser.text.tokens import Token
 
@@ -54,8 +53,8 @@ ATTRIBUTES: dict[str, Callable[[Token], str]] = {
 }
 
 
-@dataclass(frozen=True)
-class SegmenterShape:
+@dataclass
+class SegmenterSpec(Spec):
     """The sizes of a network.
 
     Attributes:
@@ -66,20 +65,27 @@ class SegmenterShape:
         dropout: share of the numbers dropped in training, before and after each layer.
     """
 
-    form: int = 64
-    affix: int = 32
-    layers: int = 2
-    hidden: int = 150
-    dropout: float = 0.4
+    form: int = field(default=64, metadata=between(1, 10_000, "the length of a vector"))
+    affix: int = field(default=32, metadata=between(1, 10_000, "the length of a vector"))
+    layers: int = field(default=2, metadata=between(1, 100, "the number of layers"))
+    hidden: int = field(default=150, metadata=between(1, 65_536, "the number of units of a layer"))
+    dropout: float = field(default=0.4, metadata=between(0, 1, "a share of numbers", below=True))
 
     @property
-    def lstms(self) -> BiLSTMShape:
+    def lstms(self) -> BiLSTMSpec:
         """The layers."""
-        return BiLSTMShape(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
+        return BiLSTMSpec(self.layers, self.hidden, self.dropout, attribute_dropout=0.0)
 
     def size_of(self, attribute: str) -> int:
         """The length of the vector of an attribute."""
         return self.form if attribute == "lower" else self.affix
+
+    def shapes(self, n_values: Mapping[str, int]) -> Shapes:
+        """Those of the parameters of a SegmenterNetwork, where attributes have so many values."""
+        inputs = {name: (n, self.size_of(name)) for name, n in n_values.items()}
+        of_encoder = {"reserved": (N_RESERVED, self.lstms.size), **self.lstms.shapes(inputs, Counts())}
+        of_output: Shapes = {"output.weight": (1, self.lstms.size), "output.bias": (1,)}
+        return {f"encoder.{name}": shape for name, shape in of_encoder.items()} | of_output
 
 
 class Segmenter:
@@ -95,7 +101,7 @@ class Segmenter:
     def __init__(
         self,
         tensors: Mapping[str, np.ndarray],
-        shape: SegmenterShape,
+        shape: SegmenterSpec,
         vocabularies: dict[str, Vocabulary],
         threshold: float,
     ) -> None:
@@ -114,17 +120,11 @@ class Segmenter:
         """
         settings, header = read_json(folder, SETTINGS), read_header(folder, TENSORS)
         with errors_named(folder / SETTINGS):
-            shape = SegmenterShape(**settings["shape"])
-            sizes = shape.form, shape.affix, shape.hidden, shape.layers
-            limits = *[sum(math.prod(info.shape) for info in header.values())] * 3, len(header)
-            if not all(type(size) is int and 0 < size <= limit for size, limit in zip(sizes, limits, strict=True)):
-                raise ValueError(f"the sizes {asdict(shape)} are not those of a segmenter")
-            if not 0 <= shape.dropout < 1:
-                raise ValueError(f"the dropout {shape.dropout} is not a share")
+            shape = SegmenterSpec.read(settings["shape"], n_numbers(header), "shape")
             if not 0 <= (threshold := float(settings["threshold"])) <= 1:
                 raise ValueError(f"the threshold {threshold} is not a probability")
             vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
-            check_tensors(header, _shapes(shape, {name: len(vocabulary) for name, vocabulary in vocabularies.items()}))
+            check_tensors(header, shape.shapes({name: len(vocabulary) for name, vocabulary in vocabularies.items()}))
         return cls(read_tensors(folder, TENSORS), shape, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:
@@ -157,17 +157,6 @@ class Segmenter:
                 first = offset + min(start, _AROUND)
                 decided[:] = 1 / (1 + np.exp(-scores[first : first + len(decided)]))
         return found
-
-
-def _shapes(shape: SegmenterShape, n_values: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
-    """Of the tensors of a SegmenterNetwork."""
-    width = 2 * shape.hidden
-    inputs = {name: EmbeddedValues(n, shape.size_of(name)) for name, n in n_values.items()}
-    of_encoder = {"reserved": (N_RESERVED, width), **encoder_shapes(shape.lstms, inputs)}
-    return {f"encoder.{name}": found for name, found in of_encoder.items()} | {
-        "output.weight": (1, width),
-        "output.bias": (1,),
-    }
 
 
 def encoded(vocabularies: dict[str, Vocabulary], tokens: Iterable[Token]) -> np.ndarray:

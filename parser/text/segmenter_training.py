@@ -20,11 +20,11 @@ from parser.conllu.checks import FORM, MISC, NO_SPACE
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
 from parser.data.vocabulary import UNKNOWN, Vocabulary
-from parser.inference.shape import Embedding
 from parser.model_folder import SEGMENTER
+from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM
-from parser.networks.embeddings import Embeddings
-from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterShape, encoded, sentences
+from parser.networks.representation import Embeddings
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.tokenizer import Tokenizer
 from parser.text.tokens import Token, text_of
 
@@ -86,7 +86,7 @@ class SegmenterTraining:
         unknown: share of the forms that are read as one which training never saw; their affixes are not.
     """
 
-    shape: SegmenterShape = field(default_factory=SegmenterShape)
+    shape: SegmenterSpec = field(default_factory=SegmenterSpec)
     window: int = 80
     batch: int = 8
     tokens: int = 600_000
@@ -233,7 +233,7 @@ class SegmenterNetwork(nn.Module):
         n_values: by attribute, how many values there are, reserved ones included.
     """
 
-    def __init__(self, shape: SegmenterShape, n_values: dict[str, int]) -> None:
+    def __init__(self, shape: SegmenterSpec, n_values: dict[str, int]) -> None:
         super().__init__()
         sizes = {name: Embedding(shape.size_of(name), True) for name in n_values}
         self.encoder = BiLSTM(Embeddings(sizes, n_values), Embeddings({}, {}), shape.lstms, input_dropout=shape.dropout)

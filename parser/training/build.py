@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from parser.inference.shape import Embedding
 from parser.linear.model import LinearModel
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.model.loading import AnyModel
 from parser.model.model import Model
+from parser.network_spec import Embedding
 from parser.settings.choices import ExampleUse, SettingsError
 from parser.settings.plan import (
     ExplorationPlan,
@@ -82,12 +82,12 @@ def _linear(plan: Plan, linear: LinearPlan, context: RunContext) -> tuple[Linear
 def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     """A model with fresh weights, drawn from torch's global generator, and the corpus's word vectors."""
     known = [*corpus.vocabularies.attributes, RELATION]
-    embeddings = {name: embedding for name, embedding in network.shape.embeddings.items() if name in known}
+    embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
     if network.vectors is not None and corpus.vectors is not None:
         embeddings[network.vectors.attribute] = Embedding(corpus.vectors.matrix.shape[1], network.vectors.trained)
-    shape, system = replace(network.shape, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
+    spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
     lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
-    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, shape, *system, lookahead)
+    model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
     if network.vectors is not None and corpus.vectors is not None:
         model.classifier.tokens.set_vectors(network.vectors.attribute, corpus.vectors.matrix)
     return model

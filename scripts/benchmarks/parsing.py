@@ -38,6 +38,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from parser.beam_settings import Beam, Merge
+from parser.commands.parsing_options import short_switch_interval
 from parser.conllu.chunks import find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
@@ -49,7 +50,6 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model import loading as models
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.start_up import short_switch_interval
 from parser.storage.versions import versions
 from scripts.benchmarks import spacy_parser, udpipe
 from scripts.benchmarks.measurements import machine

@@ -1,6 +1,6 @@
 """Random computations, optimal to a given degree, and random trees for them, for the benchmarks.
 
-A computation is a sequence of configurations. Those of many sentences are made in lockstep, as in training: the
+A computation is a sequence of configurations. Those of many sentences are made as a batch, as in training: the
 i-th batch holds the i-th configurations of all sentences that are not final yet. A shift leaves k + m as it is and a reduction
 makes it smaller by one, so a computation over n tokens has k + m = n, n - 1, ..., 0, each for one or more configurations.
 """
@@ -16,7 +16,7 @@ from oracles import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracl
 
 
 def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Query]:
-    """All sentences in lockstep; each takes a random optimal step with probability ``follow``, else a random one."""
+    """All sentences as a batch; each takes a random optimal step with probability ``follow``, else a random one."""
     rng = np.random.default_rng(seed)
     lengths = trees.lengths
     count = len(trees)
@@ -71,10 +71,10 @@ def aligned_at(batches: list[Query], lengths: np.ndarray, size: int) -> tuple[li
             paths[int(batch.sentences[row])].append((t, int(row) if sizes[row] > size else -1 - int(row)))
     before = {s: [(t, row) for t, row in path if row >= 0] for s, path in paths.items()}
     at = {s: [(t, -1 - row) for t, row in path if row < 0] for s, path in paths.items()}
-    return list(_lockstep(batches, before)), list(_lockstep(batches, at))
+    return list(_batched(batches, before)), list(_batched(batches, at))
 
 
-def _lockstep(batches: list[Query], paths: dict[int, list[tuple[int, int]]]) -> Iterator[Query]:
+def _batched(batches: list[Query], paths: dict[int, list[tuple[int, int]]]) -> Iterator[Query]:
     for i in range(max(map(len, paths.values()), default=0)):
         places = [path[i] for path in paths.values() if i < len(path)]
         width = max(int(batches[t].stack_sizes[row]) for t, row in places)

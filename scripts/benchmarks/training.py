@@ -43,6 +43,7 @@ from parser.networks.classifier import Classifier
 from parser.settings import Settings, TrainingTrees
 from parser.storage.versions import versions
 from parser.training import run as training_run
+from parser.training.fitting.by_value import slot_weights
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.transitions.features import TOKEN
 from scripts.benchmarks.first_update import AFTER_UPDATE
@@ -218,12 +219,12 @@ def seconds_of_encoder(classifier: Classifier, lengths: np.ndarray, examples: in
         lengths: int[sentences], words of the sentences.
     """
     batches = list(batches_of(lengths, examples, batch_size))
-    room = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
-    other = torch.zeros_like(room)
+    left = torch.zeros(max(max(m * k, n * k) for batch in batches for m, k, n in products_of(classifier, *batch)))
+    right = torch.zeros_like(left)
     start = time.perf_counter()
     for batch in batches:
         for m, k, n in products_of(classifier, *batch):
-            multiply(room[: m * k].view(m, k), other[: n * k].view(n, k))
+            multiply(left[: m * k].view(m, k), right[: n * k].view(n, k))
     return time.perf_counter() - start
 
 
@@ -296,7 +297,7 @@ def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> I
             yield from [(sentences, hidden, 4 * hidden), (sentences, 4 * hidden, hidden)] * steps
             yield 4 * hidden, steps * sentences, hidden
     output = classifier.output.weight
-    for name, columns, weights in classifier.slot_weights():
+    for name, columns, weights in slot_weights(classifier):
         values = int(lengths.sum()) if name == TOKEN else len(tokens.embeddings.vectors[name])
         yield from _both_ways(values, len(weights), len(columns) * output.shape[1])
     yield from _both_ways(examples, output.shape[1], output.shape[0])

@@ -7,8 +7,8 @@ import numpy as np
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.k_best import Tree
-from parser.inference.scorer import Scorer
+from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed import Scorer
 from tests.decoding.computations import hashed_scores
 
 

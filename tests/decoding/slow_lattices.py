@@ -10,9 +10,9 @@ import torch
 
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.decoding.computations import find
 from tests.transitions.reference_systems import State, applicable, take
@@ -37,7 +37,7 @@ def lattice_model(
     known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
     vocabularies = Vocabularies({name: Vocabulary(symbols) for name, symbols in known.items()})
     slots = {name: [a for a in addresses if a not in ("b0", "b1")[read:]] for name, addresses in slots.items()}
-    shape = ClassifierShape(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
+    shape = ClassifierSpec(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
     options = {"degree": 2} if system == "attardi" else {}
     arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), shape, system, options, lookahead
     model = Model.new(*arguments)

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.beam import beam as beam_module
-from parser.decoding.beam.batched_beam import LockstepBeamParser
+from parser.decoding.beam import compiled as beam_module
+from parser.decoding.beam.batched import LockstepBeamParser
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
-from parser.networks.activations import ACTIVATIONS
+from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import Slot
 from tests.decoding.drawn_scores import check_trees
@@ -134,14 +134,14 @@ def test_a_search_that_makes_several_parts_in_a_step_gets_room_for_them(monkeypa
     with torch.no_grad():  # all tokens onto the stack, then the deepest arcs: each makes nine cells of the stack anew
         model.classifier.output.bias[0] += 1000
         model.classifier.output.bias[1 + 2 * (MAX_DEGREE - 1) * len(model.relations.symbols) :] += 500
-    made, make_room = [], beam_module.Search._make_room
+    made, make_room = [], beam_module.BeamSearch._make_room
 
     def make_some_room(search, times):
         made.append(search)
         assert len(made) < 9, "the room is doubled again and again"
         make_room(search, times)
 
-    monkeypatch.setattr(beam_module.Search, "_make_room", make_some_room)
+    monkeypatch.setattr(beam_module.BeamSearch, "_make_room", make_some_room)
     encoded = model.vocabularies.encode(sentences)
     found = beam_parser_of(model, Beam(3)).parse(encoded)
     expected = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)

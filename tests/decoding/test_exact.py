@@ -22,10 +22,10 @@ from parser.data.vocabulary import Vocabulary
 from parser.decoding.exact import exact
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.lattice.lattice_file import parse_lattice_file
+from parser.decoding.lattice.file import parse_lattice_file
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
-from parser.inference.shape import BiLSTMShape, ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.decoding.arc_hybrid_sums import over_computations
 from tests.decoding.test_beam import check_trees
@@ -98,7 +98,7 @@ def random_model(sentences: list[Sentence], slots: dict[str, list[str]] | None =
     """A BiLSTM with random weights, over the top of the stack and the front of the buffer."""
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     embeddings = {"form": Embedding(6, True), "deprel": Embedding(3, True)}
-    shape = ClassifierShape(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMShape(1, 5, 0.0, 0.0))
+    shape = ClassifierSpec(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(1, 5, 0.0, 0.0))
     torch.manual_seed(0)
     table = slots_of(slots or {"token": ["s0", "b0", "b1"]})
     model = Model.new(vocabularies, Vocabulary(["nsubj", "root"]), table, shape, system)

@@ -21,8 +21,8 @@ from parser.data.vocabulary import Vocabulary
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import ChunkParser, OnError, Parsed, parse_file
 from parser.decoding.files.word_cache import WordCache
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
 
@@ -34,7 +34,7 @@ SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b
 def model() -> Model:
     torch.manual_seed(1)
     vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
-    shape = ClassifierShape(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
+    shape = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
     made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
     with torch.no_grad():
         for parameter in made.classifier.parameters():

@@ -13,9 +13,9 @@ from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
-from parser.networks.activations import ACTIVATIONS
+from parser.network_spec import ClassifierSpec, Embedding
+from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import slots_of
 from tests.toy import sentence
@@ -46,7 +46,7 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
             "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
         }
     )
-    shape = ClassifierShape(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
+    shape = ClassifierSpec(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
     model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():

@@ -13,7 +13,7 @@ import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.files.file_parsing import parse_file
-from parser.decoding.lattice.lattice_parser import LatticeParse, LatticeParser
+from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model

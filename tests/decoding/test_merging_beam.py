@@ -10,14 +10,12 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.beam.batched_beam import search_in_lockstep
-from parser.decoding.beam.derivations import best_trees, count_derivations
-from parser.decoding.beam.merging_items import Item
-from parser.decoding.beam.merging_search import MergingSearch
-from parser.decoding.beam.persistent_trees import arcs_of
+from parser.decoding.beam.batched import search_in_lockstep
+from parser.decoding.beam.derivations import Item, arcs_of, best_trees, count_derivations
 from parser.decoding.beam.signature import visible_parts
-from parser.decoding.k_best import distinct
+from parser.decoding.lattice.merging import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
+from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
 from tests.decoding.computations import Space, all_computations, best_by_tree

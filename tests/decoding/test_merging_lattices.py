@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.lattice.lattice_parser import LatticeParser
+from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.model.model import Model

@@ -17,8 +17,8 @@ from parser.decoding.parsers import beam_parser_of
 from parser.inference import biaffine as resting_heads
 from parser.inference.encoder import RestingEncoder
 from parser.model.model import Model
-from parser.networks.biaffine import HeadScorer
 from parser.networks.bilstm import BiLSTM
+from parser.networks.tasks import BiaffineScorer
 from parser.transitions.features import TOKEN
 from tests.forgery import small_linear_model, small_model
 from tests.networks.test_biaffine import loss_by_loops
@@ -28,7 +28,7 @@ from tests.toy import sentence
 BEAM = Beam(8, rerank=True)
 
 
-def scorer_of(model: Model) -> HeadScorer:
+def scorer_of(model: Model) -> BiaffineScorer:
     """What its encoder predicts heads with."""
     encoder = model.classifier.tokens
     assert isinstance(encoder, BiLSTM)

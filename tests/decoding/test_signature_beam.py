@@ -9,12 +9,10 @@ import pytest
 
 from parser.beam_settings import Beam, Merge, Scores
 from parser.decoding.beam.derivations import count_derivations
-from parser.decoding.beam.merging_beam import MergingBeamParser
 from parser.decoding.beam.signature import arc_standard_alone
-from parser.decoding.beam.signature_beam import SignatureBeamParser
-from parser.decoding.beam.signature_items import SignatureItems
-from parser.decoding.beam.signature_streams import best_outputs
-from parser.decoding.lattice.lattice_items import Arcs
+from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
+from parser.decoding.lattice.compiled import Arcs
+from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model
 from tests.decoding.test_greedy import random_model

@@ -13,9 +13,9 @@ from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.greedy.spine import SpineParser
 from parser.decoding.parsers import parse, parser_of
-from parser.inference.shape import BiLSTMShape, ClassifierShape
 from parser.model.model import Model
-from parser.networks.embeddings import Embedding
+from parser.network_spec import BiLSTMSpec, ClassifierSpec
+from parser.networks.representation import Embedding
 from parser.transitions.features import anchored, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence
@@ -43,7 +43,7 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
         }
     )
     embeddings = {"form": Embedding(5, True), "deprel": Embedding(3, True), "upos": Embedding(3, True)}
-    shape = ClassifierShape(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
+    shape = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
     slots = slots_of(anchored(table, LRSpine))
     model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, shape, "lr_spine")
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
@@ -69,7 +69,7 @@ def test_it_parses_as_in_lockstep(sentences, table, activation, single_root):
 
 
 def test_with_an_encoder(sentences):
-    model = random_model(sentences, {"token": ["s0", "s1", "b0"], "deprel": ["s0.l1"]}, encoder=BiLSTMShape(1, 4, 0.0, 0.0))
+    model = random_model(sentences, {"token": ["s0", "s1", "b0"], "deprel": ["s0.l1"]}, encoder=BiLSTMSpec(1, 4, 0.0, 0.0))
     encoded = model.vocabularies.encode(sentences[:9])
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
     np.testing.assert_array_equal(parser_of(model).parse(encoded).heads, expected.heads)

@@ -94,8 +94,8 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
     assert len(made) == 3
     weights = model.weights()  # which may have changed by then
     assert len(made) == 4
-    with model.sharing_weights(), model.sharing_weights():
-        assert model.weights() is model.weights() is not weights
+    frozen = model.frozen()
+    assert frozen.weights() is frozen.frozen().weights() is not weights
     assert model.weights() is not model.weights()
 
 

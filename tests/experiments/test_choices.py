@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from experiments.choices import _FIRST_PASS, Choices, Row, Study, _groups, _report
+from experiments import choices
+from experiments.choices import _FIRST_PASS, Choices, Study
+from experiments.command import settings_of
 from experiments.trainings import Training
 from parser.settings.planning import plan
 from tests.forked import script
 from tests.toy import CONFIGS
 
 STUDIES = OmegaConf.load(CONFIGS / "experiments" / "choices.yaml").all_studies
-ABLATION = OmegaConf.load(CONFIGS / "experiments" / "ablation.yaml")
 LITERAL = OmegaConf.load(CONFIGS / "experiments" / "paper_literal.yaml")
 
 
@@ -29,12 +30,6 @@ def test_every_variant_is_a_training_that_can_be_made(name):
         if not any(setting.startswith(_FIRST_PASS) for setting in settings):  # then it shares the default's first pass
             for key in ("first_pass", "vectors", "classifier", "optimizer", "features", "projectivization", "keep"):
                 assert made[key] == first_pass[key]
-
-
-@pytest.mark.parametrize("name", list(ABLATION.all_studies))
-def test_every_variant_of_the_ablation_is_a_training_that_can_be_made(name):
-    for settings in ABLATION.all_studies[name].variants.values():
-        plan(Training("hu", ABLATION.recipe, 5, 1, "there", tuple(settings)).settings())
 
 
 @pytest.mark.parametrize(("name", "column"), [("column_5", 5), ("column_3", 3)])
@@ -63,27 +58,32 @@ def test_the_way_to_paper_literal_ends_there_and_takes_one_step_at_a_time(name, 
 def test_differences_are_paired_by_treebank_and_seed():
     las = {("", "a", 1): 50, ("", "a", 2): 52, ("x=1", "a", 1): 51, ("x=1", "a", 2): 54, ("", "b", 1): 60, ("", "b", 2): 60}
     las |= {("x=1", "b", 1): 60, ("x=1", "b", 2): 61}
-    rows = [Row("r", treebank, str(seed), s, str(score), "0", "0", "c") for (s, treebank, seed), score in las.items()]
-    study = Study("Why?", {"as it is": [], "x": ["x=1"], "y": ["y=1"]})
-    wanted = Choices(languages=["b", "a"], seeds=1, recipe="r", all_studies={"q": study})
-    text = _report({row.key: row for row in rows}, wanted)  # all that there are rows of, whatever was asked for
+    names = ("recipe", "treebank", "seed", "settings", "las")
+    rows = [dict(zip(names, ("r", t, str(n), s, str(score)), strict=True)) for (s, t, n), score in las.items()]
+    wanted = settings_of(Choices, "choices", ["languages=[b,a]", "seeds=1", "recipe=r"])
+    wanted.all_studies = {"q": Study("Why?", {"as it is": [], "x": ["x=1"], "y": ["y=1"]})}
+    text = choices.page(rows, wanted)  # all that there are rows of, whatever was asked for
     assert "| as it is | 60.00 ± 0.00 | 51.00 ± 1.41 |  |" in text
     assert "| x | 60.50 ± 0.71 | 52.50 ± 2.12 | +1.00 ± 0.41 |" in text
     assert "| y | not run | not run | not run |" in text
-    del rows[-1]
-    assert "| x | 60.00 (1 seed) | 52.50 ± 2.12 | +1.00 ± 0.58 |" in _report({row.key: row for row in rows}, wanted)
+    assert "| x | 60.00 (1 seed) | 52.50 ± 2.12 | +1.00 ± 0.58 |" in choices.page(rows[:-1], wanted)
 
 
 def test_variants_that_share_a_first_pass_are_trained_together():
-    def grouped(recipe: str) -> list[list[tuple[str, ...]]]:
-        variants = [(), ("vectors.epochs=5",), ("second_pass.explore_every=5",)]
-        return [[t.overrides for t in group] for group in _groups([Training("hu", recipe, 5, 1, "there", v) for v in variants])]
+    def grouped(recipe: str) -> list[list[str]]:
+        wanted = settings_of(Choices, "choices", ["languages=[sample]", "seeds=1", f"recipe={recipe}"])
+        variants = {"a": [], "b": ["vectors.epochs=5"], "c": ["second_pass.explore_every=5"]}
+        wanted.all_studies = {"q": Study("Why?", variants)}
+        groups: dict[str, list[str]] = {}
+        for cell in choices.cells(wanted):
+            groups.setdefault(cell.group, []).append(cell.settings)
+        return [*groups.values()]
 
-    assert grouped("paper_tuned") == [[(), ("second_pass.explore_every=5",)], [("vectors.epochs=5",)]]
+    assert grouped("paper_tuned") == [["", "second_pass.explore_every=5"], ["vectors.epochs=5"]]
     assert grouped("accurate") == [
-        [()],
-        [("vectors.epochs=5",)],
-        [("second_pass.explore_every=5",)],
+        [""],
+        ["vectors.epochs=5"],
+        ["second_pass.explore_every=5"],
     ]  # one schedule for both passes
 
 
@@ -105,9 +105,3 @@ def test_the_command(tmp_path, small_sample):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
     assert "| any number |" in (tmp_path / "results" / "paper.md").read_text()
-
-
-def test_unknown_studies_are_named(tmp_path):
-    done = script("experiments/choices.py", "studies=[beams]", f"results={tmp_path}", f"runs={tmp_path}")
-    assert done.returncode != 0
-    assert "studies has 'beams'; known are 'vectors', 'projectivization'" in done.stderr

@@ -8,24 +8,23 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, cast
 
 import pytest
 
-from experiments import accurate, choices, command, figure8, growth, jobs, noisy_tags, table7, text
+from experiments import choices, command, comparison, engine, figure8, growth, noisy_tags, table7, text
 from experiments.command import quoted, settings_of
-from tests.toy import ROOT, forget_what_is_stored
+from tests.toy import ROOT
 
 COMMANDS = {
     "table7": (table7.main, table7.Table7),
-    "accurate": (accurate.main, accurate.Accurate),
-    "unseen": (accurate.main, accurate.Accurate),
-    "choices": (choices.main, choices.Choices),
-    "noisy_tags": (noisy_tags.main, noisy_tags.NoisyTags),
-    "text": (text.main, text.Text),
+    "accurate": (comparison.EXPERIMENT.main, comparison.Comparison),
+    "unseen": (comparison.EXPERIMENT.main, comparison.Comparison),
+    "choices": (choices.EXPERIMENT.main, choices.Choices),
+    "noisy_tags": (noisy_tags.EXPERIMENT.main, noisy_tags.NoisyTags),
+    "text": (text.EXPERIMENT.main, text.Text),
     "figure8": (figure8.main, figure8.Figure8),
-    "growth": (growth.main, growth.Growth),
+    "growth": (growth.EXPERIMENT.main, growth.Growth),
 }
 
 
@@ -71,7 +70,7 @@ def message_of(name: str, arguments: list[str], monkeypatch) -> Any:
 )
 def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(jobs, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("it trains"))
+    monkeypatch.setattr(engine, "ProcessPoolExecutor", lambda *_, **__: pytest.fail("it trains"))
     (tmp_path / "data" / "sample").mkdir(parents=True)
     for part in ("train", "dev", "test"):
         (tmp_path / "data" / "sample" / f"sample-ud-{part}.conllu").touch()
@@ -88,7 +87,7 @@ def test_what_cannot_be_asked_for_is_one_line(name, arguments, message, monkeypa
         ("overrides=[a=1, features.form=[s0,s1],c=2]", "overrides=['a=1','features.form=[s0,s1]','c=2']"),
         ("overrides=['a=1',b]", "overrides=['a=1',b]"),
         ("languages=[hu,el]", "languages=[hu,el]"),
-        ("+all_systems.tiny=[a=1]", "+all_systems.tiny=['a=1']"),
+        ("+all_variants.tiny=[a=1]", "+all_variants.tiny=['a=1']"),
         ("seeds=2", "seeds=2"),
         ("all_studies.x.variants={one:['a=1'],two:[]}", "all_studies.x.variants={one:['a=1'],two:[]}"),
     ],
@@ -109,14 +108,6 @@ def test_help_is_the_commented_configuration(monkeypatch, capsys):
         assert part in text
 
 
-def test_every_configuration_is_one_of_an_experiment():
-    for path in (ROOT / "experiments").glob("*.py"):
-        import_module(f"experiments.{path.stem}")  # some store the schema of a configuration
-    for path in command.FOLDER.glob("*.yaml"):
-        if path.stem not in ("trainings", "pictures"):
-            assert isinstance(settings_of(object, path.stem), command.Trainings | command.Pictures)
-
-
 def commands_of_the_page() -> list[str]:
     text = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
     found = [" ".join(line.split()) for line in re.findall(r"`(python\s+experiments/[^`]+)`", text)]
@@ -133,7 +124,6 @@ def test_the_settings_of_the_pages_commands_are_there(line, monkeypatch):
         raise ValueError("understood")
 
     _, file, *arguments = shlex.split(line)
-    forget_what_is_stored(monkeypatch)
     monkeypatch.setattr(command, "settings_of", stop)
     monkeypatch.setattr(sys, "argv", [file, *arguments])
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # pytest keeps its own

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from experiments import curves
+from experiments.columns import run_folder
 from experiments.command import settings_of
 from experiments.figures import read_csv
-from experiments.trainings import run_folder
 from parser.training.run import train
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu

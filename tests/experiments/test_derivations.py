@@ -15,8 +15,8 @@ from parser.beam_settings import BeamError
 from parser.data.treebank import read_treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 
@@ -32,7 +32,7 @@ def dev_part(tmp_path) -> Path:
 
 
 def model(system: str = "arc_standard", addresses: tuple[str, ...] = ("s0", "b0")) -> Model:
-    shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     known = Vocabularies({"form": Vocabulary(["w1", "w2"])}), Vocabulary(["root", "obj"])
     return Model.new(*known, slots_of({"form": list(addresses)}), shape, system)
 
@@ -41,16 +41,16 @@ def model(system: str = "arc_standard", addresses: tuple[str, ...] = ("s0", "b0"
 def test_a_beam_that_holds_all_items_stands_for_all_computations(dev_part, addresses):
     """With one child of the root and one other relation, 2^(n-1) Catalan(n-1) of them."""
     rows = list(derivations.rows_of("any", model(addresses=addresses), 1000, read_treebank(dev_part)))
-    assert [row.length for row in rows] == [*LENGTHS]
-    for n, row in zip(LENGTHS, rows, strict=True):
+    assert [row[2] for row in rows] == [*LENGTHS]
+    for n, (*_, items, log10_derivations) in zip(LENGTHS, rows, strict=True):
         expected = 2 ** (n - 1) * math.comb(2 * n - 2, n - 1) // n
-        assert row.items * 10**row.log10_derivations == pytest.approx(expected)
+        assert items * 10**log10_derivations == pytest.approx(expected)
 
 
 def test_the_command(dev_part, tmp_path, capsys):
     model().save(tmp_path / "model")
     overrides = [f"+models={{any: {tmp_path}/model}}", f"output={tmp_path}/out", f"paths.treebanks={tmp_path}", "together=2"]
-    derivations.main(settings_of(derivations.DerivationsSettings, "derivations", overrides))
+    derivations.EXPERIMENT.main(settings_of(derivations.Derivations, "derivations", overrides))
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"results.csv", "derivations.svg", "table.md"}
     rows = read_csv(tmp_path / "out" / "results.csv")
     assert [(row["size"], row["length"]) for row in rows] == [(size, str(n)) for size in ("8", "16") for n in LENGTHS]
@@ -65,9 +65,9 @@ def test_the_command(dev_part, tmp_path, capsys):
     [([], "give models to parse with"), (["+models={a: b}", "part=test"], "'hu' has no part test under .*; name another")],
 )
 def test_what_is_missing_is_named(dev_part, tmp_path, overrides, message):
-    settings = settings_of(derivations.DerivationsSettings, "derivations", [*overrides, f"paths.treebanks={tmp_path}"])
+    settings = settings_of(derivations.Derivations, "derivations", [*overrides, f"paths.treebanks={tmp_path}"])
     with pytest.raises(ValueError, match=message):
-        derivations.main(settings)
+        derivations.EXPERIMENT.main(settings)
 
 
 def test_other_systems_have_no_such_items(dev_part):

@@ -6,18 +6,16 @@ A table of a page is found by its head, and each of its cells is compared with w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments import accurate, choices, comparisons, int8, speed, systems_in_brief
-from experiments.claims import CLAIMS, SECOND_PASS, Claim
+from experiments import choices, comparison, int8, speed, systems_in_brief, table7
 from experiments.command import settings_of
-from experiments.rows import read_rows
-from experiments.table7_page import read_printed
-from experiments.trainings import Row
+from experiments.engine import Experiment
+from experiments.table7 import CLAIMS, SECOND_PASS, difference_of, read_claims, read_printed
+from experiments.tables import Row, chosen, numbers, read_rows
 from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
 
@@ -45,17 +43,20 @@ def table(path: Path, head: list[str]) -> list[list[str]]:
     return found[1:]
 
 
-def mean(rows: list, *names: str) -> str:
-    return " / ".join(f"{np.mean([float(getattr(row, name)) for row in rows]):.2f}" for name in names)
+def rows_of(experiment: Experiment, name: str) -> list[Row]:
+    return [*read_rows(ROOT / "experiments" / name / "results.csv", experiment.columns, len(experiment.key)).values()]
+
+
+def mean(rows: list[Row], *names: str) -> str:
+    return " / ".join(f"{np.mean(numbers(rows, name)):.2f}" for name in names)
 
 
 def of_columns(recipe: str, treebank: str, column: int) -> str:
-    rows = read_rows(TABLE7 / "results.csv", Row).values()
-    return mean([row for row in rows if row.key[:3] == (treebank, recipe, str(column))], "las", "uas")
+    return mean(chosen(rows_of(table7.EXPERIMENT, "table7"), treebank=treebank, recipe=recipe, column=column), "las", "uas")
 
 
 def test_table_7_of_the_readme():
-    printed = read_printed(TABLE7 / "paper.csv")
+    printed = read_printed()
     lines = table(README, ["treebank", "the paper", "`recipe=paper`", "`recipe=paper_tuned`"])
     assert [line[0] for line in lines] == ["hu", "el", "cu", "got"]
     for treebank, paper, ours, tuned in lines:
@@ -71,17 +72,17 @@ def test_the_comparison_with_udpipe():
         "UDPipe 1, greedy": "UDPipe, beam 1",
         "UDPipe 1, beam 5": "UDPipe, beam 5",
     }
-    rows = read_rows(ROOT / "experiments" / "accurate" / "results.csv", accurate.Row).values()
+    rows = rows_of(comparison.EXPERIMENT, "accurate")
     head = ["", "hu", "el", "cu", "got"]
     lines = table(README, head)
     assert [line[0] for line in lines] == list(systems)
     for name, *cells in lines:
         for treebank, cell in zip(head[1:], cells, strict=True):
-            assert cell == mean([row for row in rows if row.key[:3] == (systems[name], treebank, "train")], "las", "uas")
+            assert cell == mean(chosen(rows, variant=systems[name], treebank=treebank), "las", "uas")
 
 
 def test_the_claims_of_the_experiments_page():
-    claims = read_rows(TABLE7 / "claims.csv", Claim)
+    claims = read_claims(TABLE7)
     lines = [line for lines in tables(EXPERIMENTS) for line in lines if re.search(r"\(\d\) over \(\d\)", line[0])]
     assert len(lines) == len(CLAIMS) + len(SECOND_PASS)
     for name, *cells in lines:
@@ -92,13 +93,12 @@ def test_the_claims_of_the_experiments_page():
             if claim is None:  # no counts to compute an interval from
                 assert cell == f"{las_of_column(recipe, better) - las_of_column(recipe, worse):+.2f}"
             else:
-                found = claim.difference
+                found = difference_of(claim)
                 assert cell == (f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}")
 
 
 def las_of_column(recipe: str, column: str) -> float:
-    rows = read_rows(TABLE7 / "results.csv", Row).values()
-    return float(np.mean([float(row.las) for row in rows if (row.recipe, row.column) == (recipe, column)]))
+    return float(np.mean(numbers(chosen(rows_of(table7.EXPERIMENT, "table7"), recipe=recipe, column=column), "las")))
 
 
 STUDIES = {
@@ -119,24 +119,9 @@ def test_the_tables_of_studies_are_those_of_their_pages(config):
             assert line in written
 
 
-def test_the_pages_are_those_of_the_rows():
-    """As their commands would write them."""
-    page: Callable = choices._report
-    for config in STUDIES:
-        wanted = settings_of(choices.Choices, config)
-        rows = read_rows(ROOT / wanted.published / "results.csv", choices.Row)
-        assert (ROOT / wanted.published / f"{wanted.recipe}.md").read_text(encoding="utf-8") == page(rows, wanted)
-    for config in ("accurate", "unseen"):
-        compared = settings_of(accurate.Accurate, config)
-        of_systems = read_rows(ROOT / str(compared.published) / "results.csv", accurate.Row)
-        text = (ROOT / str(compared.published) / "table.md").read_text(encoding="utf-8")
-        assert text == accurate.page_of(of_systems, compared)
-
-
 def test_transition_systems_are_what_was_measured():
     """python experiments/systems_in_brief.py --help says how they are measured."""
-    rows = read_rows(systems_in_brief.ROWS, comparisons.Row).values()
-    head, *lines = systems_in_brief.table([*rows], read_measurements(systems_in_brief.SPEED))
+    head, *lines = systems_in_brief.published()
     assert table(README, head) == lines
 
 
@@ -147,11 +132,9 @@ def test_speed_is_what_was_measured():
 
 
 def test_what_8_bits_cost():
-    rows = read_rows(ROOT / "experiments" / "int8" / "results.csv", int8.Row).values()
     by_treebank: dict[str, list[float]] = {}
-    for row in rows:
-        if row.part == "test":
-            by_treebank.setdefault(row.treebank, []).append(float(row.las) - float(row.int8_las))
+    for row in chosen(rows_of(int8.EXPERIMENT, "int8"), part="test"):
+        by_treebank.setdefault(row["treebank"], []).append(float(row["las"]) - float(row["int8_las"]))
     most, worst = max(map(np.mean, by_treebank.values())), max(map(max, by_treebank.values()))
     text = README.read_text(encoding="utf-8")
     assert f"which costs {most:.2f} LAS at most (hu, el, cu, got, test, mean of 3 seeds;" in text

@@ -6,6 +6,7 @@ import math
 import random
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -100,19 +101,24 @@ def test_the_training_part_if_it_is_there_else_the_rest(folder, tmp_path):
 def test_edges_kept_are_those_counted_one_by_one():
     rng = random.Random(1)
     gold = [random_tree(rng, rng.randint(1, 6)) for _ in range(100)]
-    row = table6.measure("toy", "all", Trees.from_heads(gold), repeats=1)
-    assert row.words == sum(map(len, gold))
-    assert row.nonprojective == sum(not brute_force.is_projective(tree) for tree in gold)
-    assert row.optimal_kept == sum(brute_force.best_projective_trees(tree)[0] for tree in gold)
-    assert row.lifting_kept == sum(brute_force.gold_edges(oracles.lift(tree), tree) for tree in gold)
-    assert row.optimal_percent == pytest.approx(100 * row.optimal_kept / row.words)
-    assert row.lifting_kept < row.optimal_kept
+    row = dict(zip(table6.COLUMNS, table6.line("toy", "all", Trees.from_heads(gold), repeats=1), strict=True))
+    assert row["words"] == sum(map(len, gold))
+    assert row["nonprojective"] == sum(not brute_force.is_projective(tree) for tree in gold)
+    assert row["optimal_kept"] == sum(brute_force.best_projective_trees(tree)[0] for tree in gold)
+    assert row["lifting_kept"] == sum(brute_force.gold_edges(oracles.lift(tree), tree) for tree in gold)
+    assert row["optimal_percent"] == pytest.approx(100 * row["optimal_kept"] / row["words"])
+    assert row["lifting_kept"] < row["optimal_kept"]
 
 
 def test_the_table_of_projective_trees_divides_by_nothing():
-    row = table6.measure("de", "dev", Trees.from_heads([chain(4), star(3)]), repeats=1)
-    assert (row.nonprojective_percent, row.lifting_percent, row.optimal_percent) == (0, 100, 100)
-    assert "| de | dev | 2 | 0.0 | (13) | 100.00 | 100.00 |  | 98.89 / 98.97 |" in table6.as_table([row])
+    line = map(str, table6.line("de", "dev", Trees.from_heads([chain(4), star(3)]), repeats=1))
+    row = dict(zip(table6.COLUMNS, line, strict=True))
+    text = table6.page([row], settings_of(table6.Table6, "table6"))
+    assert "| de | dev | 2 | 0.0 | (13) | 100.00 | 100.00 |  | 98.89 / 98.97 |" in text
+
+
+def bins(found: list[tuple[int, float]], width: int) -> list[SimpleNamespace]:
+    return [SimpleNamespace(**dict(zip(figure8.COLUMNS, line, strict=True))) for line in figure8.bins("toy", found, width)]
 
 
 def test_geometric_means_are_roots_of_products():
@@ -121,7 +127,7 @@ def test_geometric_means_are_roots_of_products():
     numbers = {length: [] for length in range(3, 7)}
     for tree in gold:
         numbers[len(tree)].append(len(brute_force.best_projective_trees(tree)[1]))
-    rows = figure8.bins("toy", figure8.counts(Trees.from_heads([*gold, chain(5)])), 1)
+    rows = bins(figure8.counts(Trees.from_heads([*gold, chain(5)])), 1)
     assert [row.first_length for row in rows] == [row.last_length for row in rows] == [n for n in numbers if numbers[n]]
     for row in rows:
         found = numbers[row.first_length]
@@ -152,7 +158,7 @@ def test_the_table_of_growth_leaves_out_what_cannot_be_fitted():
 
 
 def test_bins_begin_at_one_and_end_inclusive():
-    rows = figure8.bins("toy", [(1, 0.0), (5, math.log(4)), (6, math.log(3)), (12, 0.0)], 5)
+    rows = bins([(1, 0.0), (5, math.log(4)), (6, math.log(3)), (12, 0.0)], 5)
     assert [(row.first_length, row.last_length, row.trees) for row in rows] == [(1, 5, 2), (6, 10, 1), (11, 15, 1)]
     assert rows[0].geometric_mean == pytest.approx(2)
     assert rows[0].mean_length == 3

@@ -14,8 +14,8 @@ from experiments.figures import read_csv
 from parser.conllu.stream import read_raw_sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.toy import sentence, write_conllu
 
@@ -40,12 +40,12 @@ def test_sentences_of_a_length_have_the_words_of_the_file_in_their_order(test_pa
 
 def test_the_command(test_part, tmp_path):
     vocabularies = Vocabularies({"form": Vocabulary(["w1", "w2"])})
-    shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of({"form": ["s0", "b0"]}), shape).save(tmp_path / "model")
     overrides = ["lengths=[5,20]", "length_words=50", "sizes=[100]", "threads=[1,2]", "repeats=1", f"output={tmp_path}/out"]
     where = [f"model={tmp_path}/model", f"paths.treebanks={tmp_path}"]
     settings = settings_of(growth.Growth, "growth", [*overrides, *where])
-    growth.main(settings)
+    growth.EXPERIMENT.main(settings)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"results.csv", "growth.svg", "table.md"}
     rows = read_csv(tmp_path / "out" / "results.csv")
     assert [(row["by"], row["size"], row["threads"], row["words"]) for row in rows] == [

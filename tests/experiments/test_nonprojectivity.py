@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from experiments import nonprojectivity
+from experiments.columns import Counts
 from experiments.command import settings_of
-from experiments.counts import Counts
 from experiments.figures import read_csv
-from experiments.nonprojectivity import COLUMNS, Nonprojectivity, draw, parts_of, write, write_part
-from experiments.trainings import Row
+from experiments.nonprojectivity import COLUMNS, Nonprojectivity, drawn, write, write_part
 from parser.data.treebank import read_treebank
 from tests import brute_force
 from tests.random_trees import random_mildly_nonprojective_tree
@@ -47,7 +46,7 @@ def heads_of(path: Path) -> list[list[int]]:
 
 
 def test_parts_have_the_share_and_the_size(wanted, tmp_path):
-    for treebank, share in parts_of(wanted):
+    for treebank, share in wanted.parts:
         write_part(wanted, treebank, share)
         part = "train" if treebank == "got" else "dev"
         folder = tmp_path / "runs" / "parts" / f"{treebank}-{part}-{share}"
@@ -65,7 +64,7 @@ def test_parts_have_the_share_and_the_size(wanted, tmp_path):
 
 def test_too_few_trees_of_a_kind_are_refused(wanted, monkeypatch):
     with pytest.raises(ValueError, match="0 non-projective trees, 4 wanted"):
-        draw(np.ones(8, bool), 50, 8)
+        drawn(np.ones(8, bool), 50, 8)
     monkeypatch.setattr(nonprojectivity, "SENTENCES", 1000)
     with pytest.raises(ValueError, match=r"got_proiel-ud-train.conllu: \d+ non-projective trees, 500 wanted; give shares="):
         write_part(wanted, "got", "50")
@@ -74,14 +73,13 @@ def test_too_few_trees_of_a_kind_are_refused(wanted, monkeypatch):
 def test_the_page_has_the_differences_with_their_intervals(wanted, tmp_path):
     words = np.full(50, 10)
     rng = np.random.default_rng(1)
-    counts, rows = {}, {}
+    counts, rows = {}, []
     for seed in (1, 2):
         for column in COLUMNS:
             right = rng.integers(5, 9, 50) + (column == 6)
-            counts["got-train-50", column, seed] = Counts("c", words, right, right)
-            key = "got-train-50", wanted.recipe, str(column), str(seed)
-            row = Row(*key, f"{right.sum() / 5:.4f}", "0", "0", "0", "0", "c", "")
-            rows[row.key] = row
+            counts["got-train-50", column, seed] = Counts(words, right, right)
+            row = {"treebank": "got-train-50", "recipe": wanted.recipe, "column": str(column), "seed": str(seed)}
+            rows.append(row | dict.fromkeys(("las", "uas"), f"{right.sum() / 5:.4f}"))
     write(tmp_path, wanted, rows, counts)
     (five, six, _) = read_csv(tmp_path / f"{wanted.recipe}.csv")
     assert (five["part"], five["better"], five["worse"]) == ("got-train-50", "5", "4")

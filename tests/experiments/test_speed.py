@@ -1,11 +1,13 @@
-"""The speed table is what was measured, and says what was not."""
+"""The tables and the plot of speed are what was measured, and say what was not."""
 
 from __future__ import annotations
 
 import pytest
 
-from experiments import speed
+from experiments import beam_speed, speed, systems_in_brief
+from parser.beam_settings import Beam, Merge
 from scripts.benchmarks.measurements import Measurement
+from scripts.benchmarks.ratios import OURS_AS_UDPIPE, beam_job_name, decoding_over, job_name
 
 QUANTITIES = [quantity for _, quantities in speed._COLUMNS.values() for quantity in quantities]
 
@@ -17,11 +19,53 @@ def rows(label: str, quantities: list[str]) -> list[Measurement]:
 def test_a_line_for_each_label_that_was_measured():
     lines = speed.table(rows("recipe=accurate", QUANTITIES) + rows("something else", QUANTITIES[:1]))
     assert lines[1:] == [["`recipe=accurate`", "1.5 (2 words/s)", "3.5", "4.5", "5.5", "6.5", "7.50", "8.50", "9.50 s"]]
-    head, rule, line = speed.as_markdown(lines).splitlines()
-    assert head.startswith("| | text read once |")
-    assert head.count("|") == rule.count("|") == line.count("|") == 10
 
 
 def test_what_was_not_measured_is_named():
     with pytest.raises(ValueError, match="recipe=paper: 'start-up' was not measured"):
         speed.table(rows("recipe=paper", QUANTITIES[:-1]))
+
+
+GREEDY = job_name("decoding", 1)
+MEASURED = {GREEDY: 1000.0} | {
+    beam_job_name("decoding", Beam(size, merge)): 1000.0 / size - place
+    for size in (16, 2, 4)
+    for place, merge in enumerate((Merge.NONE, Merge.CONFIGURATION))
+}
+
+
+def of_beams(label: str, speeds: dict[str, float]) -> list[Measurement]:
+    return [
+        Measurement(label, f"{job}, CPU time", f"{speed:g}", "words/CPU s", "", "", "", "") for job, speed in speeds.items()
+    ]
+
+
+def test_a_line_for_each_way_to_merge(tmp_path):
+    measured = of_beams("recipe=accurate", MEASURED)
+    found = beam_speed.speeds(measured + of_beams("other", {GREEDY: 1.0}), "recipe=accurate")
+    assert found == MEASURED
+    assert [*beam_speed.line_of(found, Merge.CONFIGURATION).items()] == [(2, 499.0), (4, 249.0), (16, 61.5)]
+    assert beam_speed.line_of(found, Merge.SIGNATURE) == {}
+    beam_speed.draw(measured, tmp_path / "beams.svg")
+    assert "UDPipe" not in (tmp_path / "beams.svg").read_text(encoding="utf-8")  # which was not measured
+
+
+@pytest.mark.parametrize(
+    ("measured", "said"),
+    [([], "there are no rows"), (of_beams("paper", {OURS_AS_UDPIPE: 1.0}), "paper: 'decoding, 1 thread' was not")],
+)
+def test_what_was_not_measured_of_beams_is_named(measured, said, tmp_path):
+    with pytest.raises(ValueError, match=said):
+        beam_speed.draw(measured, tmp_path / "beams.svg")
+
+
+def test_means_of_seeds_and_ratios():
+    lines = [("swap", "grc", "dev", "50"), ("swap", "hu", "train", "70"), ("swap", "hu", "train", "71")]
+    measured = [dict(zip(("variant", "treebank", "trained_on", "las"), line, strict=True)) for line in lines]
+    speeds = [Measurement("swap", decoding_over("arc_standard"), "0.456", "ratio", "", "", "", "")]
+    head, *found = systems_in_brief.table(measured, speeds)
+    assert head[3:] == ["decoding", "LAS, hu", "LAS, grc"]  # those with a training part first
+    by_name = {line[0]: line[3:] for line in found}
+    assert by_name["`swap`"] == ["0.46", "70.50", "50.00"]
+    assert by_name["`arc_standard`"] == ["1", "not measured", "not measured"]
+    assert by_name["`lr_spine`"] == ["not measured"] * 3

@@ -9,13 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import table7, trainings
-from experiments.claims import CLAIMS, SECOND_PASS, Claim, Difference, claims_from, counted, difference
+from experiments import engine, table7
+from experiments.columns import Counts, Difference, counted, difference, read_counts, write_counts
 from experiments.command import settings_of
-from experiments.counts import Counts, read_counts, write_counts
-from experiments.rows import read_rows
-from experiments.table7_page import COLUMNS
-from experiments.trainings import Row
+from experiments.table7 import CLAIMS, COLUMNS, EXPERIMENT, SECOND_PASS, claims_from, difference_of, read_claims
+from experiments.tables import Key, Row, read_rows, write_rows
 from tests.forked import script
 from tests.toy import ROOT
 
@@ -24,7 +22,11 @@ TINY = f"overrides=[{','.join([*SMALL, 'tensorboard.figures=false'])}]"
 PUBLISHED = ROOT / "experiments" / "table7"
 
 # The published difference of column 2 over column 1, all treebanks together.
-PUBLISHED_CLAIM = read_rows(PUBLISHED / "claims.csv", Claim)["paper", "hu el cu got", "2", "1"].difference
+PUBLISHED_CLAIM = difference_of(read_claims(PUBLISHED)["paper", "hu el cu got", "2", "1"])
+
+
+def rows_in(folder: Path) -> dict[Key, Row]:
+    return read_rows(folder / "results.csv", EXPERIMENT.columns, len(EXPERIMENT.key))
 
 
 @pytest.fixture(scope="module")
@@ -55,25 +57,24 @@ def ask(*overrides: str) -> None:
 
 
 def test_a_users_rows_and_counts_go_under_runs(in_folder):
-    rows = read_rows(in_folder / "runs" / "table7" / "results.csv", Row)
+    rows = rows_in(in_folder / "runs" / "table7")
     assert list(rows) == [("sample", "paper", "1", "1"), ("sample", "paper", "3", "1")]
     first, third = rows.values()
-    assert third.las_first_pass == first.las  # column 3 starts from the first pass of column 1
+    assert third["las_first_pass"] == first["las"]  # column 3 starts from the first pass of column 1
     counts = read_counts(in_folder / "runs" / "table7" / "paper_counts.csv")
     assert list(counts) == [("sample", 1, 1), ("sample", 3, 1)]
     for row, of_row in zip(rows.values(), counts.values(), strict=True):
-        assert of_row.config == row.config
-        assert 100 * of_row.las.sum() / of_row.words.sum() == pytest.approx(float(row.las), abs=1e-4)
-        assert 100 * of_row.uas.sum() / of_row.words.sum() == pytest.approx(float(row.uas), abs=1e-4)
+        assert 100 * of_row.las.sum() / of_row.words.sum() == pytest.approx(float(row["las"]), abs=1e-4)
+        assert 100 * of_row.uas.sum() / of_row.words.sum() == pytest.approx(float(row["uas"]), abs=1e-4)
 
 
 def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and_the_papers(in_folder, capsys, monkeypatch):
-    monkeypatch.setattr(trainings, "run_jobs", lambda jobs, workers: iter([]) if not jobs else pytest.fail("it trains"))
+    monkeypatch.setattr(engine, "run_jobs", lambda jobs, workers: iter([]) if not jobs else pytest.fail("it trains"))
     ask("columns=[1,3]", TINY)
     text = capsys.readouterr().out
     assert "0 cells are published rows, 2 are rows of your own (under runs/table7), 0 to train" in text
-    row = read_rows(in_folder / "runs" / "table7" / "results.csv", Row)["sample", "paper", "3", "1"]
-    assert f"| sample | 3 |  | none |  | {float(row.las):.2f} / {float(row.uas):.2f} | 1 |  |" in text
+    row = rows_in(in_folder / "runs" / "table7")["sample", "paper", "3", "1"]
+    assert f"| sample | 3 |  | none |  | {float(row['las']):.2f} / {float(row['uas']):.2f} | 1 |  |" in text
     # The cells that were not asked for, as published.
     assert re.search(r"\| hu \| 5 \| 57.62 / 70.30 \| \S+ ± \S+ / \S+ ± \S+ \| 5 \| none \|  \|  \|", text)
     assert f"| hu, el, cu, got together, published | {PUBLISHED_CLAIM}, holds |" in text
@@ -82,9 +83,9 @@ def test_cells_that_are_there_are_not_trained_and_stand_beside_the_published_and
 
 def test_fresh_takes_no_row(in_folder, capsys, monkeypatch):
     asked = []
-    monkeypatch.setattr(trainings, "run_jobs", lambda jobs, workers: iter(asked.extend(job.label for job in jobs) or []))
+    monkeypatch.setattr(engine, "run_jobs", lambda jobs, workers: iter(asked.extend(job.label for job in jobs) or []))
     ask("columns=[1,3]", TINY, "fresh=true")
-    assert asked == ["sample column 1, 3 seed 1"]
+    assert asked == ["sample columns 1, 3 seed 1"]
     assert "fresh=true: no row is taken, 2 to train" in capsys.readouterr().out
 
 
@@ -108,14 +109,13 @@ def test_publishing_less_drops_no_row_no_cell_and_no_claim(published, tmp_path, 
     assert before == after
 
 
-def test_publishing_copies_rows_and_counts_and_tests_the_claims_on_them(in_folder, published, monkeypatch):
+def test_publishing_copies_rows_and_counts_and_tests_the_claims_on_them(in_folder, published):
     own = in_folder / "runs" / "table7"
-    rows = read_rows(own / "results.csv", Row)
-    configs = {int(row.column): row.config for row in rows.values()}
-    monkeypatch.setattr(table7.Training, "fingerprint", lambda training: configs.get(training.column))  # as if the recipe's
+    rows = rows_in(own)
+    write_rows(own / "results.csv", EXPERIMENT.columns, {key: row | {"settings": ""} for key, row in rows.items()})
     counts = read_counts(own / "paper_counts.csv")
     ask("columns=[1,3]", "publish=true", f"published={published}")
-    assert set(read_rows(published / "results.csv", Row)) == {*read_rows(PUBLISHED / "results.csv", Row), *rows}
+    assert set(rows_in(published)) == {*rows_in(PUBLISHED), *rows}
     assert set(read_counts(published / "paper_counts.csv")) == {*read_counts(PUBLISHED / "paper_counts.csv"), *counts}
     page = (published / "paper.md").read_text()
     found = difference(read_counts(published / "paper_counts.csv"), ["sample"], 3, 1)
@@ -125,15 +125,15 @@ def test_publishing_copies_rows_and_counts_and_tests_the_claims_on_them(in_folde
 
 def test_committed_counts_are_those_of_the_committed_rows_and_claims():
     """Whoever has the counts can compute every interval on the page."""
-    rows, claims = read_rows(PUBLISHED / "results.csv", Row), read_rows(PUBLISHED / "claims.csv", Claim)
-    for recipe in {row.recipe for row in rows.values()}:
+    rows, claims = rows_in(PUBLISHED), read_claims(PUBLISHED)
+    for recipe in {row["recipe"] for row in rows.values()}:
         path = PUBLISHED / f"{recipe}_counts.csv"
         counts = read_counts(path)
-        assert len(counted(counts, rows, recipe)) == len(counts)
+        assert len(counted(counts, rows.values(), recipe)) == len(counts)
         assert not path.exists() or path.stat().st_size < 1.5e6
         for (treebank, column, seed), of_one in counts.items():
             row = rows[treebank, recipe, str(column), str(seed)]
-            assert 100 * of_one.las.sum() / of_one.words.sum() == pytest.approx(float(row.las), abs=1e-4)
+            assert 100 * of_one.las.sum() / of_one.words.sum() == pytest.approx(float(row["las"]), abs=1e-4)
         order = ["hu", "el", "cu", "got", "da", "eu", "de"]
         of_recipe = {key: claim for key, claim in claims.items() if key[0] == recipe}
         again = claims_from(counts, recipe, order, claims)
@@ -147,7 +147,6 @@ def test_counts_are_read_as_they_were_written(tmp_path):
     assert {k: vars(c) | {"las": c.las.tolist()} for k, c in again.items()}.keys() == counts.keys()
     for key, of_one in counts.items():
         assert [again[key].words.tolist(), again[key].las.tolist()] == [of_one.words.tolist(), of_one.las.tolist()]
-        assert again[key].config == of_one.config
     with pytest.raises(ValueError, match=r"column 3, seed 1"):
         write_counts(tmp_path / "counts.csv", counts | {("a", 3, 1): counts_of([1], [4])})
 
@@ -158,7 +157,7 @@ def test_columns_of_a_family_share_a_first_pass():
 
 
 def counts_of(las: list[int], words: list[int]) -> Counts:
-    return Counts("settings", np.array(words), np.array(las), np.array(las))
+    return Counts(np.array(words), np.array(las), np.array(las))
 
 
 def test_differences_are_paired_by_seed_and_averaged_over_treebanks():

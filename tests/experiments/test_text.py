@@ -1,10 +1,15 @@
-"""experiments/text.py: raw text of a file, the table, and the settings that it compares."""
+"""Parsers of text and of lattices: raw text of a file, which systems share a training, lattices that are made."""
 
 from __future__ import annotations
 
-from experiments import text
+import pytest
+
+from experiments import lattices, text
 from experiments.command import settings_of
+from parser.data.treebank import read_treebank
+from parser.lattices.conllul import read_lattices
 from parser.settings.planning import plan
+from tests.toy import ROOT
 
 
 def test_raw_text_is_that_of_the_comments(tmp_path):
@@ -27,41 +32,60 @@ def test_raw_text_is_that_of_the_comments(tmp_path):
     assert text.raw_text(tmp_path / "gold.conllu") == "A b. C\n\nD e\n\n"
 
 
-def test_the_systems_are_settings_that_can_be():
-    wanted = settings_of(text.Text, "text")
-    trainings = {system: text.training_of(wanted, system, "hu", 1) for system in wanted.all_systems}
-    for training in trainings.values():
-        plan(training.settings())
-    fingerprints = {training.fingerprint() for training in trainings.values()}
-    assert len(fingerprints) == len(trainings) - 4 == 5  # whose sentences are parsed, and how, is all the same to a training
-    assert wanted.beams.keys() <= wanted.all_systems.keys()
-
-
 def test_systems_that_share_a_training_are_one_job():
-    wanted = settings_of(text.Text, "text")
-    asked = [("text", "1"), (text.UDPIPE, "1"), ("text, beam 8", "1"), ("characters", "1"), ("text", "2")]
-    trainings = {(system, "hu", seed): text.training_of(wanted, system, "hu", int(seed)) for system, seed in asked}
-    labels = [job.label for job in text.jobs_of(trainings, wanted)]
-    assert labels == ["hu text; text, beam 8 seed 1", "hu UDPipe", "hu characters seed 1", "hu text seed 2"]
+    systems = ["text", "text, beam 8", "characters", text.UDPIPE]
+    wanted = settings_of(text.Text, "text", [f"systems={systems}", "languages=[sample]", "seeds=2"])
+    assert wanted.beams.keys() <= wanted.all_systems.keys()
+    cells = {cell.key: cell for cell in text.cells(wanted)}
+    assert len(cells) == 3 * 2 + 1  # UDPipe has one seed
+    groups = {key: cell.group for key, cell in cells.items()}
+    assert groups["text", "sample", "1"] == groups["text, beam 8", "sample", "1"]
+    assert len(set(groups.values())) == 2 * 2 + 1
+    assert cells["text, beam 8", "sample", "1"].settings == "recipe=text beam.size=8"
 
 
 def test_fresh_trains_the_tokenizer_again(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "train_tokenizer", lambda train, dev, target: target.write_text(f"{target.exists()}"))
     segmenters = []
     monkeypatch.setattr(text, "train_segmenter", lambda train, dev, tokenizer, seed: segmenters.append(tokenizer))
-    training = text.training_of(settings_of(text.Text, "text"), text.UDPIPE, "hu", 1)
+    training = settings_of(text.Text, "text").training("text", "hu", 1)
     path = text.tokenizer_of(training, tmp_path)
     assert path.read_text() == text.tokenizer_of(training, tmp_path).read_text() == "False"
     assert text.tokenizer_of(training, tmp_path, fresh=True).read_text() == "True"
     assert segmenters == [path, path]
 
 
-def test_the_table_has_a_line_for_each_system():
-    wanted = settings_of(text.Text, "text", ["languages=[hu]"])
-    numbers = dict.fromkeys(("uas", "upos", "ufeats", "raw_las", "raw_upos", "raw_sentences", "raw_words"), "80.0000")
-    rows = [text.Row("text", "hu", seed, f"7{seed}.0000", **numbers, seconds="1.0", config="") for seed in "12"]
-    rows.append(text.Row("characters", "hu", "1", "65.0000", **(numbers | {"upos": ""}), seconds="1.0", config=""))
-    page = text.page_of({row.key: row for row in rows}, wanted)
-    assert "| text | 71.50 ± 0.71 | 80.00 ± 0.00 |" in page
-    assert "| characters | 65.00 | 80.00 | none |" in page
-    assert "| UDPipe | not run |" in page
+def of_lattices(*overrides: str) -> lattices.LatticeExperiment:
+    return settings_of(lattices.LatticeExperiment, "lattices", overrides)
+
+
+def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
+    monkeypatch.setattr(lattices, "check", lambda *_: None)
+    asked = of_lattices("languages=[tr,he,hu]", "lookaheads=[1,3]", "lemmas=[true,false]", "sizes=[8]")
+    keys = [cell.key for cell in lattices.cells(asked)]
+    assert len(keys) == len(set(keys)) == 3 * (4 + 4 + 4 + 1) + 4  # and those of hu that are guessed
+    for training in {asked.training(key) for key in keys}:
+        plan(training.settings())
+    assert len({cell.settings for cell in lattices.cells(asked) if cell.key[1] == "tr"}) == 9
+    given, alone = (asked.training((system, "he", "1", "3", "true")) for system in (lattices.GOLD, lattices.ALONE))
+    assert given == alone
+
+
+def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
+    asked = of_lattices(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
+    made = {}
+    for system in (lattices.LATTICES, lattices.SUFFIXES):
+        lattices.make_lattices(asked, system, "sample")
+        for part, file in asked.lattice_files(system, "sample").items():
+            made[system, part] = read_lattices(file)
+            assert len(made[system, part]) == len(read_treebank(ROOT / f"data/sample/sample-ud-{part}.conllu"))
+    for part in lattices.PARTS:
+        plain, guessed = ([one.arc for one in made[system, part]] for system in (lattices.LATTICES, lattices.SUFFIXES))
+        assert plain != guessed
+
+
+def test_nothing_is_guessed_where_lattices_are_given():
+    with pytest.raises(
+        ValueError, match="tr: lattices are given, so that nothing is guessed; leave out 'lattices by suffixes'"
+    ):
+        lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))

@@ -18,8 +18,7 @@ from parser.decoding.greedy.batched import LockstepParser
 from parser.decoding.parsers import parser_of
 from parser.inference import encoder as resting_encoder
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
-from parser.inference.encoder import RestingEncoder
-from parser.inference.lstm import RestingLSTM, _tanh
+from parser.inference.encoder import RestingEncoder, RestingLSTM, _tanh
 from parser.inference.weights import Int8Error
 from parser.kernels.tiles import ROWS
 from parser.model.loading import load_for_parsing

@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.networks.activations import ACTIVATIONS
+from parser.inference.precomputed import precomputed_scorer
 from parser.networks.batch_scorer import batch_scorer
+from parser.networks.layers import ACTIVATIONS
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parser.data.parses import NO_NODE
-from parser.inference.hidden_contributions import ContributionMaker
-from parser.inference.summed_contributions import SummedContributions
+from parser.inference.precomputed import ContributionMaker
+from parser.inference.precomputed_tokens import SummedContributions
 from tests.decoding.test_greedy import SLOTS, random_model
 from tests.toy import sentence
 

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-from parser.inference.layouts import Layout, layout_of
+from parser.inference.layouts import Layout
 from parser.kernels import activations as compiled_activations
 from parser.model.model import Model
-from parser.networks.activations import ACTIVATIONS
+from parser.networks.layers import ACTIVATIONS
 from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
 from tests.forgery import KINDS, small_model
 from tests.networks.test_text_model import random_text_model
@@ -27,7 +27,7 @@ def static_model(embeddings) -> Model:
 
 
 def layout(model: Model) -> Layout:
-    return layout_of(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
+    return Layout(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
 
 
 def models() -> list[Model]:

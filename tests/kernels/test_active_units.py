@@ -20,12 +20,12 @@ def test_scores_are_products(hidden, vectors, seed):
     layer = rng.normal(size=hidden).astype(np.float32) * (rng.random(hidden) < 0.7)
     weights = rng.normal(size=(hidden, vectors * WIDTH)).astype(np.float32)
     bias = rng.normal(size=vectors * WIDTH).astype(np.float32)
-    active, room = np.empty(hidden, np.int32), np.full((3, vectors * WIDTH), np.nan, np.float32)
+    active, scores = np.empty(hidden, np.int32), np.full((3, vectors * WIDTH), np.nan, np.float32)
     expected = np.maximum(layer, 0) @ weights + bias
     count = activate_units(layer, activation_number("relu"), active)
-    scores_of_units(layer, weights, bias, active, count, room[1])
-    np.testing.assert_allclose(room[1], expected, rtol=1e-4, atol=1e-5)
-    assert np.isnan(room[[0, 2]]).all()
+    scores_of_units(layer, weights, bias, active, count, scores[1])
+    np.testing.assert_allclose(scores[1], expected, rtol=1e-4, atol=1e-5)
+    assert np.isnan(scores[[0, 2]]).all()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,6 +39,6 @@ def test_active_units_are_those_that_are_not_zero(name):
 @pytest.mark.skipif(not COMPILED, reason="plain Python checks nothing beforehand")
 def test_what_is_not_contiguous_is_refused():
     weights, active = np.ones((2, 4 * WIDTH), np.float32)[:, ::2], np.arange(2, dtype=np.int32)
-    room = np.empty(2 * WIDTH, np.float32)
-    with pytest.raises(TypingError, match="there are no products"):
-        scores_of_units(np.ones(2, np.float32), weights, room, active, 2, room)
+    scores = np.empty(2 * WIDTH, np.float32)
+    with pytest.raises(TypingError, match="there is no tile of"):
+        scores_of_units(np.ones(2, np.float32), weights, scores, active, 2, scores)

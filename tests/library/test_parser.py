@@ -130,8 +130,8 @@ def test_a_beam_is_reranked_as_it_is_told(folder, asked):
 
 def test_products_of_8_bits(folder):
     parser = Parser.load(folder, int8=True)
-    assert isinstance(parser.model.model, Model)
-    assert parser.model.model.int8
+    assert isinstance(parser.model, Model)
+    assert parser.model.int8
     check_tree(parser.parse([["a", "b", "éa"]])[0].heads)
 
 

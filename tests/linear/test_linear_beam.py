@@ -1,4 +1,4 @@
-"""Linear models that parse with a beam; the search itself is tested with any scores in tests/decoding/test_lockstep_beam.py."""
+"""Linear models that parse with a beam; the search itself is tested with any scores in tests/decoding/test_batched_beam.py."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from parser.inference.shape import HeadScorerShape
-from parser.networks.biaffine import HeadScorer
-from parser.networks.padding import Grid
+from parser.network_spec import BiaffineSpec
+from parser.networks.layers import Grid
+from parser.networks.tasks import BiaffineScorer
 from tests.random_trees import random_tree
 
 WIDTH, RELATIONS = 5, 4
@@ -19,7 +19,7 @@ WIDTH, RELATIONS = 5, 4
 
 @torch.no_grad()
 def loss_by_loops(
-    scorer: HeadScorer, sentences: list[torch.Tensor], heads: list[list[int]], relations: list[list[int]]
+    scorer: BiaffineScorer, sentences: list[torch.Tensor], heads: list[list[int]], relations: list[list[int]]
 ) -> float:
     """Word by word, head by head; index 0 of each list is the artificial root."""
 
@@ -52,7 +52,7 @@ def loss_by_loops(
 def test_the_loss_is_that_of_plain_loops(unknown):
     rng = random.Random(1)
     torch.manual_seed(1)
-    scorer = HeadScorer(HeadScorerShape(6, 3, 0.5), WIDTH, RELATIONS)
+    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, RELATIONS)
     nn.init.normal_(scorer.arc_bias)
     heads = [[-1, *random_tree(rng, n)] for n in (3, 1, 7, 2)]
     relations = [[-1] + [-2 if rng.random() < unknown else rng.randrange(RELATIONS) for _ in some[1:]] for some in heads]
@@ -66,7 +66,7 @@ def test_the_loss_is_that_of_plain_loops(unknown):
 
 def test_what_is_dropped_is_dropped_all_through_a_sentence():
     torch.manual_seed(0)
-    scorer = HeadScorer(HeadScorerShape(6, 3, 0.5), WIDTH, RELATIONS)
+    scorer = BiaffineScorer(BiaffineSpec(6, 3, 0.5), WIDTH, RELATIONS)
     dropped = scorer._dropped(torch.ones(4, 3, 8), dropping=True)
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert torch.equal(dropped, dropped[:1].expand(4, 3, 8))

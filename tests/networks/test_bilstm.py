@@ -18,12 +18,13 @@ from parser.decoding.greedy import batched as lockstep
 from parser.decoding.greedy import compiled
 from parser.decoding.greedy.batched import LockstepParser, parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.inference.shape import BiLSTMShape, ClassifierShape, Embedding
+from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
 from parser.networks.batch_scorer import ContextualScorer
 from parser.networks.bilstm import BiLSTM
-from parser.networks.embeddings import Embeddings
+from parser.networks.representation import Embeddings
+from parser.training.fitting.by_value import scores_by_value
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
 from parser.transitions.features import TOKEN, slots_of
@@ -57,8 +58,8 @@ def random_model(sentences, *, deprel: int | None = None, dropping: bool = True)
     if deprel is not None:
         embeddings["deprel"] = Embedding(deprel, True)
     of_units, of_inputs, of_layers, of_attributes = (0.5, 0.1, 0.3, 0.2) if dropping else (0.0,) * 4
-    encoder = BiLSTMShape(2, 5, of_layers, of_attributes)
-    shape = ClassifierShape(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
+    encoder = BiLSTMSpec(2, 5, of_layers, of_attributes)
+    shape = ClassifierSpec(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
     model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), shape)
     with torch.no_grad():
         for parameter in model.classifier.parameters():
@@ -85,7 +86,7 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
     elements = {"feats_pairs": Elements.of(vocabulary_for("feats_pairs", ["a=1|b=2", "a=1"]))}
     embeddings = {"form": Embedding(4, True), "feats_pairs": Embedding(3, False)}
     inputs = Embeddings(embeddings, {"form": 20, "feats_pairs": 5}, elements)
-    encoder = BiLSTM(inputs, Embeddings({}, {}), BiLSTMShape(2, 6, 0.5, 0.5))
+    encoder = BiLSTM(inputs, Embeddings({}, {}), BiLSTMSpec(2, 6, 0.5, 0.5))
     values = torch.stack([torch.randint(20, (sum(lengths),)), torch.randint(5, (sum(lengths),))], dim=1).int()
     with torch.no_grad():
         together = encoder.encode(values, np.array(lengths)).tokens
@@ -110,7 +111,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
         features = model.table.extract(now, steps, encoded, np.arange(len(sentences)))
         expected = slow(features)
         with torch.no_grad():
-            fast = model.classifier.forward_by_contributions(torch.from_numpy(features), vectors).numpy()
+            fast = scores_by_value(model.classifier, torch.from_numpy(features), vectors).numpy()
         np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
         moves = model.system.moves(now, steps)

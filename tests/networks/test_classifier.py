@@ -8,11 +8,10 @@ import torch
 
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements, vocabulary_for
-from parser.inference.shape import Embedding
-from parser.networks.activations import Activation
+from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier
-from parser.networks.embeddings import Embeddings
-from parser.networks.representation import AttributeEmbeddings
+from parser.networks.layers import Activation
+from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer

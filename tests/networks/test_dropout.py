@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.networks.dropout import dropout_mask
+from parser.networks.layers import dropout_mask
 
 _64 = 2**64
 

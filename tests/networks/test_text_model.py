@@ -12,11 +12,10 @@ from parser.data.vocabulary import N_RESERVED
 from parser.decoding.greedy import compiled
 from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
-from parser.inference.shape import CharacterShape, TaggerShape
 from parser.model.model import Model
-from parser.networks.bilstm import BiLSTM
-from parser.networks.character_encoder import CharacterEncoder
-from parser.networks.tagger import Tagger
+from parser.network_spec import CharacterSpec, TaggerSpec
+from parser.networks.bilstm import BiLSTM, CharacterEncoder
+from parser.networks.tasks import Tagger
 from tests.forgery import small_model
 from tests.toy import sentence
 
@@ -32,7 +31,7 @@ def random_text_model() -> Model:
 
 def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():
     torch.manual_seed(0)
-    encoder = CharacterEncoder(CharacterShape(4, 3, 6), 9)
+    encoder = CharacterEncoder(CharacterSpec(4, 3, 6), 9)
     both = nn.LSTM(4, 3, bidirectional=True)
     with torch.no_grad():
         for suffix, side in (("", encoder.forwards), ("_reverse", encoder.backwards)):
@@ -52,7 +51,7 @@ def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():
 def test_expected_vectors_are_sums_over_the_values():
     torch.manual_seed(0)
     values = {"upos": tag_vocabulary("upos", ["X", "Y"]), "feats": tag_vocabulary("feats", ["_", "A=b", "A=b|C=d"])}
-    tagger = Tagger(TaggerShape(1, 3, 0.0), 5, values)
+    tagger = Tagger(TaggerSpec(1, 3, 0.0), 5, values)
     tokens = torch.randn(4, 5)
     scores = tagger.scores(tokens)
     assert {column: list(of_column.shape) for column, of_column in scores.items()} == {"upos": [4, 2], "feats": [4, 3]}

@@ -14,9 +14,9 @@ from oracles.kernel_cache import forget_stale_kernels, is_private
 from tests.toy import ROOT
 
 
-def touch(path: Path, time: int) -> Path:
+def touch(path: Path, time: int, text: str = "@njit\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    path.write_text(text)
     os.utime(path, (time, time))
     return path
 
@@ -31,6 +31,26 @@ def test_kernels_older_than_a_source_are_forgotten(tmp_path):
     assert not stale.exists()
     assert not stale_inside.exists()
     assert fresh.exists()
+
+
+def test_sources_that_kernels_are_not_made_of_may_be_newer(tmp_path):
+    package = tmp_path / "package"
+    touch(package / "a.py", 100, "from package import b\nfrom package.inside.c import (\n    C,\n)\nkernel(C)\n")
+    touch(package / "b.py", 100, "B = 1\n")
+    touch(package / "inside" / "c.py", 100, "import package.d\n")
+    touch(package / "d.py", 100, "def late():\n    from package import e\n")
+    touch(package / "e.py", 300, "E = 1\n")
+    touch(package / "f.py", 100, "class F(NamedTuple): ...\n")
+    index = package / "__pycache__" / "a.kernel-1.py311.nbi"
+    for source, time in (("e", 310), ("b", 320), ("inside/c", 330), ("d", 340), ("f", 350), ("a", 360)):
+        touch(index, 200)
+        path = package / f"{source}.py"
+        os.utime(path, (time, time))
+        forget_stale_kernels(package)
+        assert index.exists() == (source == "e")
+        if source == "e":
+            assert index.stat().st_mtime == time
+        os.utime(path, (100, 100))
 
 
 def test_a_package_that_was_never_compiled(tmp_path):

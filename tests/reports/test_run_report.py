@@ -13,8 +13,8 @@ from parser.commands.report import main
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.drawing.svg import confusion_svg
-from parser.inference.shape import ClassifierShape
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec
 from parser.reports.run_report import ReportError, gold_file
 from parser.transitions.features import slots_of
 from tests.random_trees import random_projective_tree
@@ -26,7 +26,7 @@ def run_folder(folder: Path, gold: Path, seed: int) -> Path:
     tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
     relations = Vocabulary(["det", "nsubj", "obj", "punct", "root"])
     slots = slots_of({"upos": ["s0", "s1", "b0"]})
-    Model.new(tags, relations, slots, ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {})).save(folder / "model")
+    Model.new(tags, relations, slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {})).save(folder / "model")
     (folder / "metrics.json").write_text(json.dumps({"treebank": "toy", "seed": seed}))
     (folder / "run.json").write_text(json.dumps({"settings": {"treebank": {"test": str(gold), "dev": None}}, "files": {}}))
     return folder

@@ -13,8 +13,8 @@ from parser.commands import trace as command
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.parsers import parse
-from parser.inference.shape import ClassifierShape
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec
 from parser.reports.trace import GoldTree, gold_trace, model_trace
 from parser.reports.trace_pages import as_html, as_text, drawn
 from parser.transitions.features import slots_of
@@ -29,7 +29,7 @@ def model() -> Model:
     torch.manual_seed(1)
     slots = slots_of({"upos": ["s0", "s1", "b0"], "deprel": ["s0.l1"]})
     tags = Vocabularies({"upos": Vocabulary(["ADJ", "DET", "NOUN", "PUNCT", "VERB"])})
-    return Model.new(tags, Vocabulary(RELATIONS), slots, ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {}))
+    return Model.new(tags, Vocabulary(RELATIONS), slots, ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {}))
 
 
 @pytest.mark.parametrize("seed", range(5))

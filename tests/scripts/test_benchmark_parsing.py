@@ -10,8 +10,8 @@ import pytest
 from parser.beam_settings import Beam
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from scripts.benchmarks import parsing, ratios, spacy_parser
 from scripts.benchmarks.parsing import udpipe_parser
@@ -25,7 +25,7 @@ def model_and_file(tmp_path):
     sentences = [sentence([0, 1, 2], rng) for _ in range(5)]
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     slots = slots_of({"form": ["s0", "b0"], "deprel": ["s0.l1"]})
-    shape = ClassifierShape(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     Model.new(vocabularies, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
     return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
@@ -96,7 +96,9 @@ def test_decoding_is_compared_with_that_of_other_models(model_and_file):
 
 def test_every_round_begins_with_a_model_that_remembers_nothing(model_and_file):
     met = []
-    parsing._measure({"one": parsing.Job(1, met.append), "other": parsing.Job(1, met.append)}, model_and_file[0], times=2)
+    parsing._measure(
+        {"one": parsing.TimedTask(1, met.append), "other": parsing.TimedTask(1, met.append)}, model_and_file[0], times=2
+    )
     assert len(met) == len({id(model) for model in met}) == 6
 
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from parser.inference.shape import Embedding
+from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier
-from parser.networks.embeddings import Embeddings
-from parser.networks.representation import AttributeEmbeddings
+from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.transitions.features import slots_of
 from scripts.benchmarks import training
 from scripts.benchmarks.training import batches_of, products_of

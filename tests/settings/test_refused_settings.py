@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from parser.data.attributes import TAGS
+from parser.ranges import Range
 from parser.settings import Settings, SettingsError
-from parser.settings.groups import Range
 from parser.settings.overrides import check_given, keys
 from parser.settings.plan import Plan
 from parser.settings.planning import check_files, plan

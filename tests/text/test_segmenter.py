@@ -15,7 +15,7 @@ from parser.data.vocabulary import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module
-from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterShape, encoded, sentences
+from parser.text.segmenter import ATTRIBUTES, Segmenter, SegmenterSpec, encoded, sentences
 from parser.text.segmenter_training import (
     SegmenterNetwork,
     SegmenterTraining,
@@ -29,7 +29,7 @@ from parser.text.tokenizer import Tokenizer, model_tokenizer
 from parser.text.tokens import Token, text_of
 from tests.text import fake_udpipe
 
-SHAPE = SegmenterShape(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
+SHAPE = SegmenterSpec(form=6, affix=4, layers=2, hidden=8, dropout=0.1)
 # "c" ends a sentence of two or three tokens; nothing else tells.
 GOLD = [[[Token(form, (form,), True) for form in words.split()] for words in ("a b c", "b c", "a a c", "b b c") * 3]]
 QUICK = SegmenterTraining(SHAPE, window=9, batch=4, tokens=1_500, most_epochs=60, learning_rate=0.02)
@@ -105,10 +105,10 @@ def test_a_folder_gives_it_back_and_damage_is_named(tmp_path, learned):
         ({"threshold": "x"}, "could not convert"),
         ({"threshold": 2}, "not a probability"),
         ({"shape": {**fields["shape"], "hidden": 9}}, "do not belong to the same model"),
-        ({"shape": {**fields["shape"], "hidden": 10**9}}, "not those of a segmenter"),
-        ({"shape": {**fields["shape"], "layers": 10**9}}, "not those of a segmenter"),
-        ({"shape": {**fields["shape"], "layers": True}}, "not those of a segmenter"),
-        ({"shape": {**fields["shape"], "dropout": 7}}, "not a share"),
+        ({"shape": {**fields["shape"], "hidden": 10**9}}, r"shape\.hidden: "),
+        ({"shape": {**fields["shape"], "layers": 10**9}}, r"shape\.layers: "),
+        ({"shape": {**fields["shape"], "layers": True}}, r"shape\.layers is bool"),
+        ({"shape": {**fields["shape"], "dropout": 7}}, r"shape\.dropout: "),
         ({"vocabularies": {}}, "there is no field 'lower'"),
     ]:
         (tmp_path / "segmenter.json").write_text(json.dumps(fields | damage))

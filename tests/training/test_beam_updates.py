@@ -16,8 +16,8 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.decoding.beam.tree_stacks import read_trees
-from parser.inference.shape import ClassifierShape, Embedding
 from parser.model.model import Model
+from parser.network_spec import ClassifierSpec, Embedding
 from parser.networks.representation import ContextualRepresentation
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import TrainingSentences
@@ -43,7 +43,7 @@ def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
             "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
         }
     )
-    shape = ClassifierShape(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
+    shape = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
     model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), shape)
     with torch.no_grad():
         for parameter in model.classifier.parameters():

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from parser.data.parses import NO_NODE
 from parser.data.set_vocabulary import Elements
-from parser.inference.shape import Embedding
 from parser.kernels import torch_products as matrix_products
 from parser.kernels.torch_products import product
-from parser.networks.activations import ACTIVATIONS
+from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier
-from parser.networks.embeddings import Embeddings
-from parser.networks.representation import AttributeEmbeddings
+from parser.networks.layers import ACTIVATIONS
+from parser.networks.representation import AttributeEmbeddings, Embeddings
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.embedded_layer import ByValue, SideBySide
 from parser.training.compiled.gradients import CompiledGradients

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import oracles
 from parser.data.parses import NO_NODE
 from parser.data.treebank import read_treebank
-from parser.inference.shape import Embedding
 from parser.model.model import Model
 from parser.model_folder import ModelError
+from parser.network_spec import Embedding
 from parser.settings import SettingsError
 from parser.settings.choices import Over
 from parser.training.compiled.gradients import CompiledGradients

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.data.parses import NO_NODE
-from parser.inference.shape import Embedding
+from parser.network_spec import Embedding
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples.examples import Examples

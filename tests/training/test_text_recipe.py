@@ -15,7 +15,7 @@ import oracles
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
-from parser.networks.padding import Grid
+from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
 from parser.training.fitting.sentence_objective import SentenceObjective

@@ -10,7 +10,7 @@ import pytest
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.parses import NO_NODE
 from parser.decoding.greedy.batched import parse_in_lockstep
-from parser.decoding.lattice.lattice_parser import LatticeParser
+from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
 from parser.transitions.arc_standard import ArcStandard

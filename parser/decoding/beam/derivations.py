@@ -1,13 +1,118 @@
-"""What the items of merging_search.py stand for: how many derivations, and the best of them (Huang and Chiang 2005)."""
+"""Items that stand for many computations: how they are made, how many derivations they have, and the best of these.
+
+lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. The derivations
+of an item come best first, found when asked for (Huang and Chiang 2005).
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from parser.decoding.beam.merging_items import Item
-from parser.decoding.beam.persistent_trees import Node, arcs_of, join
-from parser.decoding.k_best import Tree
+import numpy as np
+
+from parser.data.parses import NO_NODE
+from parser.decoding.sentence_parser import Tree
+
+
+class Node(NamedTuple):
+    """A tree whose parts are shared: its token, and its children on either side, the outermost first."""
+
+    token: int
+    left: Children | None = None
+    right: Children | None = None
+
+
+class Children(NamedTuple):
+    """A child, its relation, and the next children towards the head."""
+
+    child: Node
+    relation: int
+    rest: Children | None
+
+
+def join(below: Node, top: Node, left: bool, relation: int) -> Node:
+    """The tree that a reduction of arc-standard makes of s1 and s0: with ``left``, s0 becomes a child of s1."""
+    if left:
+        return below._replace(right=Children(top, relation, below.right))
+    return top._replace(left=Children(below, relation, top.left))
+
+
+def find(node: Node | None, address: Sequence[tuple[str, int]]) -> tuple[int, int]:
+    """The token at an address below a node, and its relation; NO_NODE where there is none."""
+    relation = NO_NODE
+    for side, rank in address:
+        children = None if node is None else node.left if side == "l" else node.right
+        for _ in range(rank - 1):
+            children = children and children.rest
+        if children is None:
+            return NO_NODE, NO_NODE
+        node, relation = children.child, children.relation
+    return (NO_NODE, NO_NODE) if node is None else (node.token, relation)
+
+
+def arcs_of(root: Node, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """int32[tokens] heads and relations, NO_NODE of the root and of tokens that are not in the tree."""
+    heads = np.full(tokens, NO_NODE, np.int32)
+    relations = heads.copy()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        for side in (node.left, node.right):
+            children = side
+            while children is not None:
+                heads[children.child.token], relations[children.child.token] = node.token, children.relation
+                waiting.append(children.child)
+                children = children.rest
+    return heads, relations
+
+
+@dataclass(eq=False)
+class Item:
+    """An item.
+
+    Attributes:
+        began: the first token of s0, and those that were ahead right after it was shifted; empty for the artificial root.
+        ahead: the first tokens of the buffer, as many as are decided.
+        size: elements of the stack.
+        bucket: the one it is in; of a sentence, the step.
+        stack: s0, s1, ... of the best computation, as far as features can see.
+        prefix: score of the best computation from the start.
+        inside: score of the best computation since the first token of s0 was shifted, that shift left out.
+        tails: the items out of which it was shifted.
+        rank: its place among the items of its bucket.
+        reductions: the ways to make it by a reduction, best first.
+    """
+
+    began: tuple[int, ...]
+    ahead: tuple[int, ...]
+    size: int
+    bucket: int
+    stack: tuple[Node, ...]
+    prefix: float
+    inside: float
+    tails: list[Tail]
+    rank: int = 0
+    reductions: list[Reduction] = field(default_factory=list)
+
+
+class Tail(NamedTuple):
+    """An item, and the score of the shift out of it; with a lattice, that of the choice that follows, too."""
+
+    item: Item
+    shift: float
+
+
+class Reduction(NamedTuple):
+    """A way to make an item: from ``item`` and the tail ``below`` by a move that costs ``score`` and makes an arc."""
+
+    item: Item
+    below: Tail
+    score: float
+    left: bool  # s0 becomes a child of s1 (reduce_left)
+    relation: int
 
 
 def count_derivations(item: Item) -> int:

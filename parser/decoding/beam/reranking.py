@@ -16,9 +16,7 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
-from parser.decoding.k_best import Tree
-from parser.decoding.sentence_parser import KBestParser
-from parser.decoding.spans import parse_spans
+from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans
 from parser.inference.biaffine import RestingHeads
 from parser.inference.weights import SentenceEncoder
 

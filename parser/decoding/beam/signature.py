@@ -11,17 +11,25 @@ before at (write q for the rest of an address, r1 for the outermost right child,
     shift: s_d becomes s_{d+1}           at depth d: all that is visible at depth d + 1
 
 The relation of a child that is made just now is the move's own. What is read in the buffer follows from where it begins.
+
+A search tells items apart before they are made: what the features will read after a move is read in the stacks from before it,
+for a shift one place further down, for a reduction in the nodes that it joins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
 
 from parser.beam_settings import BeamError, Merge
+from parser.data.parses import NO_NODE
+from parser.decoding.beam.tree_stacks import descend
+from parser.kernels import kernel
 from parser.transitions.attardi import Attardi
-from parser.transitions.features import RELATION, Slot
+from parser.transitions.features import ADDRESS_LENGTH, RELATION, Slot, program_of
 from parser.transitions.system import TransitionSystem, behaves_as
 
 Visible = tuple[tuple[tuple[str, int], ...], bool]
@@ -83,3 +91,108 @@ def _close(parts: list[set[Visible]]) -> bool:
 def _add(parts: list[set[Visible]], depth: int, address: tuple[tuple[str, int], ...], of_relation: bool) -> None:
     parts += [set() for _ in range(depth + 1 - len(parts))]
     parts[depth].add((address, of_relation))
+
+
+class Parts(NamedTuple):
+    """What must be equal for two items to merge, besides their places: what is read at some addresses (signature.py).
+
+    Attributes:
+        programs: int32[parts, 9], the addresses; see FeatureTable.
+        of_relation: bool[parts], whether the relation is read there, or the token.
+        newest: int32[3], by column of the move, the part that reads the relation of the arc just made; NO_NODE: none does.
+    """
+
+    programs: np.ndarray
+    of_relation: np.ndarray
+    newest: np.ndarray
+
+    @classmethod
+    def of(cls, slots: Sequence[Slot]) -> Parts:
+        """Those of a table of features, for arc-standard."""
+        found = sorted(
+            (depth, len(moves), moves, of_relation)
+            for depth, part in enumerate(visible_parts(slots))
+            for moves, of_relation in part
+        )
+        addresses = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in moves) for depth, _, moves, _ in found]
+        programs = [program_of(address) for address in addresses]
+        newest = np.full(3, NO_NODE, np.int32)
+        for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
+            if (relation := (0, 1, ((side, 1),), True)) in found:
+                newest[column] = found.index(relation)
+        of_relation = np.array([part[-1] for part in found], np.bool_)
+        return cls(np.array(programs, np.int32).reshape(-1, ADDRESS_LENGTH), of_relation, newest)
+
+    @property
+    def elements(self) -> int:
+        """How many elements of the stack they are in, at least one."""
+        return 1 + int(self.programs[:, 1].max(initial=0))
+
+
+@kernel()
+def step_of_tails(items, m, k):
+    """The step of the tails of item k of step m: that before the words of s0, of which all but one have become children."""
+    return m - (2 * (items.fronts[m, k] - items.begins[m, k]) - 1)
+
+
+@kernel(inline="always")
+def describe_move(items, m, k, below, column):
+    """What there is to know of a move to tell what it makes.
+
+    Returns:
+        The column, the first tokens of s0 and of the buffer after the move, the nodes at the top of the stack before it, and
+        those of the tail ``below``.
+    """
+    front, tops = items.fronts[m, k], items.tops[m, k]
+    if column == 0:
+        return np.int64(0), front, np.int32(front + 1), tops, tops
+    tails = step_of_tails(items, m, k)
+    return np.int64(column), items.begins[tails, below], front, tops, items.tops[tails, below]
+
+
+@kernel(inline="always")
+def read_after(parts, nodes, lists, moved, relation, p):
+    """What part p reads after a move, of which nothing is made for this: the token, or the relation."""
+    column, begin, _, tops, under = moved
+    program = parts.programs[p]
+    depth = program[1]
+    node, of_node, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
+    if column == 0:
+        node = np.int64(begin if depth == 0 else tops[depth - 1])  # a token without children is its own node
+    elif depth > 0:
+        node = np.int64(under[depth])
+    else:
+        left = column == 1  # s0 becomes a child of s1
+        node = np.int64(under[0] if left else tops[0])
+        if program[2] == left:
+            if program[3] == 1:
+                node, of_node, place = np.int64(tops[0] if left else under[0]), np.int64(relation), 4
+            else:
+                before = 1
+    node, of_node = descend(nodes, lists, node, of_node, program, place, before)
+    if parts.of_relation[p]:
+        return np.int64(of_node)
+    return np.int64(NO_NODE if node == NO_NODE else nodes[node, 0])
+
+
+@kernel()
+def find_same(parts, nodes, lists, seen, begins, fronts, first, made, moved, relation):
+    """The first item from ``first`` to before ``made`` that has the signature of what a move makes; NO_NODE if none has.
+
+    Args:
+        parts: what must be equal besides the places.
+        nodes, lists: of TreeStacks.
+        seen, begins, fronts: of the items.
+        first, made: their numbers.
+        moved: see describe_move().
+        relation: of the arc that the move makes.
+    """
+    _, begin, front, _, _ = moved
+    for other in range(first, made):
+        if begins[other] == begin and fronts[other] == front:
+            p = 0
+            while p < len(parts.programs) and seen[other, p] == read_after(parts, nodes, lists, moved, relation, p):
+                p += 1
+            if p == len(parts.programs):
+                return np.int64(other)
+    return np.int64(NO_NODE)

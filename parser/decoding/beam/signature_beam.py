@@ -1,28 +1,462 @@
-"""Beam search with items that merge by signature, for arc-standard: signature_search.py, derivations.py."""
+"""Beam search with items that merge by signature, in one compiled loop over the sentences, for arc-standard.
+
+What an item is, and what it costs, is said in lattice/merging.py, the reference implementation. Of a step, the best items that
+can be made are taken one by one. From each item come one stream of them by its shift, and one by reductions with each of its
+tails; a stream knows its next item by its scores alone. One whose signature is new (signature.py) is made, as long as there is
+room in the beam; any other is a further way to make an item that is there, or is lost. When the beam is full, what the streams
+still hold is compared with its items: all moves that differ only in their relation at once, as at most one of these relations
+is that of the item.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from parser.beam_settings import Beam, Scores
+from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.beam import BeamParser, Search
-from parser.decoding.beam.derivations import best_trees
-from parser.decoding.beam.merging_items import Item, Reduction, Tail
-from parser.decoding.beam.persistent_trees import Node
-from parser.decoding.beam.signature_items import Parts, SignatureItems, Streams
-from parser.decoding.beam.signature_search import parse_sentences
-from parser.decoding.beam.signature_streams import step_of_tails
-from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import SHARE, Words
-from parser.decoding.greedy.greedy import Rules
-from parser.decoding.k_best import Tree
+from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
+from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
+from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
+from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, attach, clear, number, top_nodes
+from parser.decoding.greedy.compiled import SHARE, CompiledModel, Rules, Words
+from parser.decoding.sentence_parser import Tree
+from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
 from parser.transitions.features import FeatureTable
+
+
+class SignatureItems(NamedTuple):
+    """The items of a sentence; row m of each array holds those of step m, best first. See Item.
+
+    The tails of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out of
+    them is theirs; so a tail is the number of an item of that step.
+
+    Attributes:
+        counts: int32[steps + 1], how many there are.
+        cells: int32[steps + 1, size], the stacks of their best computations.
+        tops: int32[steps + 1, size, elements], the nodes at the top of these; NO_NODE after the last.
+        begins: int32[steps + 1, size], the first token of s0.
+        fronts: int32[steps + 1, size], the first token of the buffer.
+        prefixes, insides: float64[steps + 1, size].
+        shifts: float64[steps + 1, size], what a shift costs, where it is among the moves that were looked at.
+        tail_counts, tail_starts: int32 and int64[steps + 1, size], how many of ``tails`` are theirs, and from which on.
+        tails: int32[room], numbers of items.
+        reductions: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
+        ways: int32[room, 4], of each reduction the numbers of the item and of the tail, the output, and the next reduction.
+        costs: float64[room], what the move of each costs.
+        used: int64[2], how much of the room of tails and of reductions is in use.
+    """
+
+    counts: np.ndarray
+    cells: np.ndarray
+    tops: np.ndarray
+    begins: np.ndarray
+    fronts: np.ndarray
+    prefixes: np.ndarray
+    insides: np.ndarray
+    shifts: np.ndarray
+    tail_counts: np.ndarray
+    tail_starts: np.ndarray
+    tails: np.ndarray
+    reductions: np.ndarray
+    ways: np.ndarray
+    costs: np.ndarray
+    used: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
+        """For a sentence of this many tokens; ``times`` as many tails, and as many reductions, as items."""
+        shape = 2 * tokens + 1, size
+        most = times * shape[0] * size
+        return cls(
+            np.empty(shape[0], np.int32),
+            np.empty(shape, np.int32),
+            np.empty((*shape, elements), np.int32),
+            np.empty(shape, np.int32),
+            np.empty(shape, np.int32),
+            np.empty(shape),
+            np.empty(shape),
+            np.empty(shape),
+            np.empty(shape, np.int32),
+            np.empty(shape, np.int64),
+            np.empty(most, np.int32),
+            np.empty((*shape, 3), np.int32),
+            np.empty((most, 4), np.int32),
+            np.empty(most),
+            np.zeros(2, np.int64),
+        )
+
+
+class Streams(NamedTuple):
+    """What the items of a step can become: for each of them and each of its tails a stream of items, best first.
+
+    Attributes:
+        items: int32[streams], the item that is reduced, or shifted out of.
+        below: int32[streams], its tail; NO_NODE: the stream is the shift.
+        at: int32[streams], the place of the next output among those of the item; NO_NODE after the last.
+        prefixes, insides: float64[streams], of what it makes.
+        outputs: int32[size, size], of each item the best outputs, best first.
+        n_outputs: int32[size], how many.
+        seen: int32[size, parts], of each new item what must be equal for another to merge with it.
+        tails: int32[size, size], the tails of the new items.
+        n_tails: int32[size], how many.
+        pending: int32[tokens + 1, 4], room for items of a tree that is read: step, number, and the arc to it.
+    """
+
+    items: np.ndarray
+    below: np.ndarray
+    at: np.ndarray
+    prefixes: np.ndarray
+    insides: np.ndarray
+    outputs: np.ndarray
+    n_outputs: np.ndarray
+    seen: np.ndarray
+    tails: np.ndarray
+    n_tails: np.ndarray
+    pending: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, size: int, parts: int) -> Streams:
+        """For a sentence of this many tokens."""
+        most = size * (size + 1)
+        return cls(
+            np.empty(most, np.int32),
+            np.empty(most, np.int32),
+            np.empty(most, np.int32),
+            np.empty(most),
+            np.empty(most),
+            np.empty((size, size), np.int32),
+            np.empty(size, np.int32),
+            np.empty((size, parts), np.int32),
+            np.empty((size, size), np.int32),
+            np.empty(size, np.int32),
+            np.empty((tokens + 1, 4), np.int32),
+        )
+
+
+@kernel()
+def open_streams(size, items, m, expansion, streams):
+    """Opens the streams of the items of step m; how many there are."""
+    count = 0
+    for k in range(items.counts[m]):
+        streams.n_outputs[k] = best_outputs(expansion.scores[k], size, streams.outputs[k])
+        items.shifts[m, k] = np.float64(expansion.scores[k, 0]) - expansion.norms[k]
+        first = items.tail_starts[m, k]
+        for t in range(first - 1, first + items.tail_counts[m, k]):
+            streams.items[count] = k
+            streams.below[count] = items.tails[t] if t >= first else NO_NODE
+            look(items, m, expansion, streams, count, 0)
+            count += 1
+    return count
+
+
+@kernel()
+def best_outputs(row, limit, outputs):
+    """Fills in the outputs with the highest scores, best first, of equal ones the lower number; how many are applicable."""
+    count = 0
+    for o in range(len(row)):
+        score = row[o]
+        if score == -np.inf or (count == limit and score <= row[outputs[count - 1]]):
+            continue
+        if count < limit:
+            count += 1
+        place = count - 1
+        while place > 0 and row[outputs[place - 1]] < score:
+            outputs[place] = outputs[place - 1]
+            place -= 1
+        outputs[place] = o
+    return count
+
+
+@kernel()
+def look(items, m, expansion, streams, s, at):
+    """Works out what a stream makes of the first output from place ``at`` on that is its own; NO_NODE if there is none."""
+    k, below = streams.items[s], streams.below[s]
+    shifts = below == NO_NODE
+    while at < streams.n_outputs[k] and (streams.outputs[k, at] == 0) != shifts:
+        at += 1
+    if at == streams.n_outputs[k]:
+        streams.at[s] = NO_NODE
+        return
+    streams.at[s] = at
+    if shifts:
+        streams.prefixes[s] = items.prefixes[m, k] + items.shifts[m, k]
+        streams.insides[s] = 0.0
+    else:
+        tails = step_of_tails(items, m, k)
+        gain = gain_of(items, m, expansion, k, below, streams.outputs[k, at])
+        streams.prefixes[s] = items.prefixes[tails, below] + gain
+        streams.insides[s] = items.insides[tails, below] + gain
+
+
+@kernel()
+def gain_of(items, m, expansion, k, below, output):
+    """What is added to the scores of a tail when the item is reduced with it."""
+    cost = np.float64(expansion.scores[k, output]) - expansion.norms[k]
+    return items.shifts[step_of_tails(items, m, k), below] + items.insides[m, k] + cost
+
+
+@kernel()
+def best_stream(streams, count):
+    """The stream whose next item is the best; of equal ones that of the better item, then that of the better tail."""
+    best = NO_NODE
+    for s in range(count):
+        if streams.at[s] == NO_NODE:
+            continue
+        if best == NO_NODE or streams.prefixes[s] > streams.prefixes[best]:
+            best = s
+        elif streams.prefixes[s] == streams.prefixes[best]:
+            inside, highest = streams.insides[s], streams.insides[best]
+            same_item = streams.items[s] == streams.items[best]
+            if inside > highest or (inside == highest and same_item and streams.below[s] < streams.below[best]):
+                best = s
+    return best
+
+
+class SignatureWorkspace(NamedTuple):
+    """What the search through a sentence is written to; a longer sentence needs a larger one."""
+
+    stacks: TreeStacks
+    items: SignatureItems
+    expansion: Expansion
+    streams: Streams
+    scratch: Scratch
+
+
+@kernel()
+def parse_sentences(offsets, model, rules, options, parts, workspace, first, all_heads, all_relations):
+    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
+
+    Args:
+        offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
+        parts: what of a stack must be equal for items to merge.
+        workspace: a SignatureWorkspace; what was found in the last sentence is left there.
+    """
+    stacks, items, expansion, streams, _ = workspace
+    for s in range(first, len(offsets) - 1):
+        start = offsets[s]
+        length = offsets[s + 1] - start - 1
+        _begin(stacks, items, length, options.size)
+        expansion.summed[: length + 2] = False
+        for m in range(2 * length):
+            for k in range(items.counts[m]):
+                score_item(model, rules, options.local, start, length, workspace, m, k)
+            if _make_items(rules, options.size, parts, workspace, m) == NO_ROOM:
+                return s
+        best = 0
+        for k in range(1, items.counts[2 * length]):
+            if items.insides[2 * length, k] > items.insides[2 * length, best]:
+                best = k
+        _read_tree(items, 2 * length, best, rules, streams.pending, start, all_heads, all_relations)
+    return len(offsets) - 1
+
+
+@kernel()
+def _begin(stacks, items, length, size):
+    """Makes the item of step 0."""
+    items.cells[0, 0] = clear(stacks, length, 2 * length * size)
+    top_nodes(stacks, items.cells[0, 0], items.tops[0, 0])
+    items.begins[0, 0] = 0
+    items.fronts[0, 0] = 1
+    items.prefixes[0, 0] = 0.0
+    items.insides[0, 0] = 0.0
+    items.tail_counts[0, 0] = 0
+    items.reductions[0, 0] = NO_NODE
+    items.counts[0] = 1
+    items.used[:] = 0
+
+
+@kernel()
+def _make_items(rules, size, parts, workspace, m):
+    """Makes the items of step m + 1, best first; NO_ROOM if there is none."""
+    stacks, items, expansion, streams, scratch = workspace
+    count = open_streams(size, items, m, expansion, streams)
+    nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
+    made = 0
+    while made < size:
+        s = best_stream(streams, count)
+        if s == NO_NODE:
+            break
+        k, below = streams.items[s], streams.below[s]
+        output = streams.outputs[k, streams.at[s]]
+        column, relation = move_of(output, rules.n_relations)
+        moved = describe_move(items, m, k, below, column)
+        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
+        if other == NO_NODE:
+            other = made
+            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == NO_ROOM:
+                return np.int64(NO_ROOM)
+            for p in range(len(parts.programs)):
+                streams.seen[made, p] = read_after(parts, nodes, lists, moved, relation, p)
+            made += 1
+        if _join(items, expansion, streams, m, s, output, other) == NO_ROOM:
+            return np.int64(NO_ROOM)
+        look(items, m, expansion, streams, s, streams.at[s] + 1)
+    items.counts[m + 1] = made
+    if _join_all(rules, parts, workspace, m, count) == NO_ROOM:
+        return np.int64(NO_ROOM)
+    return _keep_tails(items, streams, m + 1)
+
+
+@kernel()
+def _make_item(stacks, items, streams, m, s, column, relation, new, path):
+    """Makes item ``new`` of step m + 1 of what a stream makes next, so far in no way; NO_ROOM if there is none."""
+    k, below = streams.items[s], streams.below[s]
+    front = items.fronts[m, k]
+    tails = step_of_tails(items, m, k)
+    if column == 0:
+        cell = number(stacks.cells, front, items.cells[m, k], 0)
+    else:
+        under, top = items.tops[tails, below, 0], items.tops[m, k, 0]
+        joined = attach(stacks, under, top, relation, path) if column == 1 else attach(stacks, top, under, relation, path)
+        if joined == NO_ROOM:
+            return np.int64(NO_ROOM)
+        cell = number(stacks.cells, joined, stacks.cells.keys[items.cells[tails, below], 1], 0)
+    if cell == NO_ROOM:
+        return np.int64(NO_ROOM)
+    items.cells[m + 1, new] = cell
+    top_nodes(stacks, cell, items.tops[m + 1, new])
+    items.begins[m + 1, new] = front if column == 0 else items.begins[tails, below]
+    items.fronts[m + 1, new] = front + 1 if column == 0 else front
+    items.prefixes[m + 1, new] = streams.prefixes[s]
+    items.insides[m + 1, new] = streams.insides[s]
+    items.reductions[m + 1, new] = NO_NODE
+    streams.n_tails[new] = 0
+    return np.int64(new)
+
+
+@kernel()
+def _join(items, expansion, streams, m, s, output, new):
+    """Makes item ``new`` of step m + 1 in one more way: by an output of a stream; NO_ROOM if there is none."""
+    k, below = streams.items[s], streams.below[s]
+    if below == NO_NODE:
+        _add_tail(streams, new, k)
+        return np.int64(new)
+    tails = step_of_tails(items, m, k)
+    first = items.tail_starts[tails, below]
+    for t in range(first, first + items.tail_counts[tails, below]):
+        _add_tail(streams, new, items.tails[t])
+    way = items.used[1]
+    if way == len(items.ways):
+        return np.int64(NO_ROOM)
+    items.used[1] = way + 1
+    items.ways[way, 0], items.ways[way, 1], items.ways[way, 2], items.ways[way, 3] = k, below, output, NO_NODE
+    items.costs[way] = np.float64(expansion.scores[k, output]) - expansion.norms[k]
+    inside = items.insides[tails, below] + gain_of(items, m, expansion, k, below, output)
+    ways = items.reductions[m + 1, new]
+    if ways[0] == NO_NODE:
+        ways[0] = ways[2] = way
+    else:
+        items.ways[ways[1], 3] = way
+        if inside > items.insides[m + 1, new]:
+            items.insides[m + 1, new] = inside
+            ways[2] = way
+    ways[1] = way
+    return np.int64(new)
+
+
+@kernel()
+def _add_tail(streams, new, tail):
+    for t in range(streams.n_tails[new]):
+        if streams.tails[new, t] == tail:
+            return
+    streams.tails[new, streams.n_tails[new]] = tail
+    streams.n_tails[new] += 1
+
+
+@kernel()
+def _join_all(rules, parts, workspace, m, count):
+    """Joins all that streams still hold with the items of step m + 1 that have its signature; NO_ROOM if there is none."""
+    stacks, items, expansion, streams, _ = workspace
+    nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
+    made = items.counts[m + 1]
+    for s in range(count):
+        if streams.at[s] == NO_NODE:
+            continue
+        k, below = streams.items[s], streams.below[s]
+        row, outputs = expansion.scores[k], streams.outputs[k, streams.at[s] : streams.n_outputs[k]]
+        shifts = below == NO_NODE
+        for column in range(0 if shifts else 1, 1 if shifts else 3):
+            newest = parts.newest[column]
+            moved = describe_move(items, m, k, below, column)
+            for other in range(made):
+                if begins[other] != moved[1] or fronts[other] != moved[2]:
+                    continue
+                relation = np.int64(NO_NODE if newest == NO_NODE else streams.seen[other, newest])
+                output = 1 + (column - 1) * rules.n_relations + relation
+                if newest != NO_NODE and (relation == NO_NODE or not _is_among(row, outputs, output)):
+                    continue
+                if find_same(parts, nodes, lists, streams.seen, begins, fronts, other, other + 1, moved, relation) == NO_NODE:
+                    continue
+                for one in outputs:
+                    its_column, _ = move_of(one, rules.n_relations)
+                    joins = one == output if newest != NO_NODE else its_column == column
+                    if joins and _join(items, expansion, streams, m, s, one, other) == NO_ROOM:
+                        return np.int64(NO_ROOM)
+    return np.int64(made)
+
+
+@kernel()
+def _is_among(row, outputs, output):
+    """Whether an output is one of some neighbours in the order of best_outputs()."""
+    return not _is_better(row, output, outputs[0]) and not _is_better(row, outputs[-1], output)
+
+
+@kernel()
+def _is_better(row, output, other):
+    return row[output] > row[other] or (row[output] == row[other] and output < other)
+
+
+@kernel()
+def _keep_tails(items, streams, m):
+    """Puts the tails of the items of step m where they stay; NO_ROOM if there is none."""
+    for new in range(items.counts[m]):
+        first, count = items.used[0], streams.n_tails[new]
+        if first + count > len(items.tails):
+            return np.int64(NO_ROOM)
+        assign(items.tails[first : first + count], streams.tails[new])
+        items.tail_starts[m, new], items.tail_counts[m, new] = first, count
+        items.used[0] = first + count
+    return np.int64(items.counts[m])
+
+
+@kernel()
+def _read_tree(items, m, k, rules, pending, start, heads, relations):
+    """Fills in the arcs of the best computation that item k of step m stands for.
+
+    The root of the tree that an item stands for is that of the item, or of the tail, that became the head in the best way to
+    make it; so the way goes from head to head down to a token, and whatever became a child on it waits for its turn.
+    """
+    pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = m, k, NO_NODE, NO_NODE
+    count = 1
+    while count:
+        count -= 1
+        m, k, head, relation = pending[count, 0], pending[count, 1], pending[count, 2], pending[count, 3]
+        bottom = count
+        way = items.reductions[m, k, 2]
+        while way != NO_NODE:
+            upper, below, output = items.ways[way, 0], items.ways[way, 1], items.ways[way, 2]
+            tails = step_of_tails(items, m - 1, upper)
+            column, of_arc = move_of(output, rules.n_relations)
+            if column == 1:  # s0 becomes a child of s1
+                pending[count, 0], pending[count, 1] = m - 1, upper
+                m, k = tails, below
+            else:
+                pending[count, 0], pending[count, 1] = tails, below
+                m, k = m - 1, upper
+            pending[count, 3] = of_arc
+            count += 1
+            way = items.reductions[m, k, 2]
+        token = items.begins[m, k]
+        for child in range(bottom, count):
+            pending[child, 2] = token
+        if head != NO_NODE:
+            heads[start + token], relations[start + token] = head, relation
+
 
 # A way to make an item: the item that was reduced and its tail, each by step and number, the output, and what the move costs.
 _Way = tuple[tuple[int, int], tuple[int, int], int, float]
@@ -38,30 +472,28 @@ class SignatureBeamParser(BeamParser):
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
     def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
-        model = words, self._of_buffer, self._others, self._layers, Rules.of(self._system, single_root)
-        return SignatureSearch(offsets, model, self.beam, self._table)
+        return SignatureSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
 
 
-class SignatureSearch(Search):
-    """See Search."""
+class SignatureSearch(BeamSearch):
+    """See BeamSearch."""
 
-    def __init__(self, offsets: np.ndarray, model: tuple, beam: Beam, table: FeatureTable) -> None:
+    _merging: SignatureWorkspace
+
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
         self._parts = Parts.of(table.slots)
-        self._rules: Rules = model[-1]
-        super().__init__(offsets, model, beam, table)
+        super().__init__(offsets, model, rules, beam, table)
 
     def _make_room(self, times: int) -> None:
         size = self.beam.size
-        self.stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * size)
-        self._items = SignatureItems.room(self.tokens, size, self._parts.elements, 2 * times)
-        if times == 1:
-            self._streams = Streams.room(self.tokens, size, len(self._parts.programs))
+        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * size)
+        items = SignatureItems.room(self.tokens, size, self._parts.elements, 2 * times)
+        streams = Streams.room(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
+        self._merging = SignatureWorkspace(stacks, items, self.expansion, streams, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
-        how = self.beam.size, self.beam.scores is Scores.LOCAL
-        room = self.stacks, self._items, self.expansion, self._streams, self.scratch
-        arguments: list[Any] = [offsets, *self.model, how, self._parts, *room, first, heads, relations]
-        return parse_sentences(*arguments)
+        options = BeamOptions.of(self.beam)
+        return parse_sentences(offsets, self.model, self.rules, options, self._parts, self._merging, first, heads, relations)
 
     def _found(self, length: int) -> Iterator[Tree]:
         return best_trees(self._last_items(length), length + 1)
@@ -74,7 +506,7 @@ class SignatureSearch(Search):
     def _last_items(self, length: int) -> list[Item]:
         """Those of the sentence searched last, of this many tokens."""
         known: dict[tuple[int, int], Item] = {}
-        return [self._item(2 * length, rank, known) for rank in range(self._items.counts[2 * length])]
+        return [self._item(2 * length, rank, known) for rank in range(self._merging.items.counts[2 * length])]
 
     def _item(self, step: int, rank: int, known: dict[tuple[int, int], Item]) -> Item:
         """An item, and all that it was made from, as far as derivations.py reads them; items are made once."""
@@ -91,21 +523,21 @@ class SignatureSearch(Search):
         return known[step, rank]
 
     def _made(self, m: int, k: int, ways: list[_Way], known: dict[tuple[int, int], Item]) -> Item:
-        items = self._items
+        items = self._merging.items
         begin, front = int(items.begins[m, k]), int(items.fronts[m, k])
         sums = float(items.prefixes[m, k]), float(items.insides[m, k])
         item = Item((begin,), (front,), 2 * front - 1 - m, m, (Node(begin),), *sums, [], k)
         for above, below, output, cost in ways:
-            column, relation = move_of(output, self._rules.n_relations)
+            column, relation = move_of(output, self.rules.n_relations)
             tail = Tail(known[below], float(items.shifts[below]))
             item.reductions.append(Reduction(known[above], tail, cost, column == 1, relation))
         return item
 
     def _ways(self, m: int, k: int) -> Iterator[_Way]:
         """The ways to make an item by a reduction, in the order in which they were found."""
-        way = self._items.reductions[m, k, 0]
+        way = self._merging.items.reductions[m, k, 0]
         while way != NO_NODE:
-            above, below, output, following = self._items.ways[way].tolist()
-            tails = int(step_of_tails(self._items, m - 1, above))
-            yield (m - 1, above), (tails, below), output, float(self._items.costs[way])
+            above, below, output, following = self._merging.items.ways[way].tolist()
+            tails = int(step_of_tails(self._merging.items, m - 1, above))
+            yield (m - 1, above), (tails, below), output, float(self._merging.items.costs[way])
             way = following

@@ -16,6 +16,10 @@ What lies below the top matters by one bit, ``b``: 1 if it is the artificial roo
 own; and, with a single root, its arc is made last, when the buffer is empty, so that no item needs to know whether the root
 has a child already. From the bit follow the relations that a move may choose from, and, with local scores, what else applies.
 
+The chart is filled by one recursion in either of two semirings: with the maximum, an item has the score of its best computation
+(Viterbi); with the sum of exponentials, the logarithm of the sum over all of its computations (inside; its derivatives are in
+training/compiled/inside_outside.py). There, arcs may be given that every computation must make.
+
 Numbers of states: (i, j) with i < j is number j(j-1)/2 + i, so that states with the same j are neighbours.
 """
 
@@ -27,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_scores import finite_number
+from parser.decoding.beam.scores import finite_number
 from parser.kernels import kernel
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.system import TransitionSystem
@@ -109,6 +113,48 @@ def applies(output, i, j, n, below_root, rules):
 
 
 @kernel()
+def makes(output, i, j, n, below_root, rules, head, relation):
+    """Whether an output pops i in the state (i, j) with the arc that i must get; fill_chart() sees to heads to the left.
+
+    Args:
+        output: left or right with a relation.
+        i, j, n, below_root, rules: see applies().
+        head, relation: of the arc that i must get; NO_NODE if any will do.
+    """
+    if not can_be(below_root, i) or not applies(output, i, j, n, below_root, rules):
+        return False
+    if head == NO_NODE:
+        return True
+    if output <= rules.n_relations:
+        return head == j and relation == output - 1
+    return head < i and relation == output - 1 - rules.n_relations
+
+
+@kernel()
+def score_pop(scores, i, j, n, below_root, rules, head, relation, sums):
+    """What popping i in the state (i, j) scores, and the best output that does so; minus infinity and NO_NODE if none does.
+
+    Args:
+        scores: float32[outputs], of the classifier in this state.
+        i, j, n, below_root, rules, head, relation: see makes().
+        sums: whether it is the logarithm of the sum of exp(score) over these outputs, or the score of the best one.
+    """
+    total, best = -np.inf, NO_NODE
+    for o in range(1, len(scores)):
+        if makes(o, i, j, n, below_root, rules, head, relation):
+            score = np.float64(finite_number(scores[o]))
+            if score > total:
+                total, best = score, o
+    if sums and best != NO_NODE:
+        highest, shares = total, 0.0
+        for o in range(1, len(scores)):
+            if makes(o, i, j, n, below_root, rules, head, relation):
+                shares += np.exp(np.float64(finite_number(scores[o])) - highest)
+        total = highest + np.log(shares)
+    return total, best
+
+
+@kernel()
 def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
     """Fills in ``moves`` for some of the states of a sentence.
 
@@ -116,24 +162,16 @@ def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
         scores: float32[m, outputs], of the classifier.
         tops, fronts: int32[m], i and j of the states.
         n: tokens.
-        rules: see Rules.
+        rules: see ChartRules.
         local: whether the scores of the moves that apply are made probabilities.
         first: the number of the first of the states.
-        moves: see Moves.
+        moves: see StateScores.
     """
     for m in range(len(scores)):
         i, j = tops[m], fronts[m]
         for b in range(2):
-            shift, pop, output = -np.inf, -np.inf, NO_NODE
-            if can_be(b, i):
-                for o in range(scores.shape[1]):
-                    if not applies(o, i, j, n, b, rules):
-                        continue
-                    score = np.float64(finite_number(scores[m, o]))
-                    if o == 0:
-                        shift = score
-                    elif score > pop:
-                        pop, output = score, o
+            shift = score_shift(scores[m], i, j, n, b)
+            pop, output = score_pop(scores[m], i, j, n, b, rules, NO_NODE, NO_NODE, False)
             highest = max(shift, pop)
             if local and highest > -np.inf:
                 total = 0.0
@@ -145,21 +183,54 @@ def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
             moves.shifts[b, first + m], moves.pops[b, first + m], moves.outputs[b, first + m] = shift, pop, output
 
 
+@kernel()
+def score_shift(scores, i, j, n, below_root):
+    """What a shift scores in the state (i, j); minus infinity where it does not apply."""
+    return np.float64(finite_number(scores[0])) if j <= n and can_be(below_root, i) else -np.inf
+
+
+@kernel()
+def _best_sum(left, right):
+    """The highest of ``left + right`` (float64[m]), and where it is; minus infinity and NO_NODE if there is none."""
+    best, place = -np.inf, NO_NODE
+    for i in range(len(left)):
+        both = left[i] + right[i]
+        if both > best:
+            best, place = both, i
+    return best, place
+
+
+@kernel()
+def _log_sum(left, right, highest):
+    """``log(sum(exp(left + right)))``, of which ``highest`` is the highest."""
+    shares = 0.0
+    for i in range(len(left)):
+        if left[i] > -np.inf:
+            shares += np.exp(left[i] + right[i] - highest)
+    return highest + np.log(shares)
+
+
 @njit(cache=True, nogil=True)
-def best_tree(n, n_relations, moves, heads, relations):
-    """Fills in the tree of the best computation of n tokens, and returns its score.
+def fill_chart(n, shifts, pops, heads, sums):
+    """The scores of all items.
 
     Args:
         n: tokens.
-        n_relations: relations.
-        moves: see Moves.
-        heads, relations: int32[n + 1], the result; of the root, they stay.
+        shifts, pops: float64[2, states], see StateScores.
+        heads: int32[n + 1], the heads that tokens must get, as ``pops`` allows no others; NO_NODE for a token that is free.
+        sums: whether an item's score is the logarithm of the sum of exp(score) over its computations, or that of the best one.
+
+    Returns:
+        shifted: float64[2, n + 1, n + 2], by the bit, k and i: [k, i] and the shift of i after it; minus infinity where i must
+            have its head to the left, and k is not its head.
+        popped: float64[2, states]: [i, j] and the pop of i.
+        items: float64[2, states].
+        splits: int32[2, states], the i of the best way to join [k, i] and [i, j], if there is one.
     """
-    # shifted[b, k, i]: [k, i], and the shift of i after it; popped[b, number of (i, j)]: [i, j], and the pop of i.
     shifted = np.full((2, n + 1, n + 2), -np.inf)
-    popped = np.full(moves.pops.shape, -np.inf)
-    splits = np.empty(moves.pops.shape, np.int32)
-    best = 0.0
+    popped = np.full(pops.shape, -np.inf)
+    items = popped.copy()
+    splits = np.full(pops.shape, NO_NODE, np.int32)
     for j in range(1, n + 2):
         column = j * (j - 1) // 2
         for k in range(j - 1, -1, -1):
@@ -167,18 +238,33 @@ def best_tree(n, n_relations, moves, heads, relations):
             for b in range(2):
                 if not can_be(b, k):
                     continue
-                best, split = 0.0, NO_NODE
+                total, split = 0.0, NO_NODE
                 if k < j - 1:
-                    best = -np.inf
-                    for i in range(k + 1, j):
-                        total = shifted[b, k, i] + popped[over_root, column + i]
-                        if total > best:
-                            best, split = total, i
-                splits[b, column + k] = split
-                shifted[b, k, j] = best + moves.shifts[b, column + k]
-                popped[b, column + k] = best + moves.pops[b, column + k]
+                    left, right = shifted[b, k, k + 1 : j], popped[over_root, column + k + 1 : column + j]
+                    total, split = _best_sum(left, right)
+                    if sums and split != NO_NODE:
+                        total = _log_sum(left, right, total)
+                    split += k + 1
+                items[b, column + k], splits[b, column + k] = total, split
+                popped[b, column + k] = total + pops[b, column + k]
+                if j <= n and (heads[j] == NO_NODE or heads[j] > j or heads[j] == k):
+                    shifted[b, k, j] = total + shifts[b, column + k]
+    return shifted, popped, items, splits
+
+
+@njit(cache=True, nogil=True)
+def best_tree(n, n_relations, moves, heads, relations):
+    """Fills in the tree of the best computation of n tokens, and returns its score.
+
+    Args:
+        n: tokens.
+        n_relations: relations.
+        moves: see StateScores.
+        heads, relations: int32[n + 1], the result; of the root, they stay.
+    """
+    _, _, items, splits = fill_chart(n, moves.shifts, moves.pops, np.full(n + 1, NO_NODE, np.int32), False)
     _read_tree(n, n_relations, moves.outputs, splits, heads, relations)
-    return best
+    return items[0, n * (n + 1) // 2]
 
 
 @njit(cache=True, nogil=True)

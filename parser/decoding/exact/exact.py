@@ -1,7 +1,7 @@
 """Exact search: of all computations of a sentence the best one, for arc-hybrid over two vectors of an encoder.
 
 Shi, Huang and Lee (2017), Section 4: a BiLSTM sees the whole sentence, so that the top of the stack and the front of the buffer
-are features enough, and then all computations fit into a chart (exact_chart.py). The classifier scores all pairs of tokens by a
+are features enough, and then all computations fit into a chart (chart.py). The classifier scores all pairs of tokens by a
 few matrix products.
 """
 
@@ -16,10 +16,10 @@ from parser.beam_settings import Beam, Exact, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
-from parser.decoding.beam.batched_beam import LockstepBeamParser
+from parser.decoding.beam.batched import LockstepBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
-from parser.decoding.k_best import Tree
-from parser.inference.scorer import Scorer
+from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.batch_scorer import batch_scorer
 from parser.transitions.features import FeatureTable

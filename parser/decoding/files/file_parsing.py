@@ -1,9 +1,9 @@
 """Parsing a CoNLL-U file into another, in a stream: memory does not grow with the input.
 
 The file is read in chunks of whole sentences. A thread does everything with a chunk in compiled code: it finds the words
-(conllu/chunks.py), numbers their attributes (word_cache.py), parses (decoding/greedy.py), and puts the trees between the other
-bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names
-the line.
+(conllu/chunks.py), numbers their attributes (word_cache.py), parses (greedy/compiled.py), and puts the trees between the other
+bytes. Chunks are written in their order. One in which something is wrong goes through conllu/stream.py instead, which names the
+line.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, rea
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
 from parser.data.sentences import Sentences
-from parser.decoding.files.later import Later
 from parser.decoding.files.missing_columns import refuse_missing_columns
-from parser.decoding.files.parallel_map import parallel_map
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
+from parser.decoding.files.threads import Later, parallel_map
 from parser.decoding.files.word_cache import WordCache
 from parser.decoding.parsers import beam_parser_of, parser_with_beam
 from parser.decoding.sentence_parser import KBestParser
@@ -188,12 +187,13 @@ class ChunkParser:
         self._on_error = on_error
         self._report = report
         self._word_cache = WordCache(model.vocabularies)
+        if tags is not TagUse.KEEP:
+            model = model.frozen()
         self._parser = Later(lambda: parser_with_beam(model, beam))
         self._predict_tags = None
         if tags is not TagUse.KEEP:
-            with model.sharing_weights():
-                self._predict_tags = TagPredictor(model)
-                self.prepare()
+            self._predict_tags = TagPredictor(model)
+            self.prepare()
         elif beam is not None or (isinstance(model, Model) and model.int8):
             self.prepare()  # where there may be no such parser, it is refused before anything is read
         self._k_best = None if k_best is None else (beam_parser_of(model, beam or Beam(1)), k_best)

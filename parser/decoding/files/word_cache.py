@@ -20,7 +20,7 @@ from parser.conllu.chunks import WordPositions
 from parser.data.attributes import COLUMN_NUMBERS, AttributeColumns
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
-from parser.kernels.byte_table import ByteTable, longer
+from parser.kernels.hash_tables import ByteTable, longer
 
 # Entries are forgotten, and made again when they are needed, beyond this many, or this many bytes of text.
 MAX_ENTRIES = 200_000

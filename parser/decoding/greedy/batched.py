@@ -1,7 +1,7 @@
-"""Greedy parsing of many sentences in lockstep: the best applicable move of every sentence, step after step.
+"""Greedy parsing of many sentences side by side: the best applicable move of every sentence, step after step.
 
-Any transition system and any classifier can be parsed with this way. greedy.py gives the same result sooner for arc-standard
-and Attardi's system, spine.py for LR-spine.
+Any transition system and any model can be parsed with this way, linear ones too. compiled.py gives the same result sooner for
+arc-standard and Attardi's system, spine.py for LR-spine.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import numpy as np
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.inference.precomputed_scorer import precomputed_scorer
-from parser.inference.scorer import Scorer
+from parser.decoding.sentence_parser import parse_spans
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
+from parser.linear.model import LinearModel
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable
@@ -142,3 +143,26 @@ class LockstepParser:
             )
             room.heads[:], room.relations[:] = found.heads, found.relations
         return parses
+
+
+class LinearParser:
+    """Parses with a linear model; see SentenceParser.
+
+    Args:
+        model: the model.
+        threads: how many shares of the sentences are parsed side by side.
+    """
+
+    def __init__(self, model: LinearModel, threads: int = 1) -> None:
+        self._model = model
+        self._threads = threads
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences greedily; see parse_in_lockstep."""
+        model = self._model
+
+        def parse(part: Sentences, parses: Parses) -> None:
+            found = parse_in_lockstep(part, model.system, model.templates, model.weights.scores, single_root=single_root)
+            parses.heads[:], parses.relations[:] = found.heads, found.relations
+
+        return parse_spans(sentences, _SHARE, self._threads, parse)

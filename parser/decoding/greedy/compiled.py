@@ -1,9 +1,10 @@
-"""Parsing in a compiled loop, greedily (greedy.py, spine.py) or with a beam (beam.py): what the loops have in common.
+"""Parsing in a compiled loop: greedily for arc-standard and Attardi's system, and what all such loops have in common.
 
-A step adds up a precomputed contribution to the hidden layer for every address (type_contributions.py), and multiplies the
+A step adds up a precomputed contribution to the hidden layer for every address (precomputed_tokens.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
-is parsed along. lockstep.py and lockstep_beam.py are the reference implementations.
+is parsed along. spine.py has the loop for LR-spine, beam/compiled.py the one with a beam; batched.py is the reference
+implementation.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.decoding.spans import parse_spans
-from parser.inference.type_contributions import address_contributions
+from parser.decoding.sentence_parser import parse_spans
+from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
+from parser.inference.precomputed_tokens import address_contributions
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
-from parser.transitions.configurations import Configurations
-from parser.transitions.features import FeatureTable
+from parser.transitions.attardi import Attardi, best_output, forced_output, move_of, take_move
+from parser.transitions.configurations import Configurations, clear
+from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
 
 # Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
@@ -59,6 +63,37 @@ class Layers(NamedTuple):
     activation: int
     weights: np.ndarray
     bias: np.ndarray
+
+
+class CompiledModel(NamedTuple):
+    """The classifier on the words of some sentences.
+
+    Attributes:
+        words: the words.
+        of_buffer: the addresses that read words of the buffer, and so depend only on where it begins.
+        others: all other addresses.
+        layers: the layers.
+    """
+
+    words: Words
+    of_buffer: Addresses
+    others: Addresses
+    layers: Layers
+
+
+class Rules(NamedTuple):
+    """What of the transition system the loop needs; see best_output."""
+
+    degree: int
+    n_relations: int
+    root_relation: int
+    single_root: bool
+
+    @classmethod
+    def of(cls, system: Attardi, single_root: bool) -> Rules:
+        """Those of a transition system."""
+        root_relation = NO_NODE if system.root_relation is None else system.root_relation
+        return cls(system.degree, system.n_relations, root_relation, single_root)
 
 
 class CompiledParser(ABC):
@@ -105,6 +140,10 @@ class CompiledParser(ABC):
         """The words of sentences, their contributions computed."""
         typed = self._contributions(sentences)
         return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
+
+    def model_on(self, words: Words) -> CompiledModel:
+        """The classifier on words."""
+        return CompiledModel(words, self._of_buffer, self._others, self._layers)
 
     def _output_layer(self, weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """float32[hidden, outputs] and float32[outputs] as the loop needs them, of the classifier's."""
@@ -154,23 +193,58 @@ def pick(now, start, nodes, addresses, words, picked):
 
 
 @kernel()
-def sum_rows(first, rows, picked, count, total):
-    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
-    for h in range(len(total)):
-        total[h] = first[h]
-    # Four rows at a time, so that a sum is read and written a quarter as often.
-    for p in range(0, count - 3, 4):
-        p0, p1, p2, p3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
-        for h in range(len(total)):
-            total[h] = total[h] + rows[p0, h] + rows[p1, h] + rows[p2, h] + rows[p3, h]
-    for p in range(count - count % 4, count):
-        row = picked[p]
-        for h in range(len(total)):
-            total[h] += rows[row, h]
-
-
-@kernel()
 def output_scores(hidden, activation, weights, bias, active, scores):
     """Fills in ``scores[0]``; units that are zero, half of them under relu, are passed over."""
     count = activate_units(hidden, activation, active)
     scores_of_units(hidden, weights, bias, active, count, scores[0])
+
+
+class GreedyParser(CompiledParser):
+    """Parses with a classifier as it is now, for arc-standard and Attardi's system; see CompiledParser."""
+
+    _system: Attardi
+
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+        rules, now = Rules.of(self._system, single_root), one_configuration(parses.offsets)
+        _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
+
+
+@njit(cache=True, nogil=True)
+def _parse(offsets, model, rules, now, all_heads, all_relations):
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    words, of_buffer, others, layers = model
+    buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
+    nodes = np.empty(len(others.programs), np.int32)
+    picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
+    buffer_sum = np.empty(len(layers.hidden_bias), np.float32)
+    hidden = np.empty(len(layers.hidden_bias), np.float32)
+    active = np.empty(len(layers.hidden_bias), np.int32)
+    scores = np.empty((1, len(layers.bias)), np.float32)
+    for s in range(len(offsets) - 1):
+        start = offsets[s]
+        length = offsets[s + 1] - start - 1
+        clear(now, 0, length)
+        summed = 0  # the buffer's front for which buffer_sum was added up
+        for _ in range(2 * length):
+            size = now.stack_sizes[0]
+            front = now.buffer_fronts[0]
+            buffered = front <= length
+            output = forced_output(rules.degree, size, buffered, rules.root_relation, rules.single_root)
+            if output == NO_NODE:
+                if summed != front:
+                    summed = front
+                    find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
+                    count = pick_words(start, buffer_nodes, of_buffer, words, picked)
+                    sum_rows(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
+                find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
+                count = pick(now, start, nodes, others, words, picked)
+                sum_rows(buffer_sum, words.contributions, picked, count, hidden)
+                output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
+                output = best_output(
+                    scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
+                )
+            column, relation = move_of(output, rules.n_relations)
+            take_move(now, 0, column, relation)
+        for i in range(1, length + 1):
+            all_heads[start + i] = now.heads[0, i]
+            all_relations[start + i] = now.relations[0, i]

@@ -64,13 +64,13 @@ class SpineParser(CompiledParser):
         system = self._system
         rules = _Rules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
         now = one_configuration(parses.offsets)
-        model = self._of_buffer, self._others, self._layers, rules, len(system.anchors)
-        _parse(parses.offsets, words, *model, now, parses.heads, parses.relations)
+        _parse(parses.offsets, self.model_on(words), rules, len(system.anchors), now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)
-def _parse(offsets, words, of_buffer, others, layers, rules, n_anchors, now, all_heads, all_relations):
+def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    words, of_buffer, others, layers = model
     most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
     rows, starts = np.zeros(1, np.int64), np.zeros(2, np.int64)
     feature_rows = np.full((1, most), NO_NODE, np.int32)

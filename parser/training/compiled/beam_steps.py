@@ -18,7 +18,7 @@ import numpy as np
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.beam.beam_scores import look_ahead, read_address
+from parser.decoding.beam.scores import look_ahead, read_address
 from parser.decoding.beam.tree_stacks import top_nodes
 from parser.kernels import kernel
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from parser.kernels import kernel
 from parser.kernels.llvm import ROWS, WIDTH
-from parser.kernels.strided_tiles import tile_of_one_row, tile_of_rows
+from parser.kernels.tiles import strided_tile_of_one_row, strided_tile_of_rows
 
 # Sums of products of rows are made for so many rows by so many rows at a time.
 _SIDE = 4
@@ -189,12 +189,12 @@ def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_s
         if rows < ROWS:
             for r in range(rows):
                 to = c_start + r * c_row + j
-                tile_of_one_row(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
+                strided_tile_of_one_row(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
             continue
         for first_row in range(0, rows, ROWS):
             r = min(first_row, rows - ROWS)
             to = c_start + r * c_row + j
-            tile_of_rows(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
+            strided_tile_of_rows(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
 
 
 @kernel(fastmath={"reassoc", "contract"})

@@ -7,7 +7,7 @@ the model that chooses among the many computations of one tree, and of several b
 
 ``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the moves alone
 that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the first
-beam has lost all of them. Both are beams of parser/decoding/beam/beam_search.py, and share one set of stacks: items with the
+beam has lost all of them. Both are beams of parser/decoding/beam/compiled.py, and share one set of stacks: items with the
 same cell are the same configuration.
 """
 
@@ -21,9 +21,8 @@ from numba import njit
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.beam_items import Expansion, Items
-from parser.decoding.beam.beam_scores import highest_output
-from parser.decoding.beam.beam_search import score_item, select_items
+from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
+from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import NO_ROOM, clear
 from parser.kernels import highest, kernel, lowest
 from parser.transitions.attardi import move_of
@@ -50,7 +49,7 @@ class CompiledSide(NamedTuple):
 
     Attributes:
         size: items that it keeps.
-        items, expansion: see beam_items.py.
+        items, expansion: see decoding/beam/compiled.py.
         lost: int32[steps + 1, size], of the items.
     """
 
@@ -82,14 +81,14 @@ class OracleQueries(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def search_with_gold(sentence, start, length, model, merging, gold, stacks, beam, guide, asked, scratch):
+def search_with_gold(sentence, start, length, model, rules, merging, gold, stacks, beam, guide, asked, scratch):
     """Searches through a sentence with both beams; all of their items are left there.
 
     Args:
         sentence: its number among the gold trees.
         start: where it begins in ``words``.
         length: its tokens.
-        model: (words, of_buffer, others, layers, rules), see beam_search.parse_sentences(); of arc-standard.
+        model, rules: see decoding/beam/compiled.py; of arc-standard.
         merging: whether equal configurations are merged.
         gold: the gold trees.
         stacks: room for the stacks of both beams.
@@ -101,7 +100,6 @@ def search_with_gold(sentence, start, length, model, merging, gold, stacks, beam
     Returns:
         Whether the beam had no gold item at some step; NO_ROOM if the stacks lack room.
     """
-    words, of_buffer, others, layers, rules = model
     for side in (beam, guide):
         side.items.fronts[0, 0] = 1
         side.items.totals[0, 0] = 0.0
@@ -116,15 +114,14 @@ def search_with_gold(sentence, start, length, model, merging, gold, stacks, beam
         is_guide = False
         for side in (beam, guide):
             items, expansion = side.items, side.expansion
+            workspace = BeamWorkspace(stacks, items, expansion, scratch)
             for k in range(items.counts[m]):
-                score_item(
-                    words, start, length, of_buffer, others, layers, rules, False, stacks, items, m, k, expansion, scratch
-                )
+                score_item(model, rules, False, start, length, workspace, m, k)
             attainable = _attainable(sentence, gold, stacks, items, m, asked)
             if is_guide:
                 for k in range(items.counts[m]):
                     _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
-            made = select_items(rules, side.size, merging, stacks, items, m, expansion, scratch)
+            made = select_items(rules, side.size, merging, workspace, m)
             if made == NO_ROOM:
                 return NO_ROOM
             items.counts[m + 1] = made

@@ -13,10 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.kernels import kernel
 from parser.kernels.torch_products import product
 from parser.networks.classifier import Classifier
-from parser.networks.embeddings import SetSums
-from parser.training.compiled import kernels, losses
+from parser.networks.representation import SetSums
+from parser.training.compiled import losses
 from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of
 from parser.training.fitting.loss import Groups, Taught
@@ -86,7 +87,7 @@ class CompiledGradients:
         if kept is not None:
             by_total *= kept
         by_total *= self._activation.slope(total, active)
-        kernels.column_sums(by_total.numpy(), self.gradients["hidden_bias"].values[0])
+        column_sums(by_total.numpy(), self.gradients["hidden_bias"].values[0])
         self._one_hot.collect(by_total.numpy(), values, ones)
         if self.embedded is not None:
             self.embedded.collect(by_total, values, scale, kept_inputs)
@@ -135,3 +136,13 @@ def _embedded_layer(
     weights, bias = classifier.embedded.weight, classifier.hidden_bias.detach()
     kind = ByValue if ByValue.serves(weights, classifier.input_dropout, tables) else SideBySide
     return kind(weights, bias, tables)
+
+
+@kernel()
+def column_sums(matrix, sums):
+    """Fills in ``sums`` (float32[columns]) of float32[rows, columns]."""
+    sums[:] = 0
+    for r in range(len(matrix)):
+        row = matrix[r]
+        for j in range(len(sums)):
+            sums[j] += row[j]

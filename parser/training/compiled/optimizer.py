@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from parser.kernels import kernel
 from parser.settings.plan import OptimizerPlan
-from parser.training.compiled import kernels
 from parser.training.compiled.tables import Gradient, matrix_of
 
 # As in torch.optim.
@@ -48,7 +48,7 @@ class CompiledOptimizer:
         constants = np.float32(rate), np.float32(self._momentum), np.float32(self._decay)
         for name, weights in self._weights.items():
             gradient, (velocity,) = self._gradients[name], self._arrays[name] or [_NOTHING]
-            kernels.sgd(weights, gradient.values, gradient.used, velocity, *constants)
+            sgd(weights, gradient.values, gradient.used, velocity, *constants)
 
     def _adam(self, rate: float) -> None:
         decay, decoupled = self._decay, self._name == "adamw"
@@ -63,7 +63,7 @@ class CompiledOptimizer:
         )
         for name, weights in self._weights.items():
             gradient, (mean, square) = self._gradients[name], self._arrays[name]
-            kernels.adam(weights, gradient.values, gradient.used, mean, square, *constants)
+            adam(weights, gradient.values, gradient.used, mean, square, *constants)
 
     def state(self) -> dict[str, Tensor]:
         """What a step depends on besides the weights, named as torch.optim's: ``NUMBER_OF_PARAMETER.exp_avg`` and so on."""
@@ -83,3 +83,68 @@ class CompiledOptimizer:
 
 
 _NOTHING = np.empty((0, 0), np.float32)
+
+
+@kernel()
+def sgd(weights, gradient, used, velocity, rate, momentum, decay):
+    """A step of torch.optim.SGD with Nesterov's momentum, in place.
+
+    Args:
+        weights: float32[rows, width].
+        gradient: float32[rows, width].
+        used: bool[rows], the rows of ``gradient`` that hold numbers.
+        velocity: float32[rows, width], or with no rows if ``momentum`` is 0.
+        rate: float32, as the two that follow.
+        momentum: 0 for none.
+        decay: of the weights.
+    """
+    zero = np.float32(0)
+    for r in range(len(weights)):
+        w, g = weights[r], gradient[r]
+        if momentum != zero:
+            v, on = velocity[r], used[r]
+            for j in range(len(w)):
+                slope = (g[j] if on else zero) + decay * w[j]
+                v[j] = momentum * v[j] + slope
+                w[j] -= rate * (slope + momentum * v[j])
+        elif used[r]:
+            for j in range(len(w)):
+                w[j] -= rate * (g[j] + decay * w[j])
+        elif decay != zero:
+            for j in range(len(w)):
+                w[j] -= rate * (decay * w[j])
+
+
+@kernel(error_model="numpy")
+def adam(weights, gradient, used, mean, square, rate, correction, shrink, decay, beta1, beta2, epsilon):
+    """A step of torch.optim.Adam or AdamW, in place.
+
+    Args:
+        weights: float32[rows, width].
+        gradient: float32[rows, width].
+        used: bool[rows], the rows of ``gradient`` that hold numbers.
+        mean: float32[rows, width], the running mean of the gradient.
+        square: float32[rows, width], that of its square.
+        rate: float32, as all that follow: the learning rate over 1 - beta1^step.
+        correction: the root of 1 - beta2^step.
+        shrink: AdamW's factor of the weights, 1 for Adam.
+        decay: Adam's decay of the weights, 0 for AdamW.
+        beta1: share of the mean that is kept.
+        beta2: share of the square that is kept.
+        epsilon: keeps the divisor from zero.
+    """
+    new1, new2 = np.float32(1) - beta1, np.float32(1) - beta2
+    for r in range(len(weights)):
+        w, m, s, g = weights[r], mean[r], square[r], gradient[r]
+        if used[r]:
+            for j in range(len(w)):
+                slope = g[j] + decay * w[j]
+                m[j] += new1 * (slope - m[j])
+                s[j] = beta2 * s[j] + new2 * slope * slope
+                w[j] = shrink * w[j] - rate * m[j] / (np.sqrt(s[j]) / correction + epsilon)
+        else:
+            for j in range(len(w)):
+                slope = decay * w[j]
+                m[j] += new1 * (slope - m[j])
+                s[j] = beta2 * s[j] + new2 * slope * slope
+                w[j] = shrink * w[j] - rate * m[j] / (np.sqrt(s[j]) / correction + epsilon)

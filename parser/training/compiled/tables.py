@@ -1,4 +1,11 @@
-"""Tables of rows that the slots of an MLP look up, and gradients; see gradients.py."""
+"""Tables of rows that the slots of an MLP look up, and their gradients; see gradients.py.
+
+torch has an operator for each of these loops, but the network is small: calling one costs as much as its work, and most of them
+go through more memory than they need. The reference implementation is autograd; the tests compare.
+
+A table (one-hot weights, word vectors) is used by few of its rows in a batch, so its gradient is kept as *values* and *used*:
+the rows that ``used`` (bool[rows]) marks hold numbers, the others are zero whatever stands there.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from parser.networks.embeddings import SetSums
-from parser.training.compiled import kernels
+from parser.kernels import kernel
+from parser.networks.representation import SetSums
 
 
 @dataclass
@@ -80,17 +87,17 @@ class Table:
 
     def copy(self, features: np.ndarray, scale: np.ndarray, inputs: np.ndarray) -> None:
         """Puts the rows side by side into the inputs, each times its scale."""
-        kernels.copy_rows(self.matrix, features, self.columns, scale, self.first, inputs)
+        copy_rows(self.matrix, features, self.columns, scale, self.first, inputs)
 
     def add(self, features: np.ndarray, total: np.ndarray) -> None:
         """Adds the rows up."""
-        kernels.add_rows(self.matrix, features, self.columns, self.starts, total)
+        add_rows(self.matrix, features, self.columns, self.starts, total)
 
     def collect(self, by_input: np.ndarray, features: np.ndarray, scale: np.ndarray) -> None:
         """Fills in the gradient, if there is one, given the derivatives by what the rows went into."""
         if self.gradient is not None:
             values, used = self.gradient.values, self.gradient.used
-            kernels.collect_rows(by_input, features, self.columns, self.starts, scale, self.first, self.stride, values, used)
+            collect_rows(by_input, features, self.columns, self.starts, scale, self.first, self.stride, values, used)
 
 
 class SetTable(Table):
@@ -114,11 +121,132 @@ class SetTable(Table):
 
     def fill(self, features: np.ndarray) -> None:
         """See Table."""
-        kernels.sum_elements(self._vectors, features, self.columns, self._set_starts, self._elements, self.matrix, self._used)
+        sum_elements(self._vectors, features, self.columns, self._set_starts, self._elements, self.matrix, self._used)
 
     def hand_on(self) -> None:
         """See Table."""
         if self.gradient is not None and self._of_vectors is not None:
             of_sums, of_vectors = self.gradient, self._of_vectors
             arrays = self._set_starts, self._elements, of_vectors.values, of_vectors.used
-            kernels.collect_elements(of_sums.values, of_sums.used, *arrays)
+            collect_elements(of_sums.values, of_sums.used, *arrays)
+
+
+@kernel()
+def copy_rows(table, features, columns, scale, first, inputs):
+    """Copies the rows of slots side by side into ``inputs`` (float32[batch, width]), from column ``first`` on.
+
+    Args:
+        table: float32[rows, table's width].
+        features: int32[batch, slots].
+        columns: the slots that the table serves.
+        scale: float32[batch, len(columns) or more], what the row of each slot is multiplied by.
+        first: a column of ``inputs``.
+        inputs: what is filled in.
+    """
+    width = table.shape[1]
+    for r in range(len(features)):
+        for c in range(len(columns)):
+            row = features[r, columns[c]]
+            if not 0 <= row < len(table):
+                raise IndexError("a feature has a value that the classifier has no vector for")
+            source, factor = table[row], scale[r, c]
+            target = inputs[r, first + c * width : first + (c + 1) * width]
+            for j in range(width):
+                target[j] = factor * source[j]
+
+
+@kernel()
+def add_rows(table, features, columns, starts, total):
+    """Adds to each example's ``total`` (float32[batch, width]) the rows of its slots; slot c begins at row ``starts[c]``."""
+    for r in range(len(features)):
+        target = total[r]
+        for c in range(len(columns)):
+            value = features[r, columns[c]]
+            row = starts[c] + value
+            if value < 0 or row >= len(table):
+                raise IndexError("a feature has a value that the classifier has no row for")
+            source = table[row]
+            for j in range(len(target)):
+                target[j] += source[j]
+
+
+@kernel()
+def collect_rows(by_input, features, columns, starts, scale, first, stride, values, used):
+    """The gradient of a table from that of what its rows went into: the reverse of copy_rows and of add_rows.
+
+    Args:
+        by_input: float32[batch, width], derivatives by the inputs.
+        features: int32[batch, slots].
+        columns: the slots that the table serves.
+        starts: the row that each of them begins at.
+        scale: float32[batch, len(columns) or more], what each row was multiplied by; 0 leaves it out.
+        first: the column of ``by_input`` that the first of them went into.
+        stride: how far the next one went from there: the table's width if rows were put side by side, 0 if added up.
+        values: float32[rows, table's width], the gradient.
+        used: bool[rows], its rows that hold numbers; overwritten.
+    """
+    used[:] = False
+    width = values.shape[1]
+    for r in range(len(features)):
+        for c in range(len(columns)):
+            factor = scale[r, c]
+            if factor == np.float32(0):
+                continue
+            row = starts[c] + features[r, columns[c]]
+            source = by_input[r, first + c * stride : first + c * stride + width]
+            target = values[row]
+            if used[row]:
+                for j in range(width):
+                    target[j] += factor * source[j]
+            else:
+                used[row] = True
+                for j in range(width):
+                    target[j] = factor * source[j]
+
+
+@kernel()
+def sum_elements(vectors, features, columns, starts, elements, sums, used):
+    """Fills in the vectors of those sets that the slots ``columns`` hold, as sums of the vectors of their elements.
+
+    Args:
+        vectors: float32[elements, width].
+        features: int32[batch, slots].
+        columns: the slots whose values are sets.
+        starts: int64[sets + 1], set s has those elements from ``starts[s]`` to before ``starts[s + 1]``.
+        elements: their numbers.
+        sums: float32[sets, width], the vectors of the sets.
+        used: bool[sets], those that are filled in.
+    """
+    used[:] = False
+    for r in range(len(features)):
+        for c in range(len(columns)):
+            value = features[r, columns[c]]
+            if not 0 <= value < len(sums):
+                raise IndexError("a feature has a value that the classifier has no vector for")
+            if used[value]:
+                continue
+            used[value] = True
+            target = sums[value]
+            target[:] = 0
+            for i in range(starts[value], starts[value + 1]):
+                source = vectors[elements[i]]
+                for j in range(len(target)):
+                    target[j] += source[j]
+
+
+@kernel()
+def collect_elements(by_sum, used_sums, starts, elements, values, used):
+    """The gradient of the vectors of elements, ``values`` and ``used``, from that of the sets': the reverse of sum_elements."""
+    used[:] = False
+    for value in range(len(by_sum)):
+        if used_sums[value]:
+            source = by_sum[value]
+            for i in range(starts[value], starts[value + 1]):
+                target = values[elements[i]]
+                if used[elements[i]]:
+                    for j in range(len(target)):
+                        target[j] += source[j]
+                else:
+                    used[elements[i]] = True
+                    for j in range(len(target)):
+                        target[j] = source[j]

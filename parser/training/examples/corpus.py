@@ -158,9 +158,9 @@ def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list
 
 def _characters(network: NetworkPlan, known: list[Sentence]) -> Characters | None:
     """The characters of the known forms, if the encoder reads any."""
-    if network.shape.encoder is None or network.shape.encoder.characters is None:
+    if network.spec.encoder is None or network.spec.encoder.characters is None:
         return None
-    return Characters.of(chain.from_iterable(s.forms for s in known), network.shape.encoder.characters.longest)
+    return Characters.of(chain.from_iterable(s.forms for s in known), network.spec.encoder.characters.longest)
 
 
 def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:

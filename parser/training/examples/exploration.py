@@ -14,8 +14,8 @@ import numpy as np
 from oracles import BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.batched_beam import LockstepItems, step
-from parser.inference.scorer import Scorer
+from parser.decoding.beam.batched import LockstepItems, step
+from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
 from parser.settings.choices import Policy, Target
 from parser.training.examples.examples import (

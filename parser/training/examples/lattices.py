@@ -1,7 +1,7 @@
 """Word lattices in training: the parts of a treebank as lattices, and the choices among arcs that are learned.
 
 Choices are collected while computations over the words of gold paths go on, gold ones or those of exploration: whenever a word
-has been shifted, one more arc is chosen, in the configuration after it (decoding/lattice/lattice_search.py). In the beginning
+has been shifted, one more arc is chosen, in the configuration after it (decoding/lattice/compiled.py). In the beginning
 as many are chosen as are decided ahead. An example has a row of features for each candidate, of which the output for choices
 alone is scored; the row of the gold arc has it as its target. Where there is one candidate, there is no example.
 """
@@ -21,8 +21,8 @@ from parser.data.sentences import Sentences
 from parser.data.treebank import Treebank
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT
-from parser.decoding.lattice.lattice_file import parsed_texts
-from parser.decoding.lattice.lattice_parser import LatticeParser
+from parser.decoding.lattice.file import parsed_texts
+from parser.decoding.lattice.parser import LatticeParser
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream
 from parser.evaluation.scores import evaluate_texts
 from parser.lattices.conllul import read_lattices

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from parser.data.sentences import Sentences
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
 from parser.networks.batch_scorer import batch_scorer

@@ -20,9 +20,10 @@ from parser.data.sentences import Sentences
 from parser.inference.weights import ClassifierWeights
 from parser.model.model import Model
 from parser.networks.classifier import Classifier
-from parser.networks.dropout import dropout_mask
+from parser.networks.layers import dropout_mask
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_updates import BeamTraining, BeamUpdates, GoldTrees, SearchResults
+from parser.training.fitting.by_value import hidden_by_value
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss
 from parser.transitions.attardi import Attardi
@@ -179,7 +180,7 @@ class _StaticBatch(BatchForSearch):
             used, numbers = rows[:, columns].unique(return_inverse=True)
             vectors[name] = matrices[name][used]
             rows[:, columns] = numbers
-        return classifier.hidden_by_contributions(rows, vectors)
+        return hidden_by_value(classifier, rows, vectors)
 
 
 class _EncodedBatch(BatchForSearch):
@@ -202,7 +203,7 @@ class _EncodedBatch(BatchForSearch):
 
     def hidden(self, features: np.ndarray) -> Tensor:
         rows = torch.from_numpy(features).to(self._classifier.hidden_bias.device, torch.int64)
-        return self._classifier.hidden_by_contributions(rows, self._vectors)
+        return hidden_by_value(self._classifier, rows, self._vectors)
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:

@@ -5,8 +5,8 @@
         if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
 
 What is gold is a set, the same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge that
-an exact oracle says could still be had, and no relation of a gold edge. The search is that of lockstep_beam.py, in Python;
-compiled are the features, their scores and the updates.
+an exact oracle says could still be had, and no relation of a gold edge. The search is that of decoding/beam/batched.py, in
+Python; compiled are the features, their scores and the updates.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.batched_beam import LockstepItems, step
-from parser.decoding.beam.move_costs import LOWEST
+from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
 from parser.settings.choices import UpdateStep

@@ -17,11 +17,9 @@ import oracles
 from oracles.arc_standard.context_rows import BoundContextRows
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
-from parser.decoding.beam.beam import BeamParser
-from parser.decoding.beam.beam_items import Scratch
+from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import Layers
-from parser.decoding.greedy.greedy import Rules
+from parser.decoding.greedy.compiled import Layers, Rules
 from parser.inference.weights import ClassifierWeights
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
@@ -154,11 +152,10 @@ class BeamUpdates(BeamParser):
         """Whether the beam had no gold item at some step."""
         # Without single_root, as in exploration.
         rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
-        model = words, self._of_buffer, self._others, layers, rules
-        rooms = room.stacks, room.beam, room.guide, room.asked, room.scratch
-        arguments: list[Any] = [number, start, length, model, merging, self._trees.gold, *rooms]
+        model = self.model_on(words)._replace(layers=layers)
+        search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.lock:
-            lost = search_with_gold(*arguments)
+            lost = search_with_gold(*search, room.stacks, room.beam, room.guide, room.asked, room.scratch)
         assert lost >= 0, "a step of arc-standard makes a part of each kind at most"
         return lost > 0
 

@@ -24,6 +24,7 @@ from parser.decoding.exact.exact import LONGEST, features_of_states
 from parser.model.model import Model
 from parser.training.compiled.inside_outside import add_posteriors
 from parser.training.examples.examples import TrainingSentences
+from parser.training.fitting.by_value import scores_by_value
 from parser.training.fitting.sentence_batches import BatchEncoder, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss
 
@@ -115,7 +116,7 @@ class ExactObjective:
         places = Sentences(np.empty((0, offsets[-1]), np.int32), offsets)
         features = np.concatenate([features_of_states(self._table, places, s) for s in range(len(numbers))])
         on_device = torch.from_numpy(features).to(self._classifier.output.weight.device)
-        scores = self._classifier.forward_by_contributions(on_device, batch.vectors, dropping=dropping)
+        scores = scores_by_value(self._classifier, on_device, batch.vectors, dropping=dropping)
         losses, slopes = self._losses(numbers, scores.detach().cpu().numpy())
         moves = 2 * max(1, int((batch.lengths - 1).sum()))
         of_trees = (scores * torch.from_numpy(slopes).to(scores.device)).sum() / moves

@@ -17,7 +17,7 @@ from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
-from parser.networks.padding import Grid
+from parser.networks.layers import Grid
 from parser.networks.representation import ContextualRepresentation
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.word_dropout import WordDropout

@@ -13,6 +13,7 @@ from torch import Tensor
 from parser.data.vocabulary import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.training.examples.examples import Examples
+from parser.training.fitting.by_value import scores_by_value
 from parser.training.fitting.loss import Groups, set_loss
 from parser.training.fitting.sentence_batches import BatchEncoder, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss
@@ -79,7 +80,7 @@ class SentenceObjective:
         examples = self.examples.take(batch.examples)
         features = torch.from_numpy(self._features(batch, encoded.lengths, examples)).to(self._device)
         targets = torch.from_numpy(examples.targets).to(self._device, torch.int64)
-        scores = self._classifier.forward_by_contributions(features, encoded.vectors, dropping=dropping)
+        scores = scores_by_value(self._classifier, features, encoded.vectors, dropping=dropping)
         return set_loss(scores, targets, Groups.of(examples, self._device)), self._encoder.task_loss(encoded, dropping)
 
     def _features(self, batch: SentenceBatch, lengths: np.ndarray, examples: Examples) -> np.ndarray:

@@ -18,7 +18,7 @@ from torch import Tensor
 import oracles
 from oracles import BoundOracle
 from parser.beam_settings import Exact
-from parser.inference.scorer import Scorer
+from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.batch_scorer import ContextualScorer, batch_scorer
 from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan

@@ -1,0 +1,318 @@
+"""One engine for all experiments that train: cells that are asked for, rows that are there, jobs for the others, the page.
+
+A row is known by its key, the settings of its training that differ from the defaults, and the commit that made it: rows of
+other settings do not count, and whether what has changed since a commit matters is for people to judge (``fresh=true`` measures
+anew). Of rows that were there before rows had commits, it is the commit that published them first.
+
+Published rows lie in the experiment's folder under experiments/ and are committed; your own are written under runs/, as
+trainings end. A cell that has a row of either kind is not measured again. ``publish`` copies your own rows over the published
+ones, at the end.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import logging
+import multiprocessing
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Generic, NoReturn, TypeVar
+
+from tqdm import tqdm
+
+from experiments import command
+from experiments.command import ROOT, Trainings, check_at_least
+from experiments.tables import Key, Row, read_rows, write_page, write_rows
+from experiments.treebanks import paths
+
+FILE = "results.csv"
+_LOCK = ".lock"
+
+Result = TypeVar("Result")
+S = TypeVar("S", bound=Trainings)
+
+
+@dataclass(frozen=True)
+class Job(Generic[Result]):
+    """Work for a process: a function that can be pickled, under a name for the progress bar, such as ``hu column 3 seed 1``."""
+
+    label: str
+    work: Callable[[], Result]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A row that is asked for.
+
+    Attributes:
+        key: of the row.
+        settings: of its training, those that differ from the defaults and are not in the key.
+        group: cells of one group are measured by one job, which it names.
+    """
+
+    key: Key
+    settings: str
+    group: str
+
+
+# What is measured of some cells: by key, numbers by column.
+Found = list[tuple[Key, dict[str, str]]]
+
+
+@dataclass
+class Results:
+    """Rows by key: the published ones and your own.
+
+    Attributes:
+        columns: of the files.
+        n_keys: how many of them are the key.
+        published_folder: where the published ones are; None: there are none.
+        own_folder: where your own go.
+        fresh: whether no row counts as there.
+    """
+
+    columns: tuple[str, ...]
+    n_keys: int
+    published_folder: Path | None
+    own_folder: Path
+    fresh: bool
+
+    def __post_init__(self) -> None:
+        self.published: dict[Key, Row] = {} if self.published_folder is None else self._read(self.published_folder)
+        self.own: dict[Key, Row] = self._read(self.own_folder)
+
+    def _read(self, folder: Path) -> dict[Key, Row]:
+        return read_rows(folder / FILE, self.columns, self.n_keys)
+
+    def missing(self, asked: Iterable[Cell]) -> list[Cell]:
+        """The cells that are to be measured, and says so."""
+        asked = list(asked)
+        if self.fresh:
+            print(f"fresh=true: no row is taken, {len(asked)} to train", flush=True)
+            return asked
+        own = [cell for cell in asked if _made(self.own, cell)]
+        published = [cell for cell in asked if not _made(self.own, cell) and _made(self.published, cell)]
+        missing = [cell for cell in asked if not (_made(self.own, cell) or _made(self.published, cell))]
+        yours = f", {len(own)} are rows of your own (under {self.own_folder})" if own else ""
+        verb = "is a published row" if len(published) == 1 else "are published rows"
+        hint = "; fresh=true trains them all again" if not missing else ""
+        print(f"{_cells(len(published))} {verb}{yours}, {len(missing)} to train{hint}", flush=True)
+        return missing
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Takes new rows of your own, and writes them beside those that other processes have written since."""
+        new = {tuple(row[name] for name in self.columns[: self.n_keys]): row for row in rows}
+        with _held(self.own_folder):
+            self.own = dict(sorted((self.own | self._read(self.own_folder) | new).items()))
+            write_rows(self.own_folder / FILE, self.columns, self.own)
+
+    def shown(self, asked: Iterable[Cell]) -> list[Row]:
+        """The rows of a table: the published ones, or your own where these were asked for or have the same settings."""
+        keys, theirs = {cell.key for cell in asked}, self.published
+        mine = {
+            key: row
+            for key, row in self.own.items()
+            if key in keys or key not in theirs or row["settings"] == theirs[key]["settings"]
+        }
+        return [row for _, row in sorted((theirs | mine).items())]
+
+    def publish(self, asked: Iterable[Cell]) -> list[Key]:
+        """Copies your own rows of the asked cells over the published ones; returns their keys."""
+        assert self.published_folder is not None
+        new = {cell.key: self.own[cell.key] for cell in asked if _made(self.own, cell)}
+        with _held(self.own_folder):
+            self.published = dict(sorted((self.published | self._read(self.published_folder) | new).items()))
+            write_rows(self.published_folder / FILE, self.columns, self.published)
+        print(f"{_cells(len(new))} published under {self.published_folder}")
+        return list(new)
+
+
+@dataclass(frozen=True)
+class Experiment(Generic[S]):
+    """What is to be measured, and what is written of it.
+
+    Attributes:
+        kind: the dataclass of the settings.
+        key: the columns that a row is known by.
+        measured: the other columns of results.csv, but for ``settings`` and ``commit``.
+        cells: those that the settings ask for; raises ValueError if they cannot be asked for.
+        measure: trains and measures the missing cells of a group, in a process of its own.
+        page: Markdown from the rows.
+        page_name: the file's; {recipe} is filled in.
+        draw: draws the pictures of rows into a folder, if there are any.
+        prepare: jobs that the missing cells need to be done first.
+        keep: takes what ``measure`` found of a group, in the process that writes the rows, if more than rows is to be written.
+    """
+
+    kind: type[S]
+    key: tuple[str, ...]
+    measured: tuple[str, ...]
+    cells: Callable[[S], list[Cell]]
+    measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, str]]]]
+    page: Callable[[list[Row], S], str]
+    page_name: str = "table.md"
+    draw: Callable[[list[Row], Path], None] | None = None
+    prepare: Callable[[S, list[Cell]], list[Job[Any]]] | None = None
+    keep: Callable[[S, Found], None] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of results.csv."""
+        return (*self.key, *self.measured, *(name for name in ("settings", "commit") if name not in self.key))
+
+    def run(self, config: str, doc: str | None) -> NoReturn:
+        """The command line; see command.run()."""
+        command.run(self.main, self.kind, config, doc)
+
+    def results(self, wanted: Trainings) -> Results:
+        """The rows that are there.
+
+        Raises:
+            ValueError: settings that cannot be together, or a file with other columns.
+        """
+        folder = None if wanted.published is None else ROOT / wanted.published
+        if wanted.publish and folder is None:
+            raise ValueError("publish=true has nowhere to publish to, with published=null; leave one of them out")
+        return Results(self.columns, len(self.key), folder, Path(wanted.results), wanted.fresh)
+
+    def main(self, wanted: S) -> None:
+        """Measures what is not there yet, then writes the pages."""
+        cells = self.cells(wanted)
+        results = self.results(wanted)
+        self.fill(wanted, results, results.missing(cells))
+        self.write(wanted, results.shown(cells), results.own_folder)
+        text = self.page(results.shown(cells), wanted)
+        if wanted.publish:
+            results.publish(cells)
+            assert results.published_folder is not None
+            self.write(wanted, [*results.published.values()], results.published_folder)
+            text = self.page([*results.published.values()], wanted)
+        print(text, end="")
+
+    def fill(self, wanted: S, results: Results, missing: Sequence[Cell]) -> None:
+        """Measures the missing cells, a job for each group; rows are written as jobs end."""
+        if self.prepare is not None:
+            for _ in run_jobs(self.prepare(wanted, list(missing)), wanted.workers):
+                pass
+        groups: dict[str, list[Cell]] = {}
+        for cell in missing:
+            groups.setdefault(cell.group, []).append(cell)
+        jobs = [Job(label, partial(_measured, self.measure, wanted, cells)) for label, cells in groups.items()]
+        settings = {cell.key: cell.settings for cell in missing}
+        for made in run_jobs(jobs, wanted.workers):
+            results.add(self.row(key, settings[key], values) for key, values in made if key in settings)
+            if self.keep is not None:
+                self.keep(wanted, made)
+
+    def row(self, key: Key, settings: str, values: dict[str, str]) -> Row:
+        """A row as it is written."""
+        known = {"settings": settings, "commit": commit()} | dict(zip(self.key, key, strict=True)) | values
+        return {name: known.get(name, "") for name in self.columns}
+
+    def write(self, wanted: S, rows: list[Row], folder: Path) -> None:
+        """Writes the page and the pictures of some rows."""
+        write_page(folder / self.page_name.format(recipe=wanted.recipe), self.page(rows, wanted))
+        if self.draw is not None:
+            self.draw(rows, folder)
+
+
+def _measured(measure: Callable[[S, list[Cell]], Iterable[tuple[Key, dict[str, str]]]], wanted: S, cells: list[Cell]) -> Found:
+    logging.disable(logging.WARNING)
+    return list(measure(wanted, cells))
+
+
+@cache
+def commit() -> str:
+    """The commit of this code, with a + if files have changed since; empty where there is no repository."""
+    git = ["git", "-C", str(ROOT)]
+    try:
+        found = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True)
+        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return found.stdout.strip() + "+" * bool(changed.stdout)
+
+
+def _made(rows: Mapping[Key, Row], cell: Cell) -> bool:
+    return cell.key in rows and rows[cell.key]["settings"] == cell.settings
+
+
+def _cells(number: int) -> str:
+    return f"{number} cell{'s' * (number != 1)}"
+
+
+def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | None = None) -> None:
+    """Refuses numbers that are too small, unknown treebanks, and treebanks that lack one of the parts.
+
+    Raises:
+        ValueError: what is wrong.
+    """
+    check_at_least("seeds", wanted.seeds, 1)
+    check_at_least("workers", wanted.workers, 1)
+    if not wanted.languages:
+        raise ValueError("languages=[] names no treebank; give names of configs/treebank")
+    for language in wanted.languages if languages is None else languages:
+        where = paths(language, wanted.paths.treebanks)
+        for part in parts:
+            if not where[part].is_file():
+                raise ValueError(
+                    f"treebank {language!r} has no {part} part: {where[part]} is not there; set paths.treebanks=DIR, or leave "
+                    "it out of languages="
+                )
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Lets one process at a time read the rows of a folder and write them again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def run_jobs(jobs: Sequence[Job[Result]], workers: int) -> Iterator[Result]:
+    """Runs the jobs, ``workers`` at a time; what each returns, in the order in which they end.
+
+    The progress bar names the jobs that are running.
+
+    Raises:
+        whatever a job raises; the others are stopped.
+    """
+    if not jobs:
+        return
+    context = multiprocessing.get_context("spawn")  # torch and numba do not survive a fork with threads
+    with (
+        ProcessPoolExecutor(workers, mp_context=context, initializer=_without_bars) as pool,
+        tqdm(total=len(jobs), unit="job", disable=None) as bar,
+    ):
+        label_of = {pool.submit(job.work): job.label for job in jobs}
+        labels = list(label_of.values())
+        bar.set_postfix_str("; ".join(labels[:workers]))
+        try:
+            for ended in as_completed(list(label_of)):
+                labels.remove(label_of[ended])
+                bar.set_postfix_str("; ".join(labels[:workers]))  # jobs begin in their order
+                bar.update()
+                yield ended.result()
+        except BaseException:  # a signal, too: else the pool would do all the others first, and nobody take their results
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
+
+
+class _NoTerminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return False
+
+
+def _without_bars() -> None:
+    """Bars of the trainings, several at a time, would overwrite each other and the one that names them."""
+    sys.stderr = _NoTerminal(sys.stderr.buffer, encoding=sys.stderr.encoding, line_buffering=True)

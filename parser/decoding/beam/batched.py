@@ -1,0 +1,233 @@
+"""Beam search over copies of configurations, for any transition system and any model: the readable reference.
+
+All items of all sentences are scored together; what follows is done for each sentence by itself. compiled.py gives the same
+result sooner for arc-standard and Attardi's system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from parser.beam_settings import Beam, Merge
+from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import Sentences
+from parser.decoding.beam.scores import finite, normalizer
+from parser.decoding.sentence_parser import Tree, distinct
+from parser.inference.precomputed import Scorer, precomputed_scorer
+from parser.inference.weights import ClassifierWeights
+from parser.transitions.configurations import Configurations
+from parser.transitions.decisions import required_root_relation
+from parser.transitions.features import Features, FeatureTable
+from parser.transitions.system import Moves, TransitionSystem
+
+# Tokens whose sentences advance together.
+_SHARE = 2_000
+
+
+@dataclass
+class LockstepItems:
+    """The items of all sentences.
+
+    Attributes:
+        now: their configurations.
+        numbers: int64[items], the sentences that they belong to; those of a sentence are neighbours, the best first.
+        totals: float64[items], their scores.
+    """
+
+    now: Configurations
+    numbers: np.ndarray
+    totals: np.ndarray
+
+    def take(self, rows: np.ndarray) -> LockstepItems:
+        """Copies of some of them."""
+        return LockstepItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
+
+
+def search_in_lockstep(
+    sentences: Sentences,
+    system: TransitionSystem,
+    table: Features,
+    scorer: Scorer,
+    beam: Beam,
+    *,
+    single_root: bool = True,
+) -> LockstepItems:
+    """The final items of all sentences.
+
+    Args:
+        sentences: encoded sentences.
+        system: the transition system.
+        table: the features.
+        scorer: the classifier.
+        beam: the beam.
+        single_root: see parse_in_lockstep.
+    """
+    numbers = np.arange(len(sentences))
+    items = LockstepItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
+    while len(rows := system.unfinished(items.now)):
+        moves = system.moves(items.now, rows, single_root)
+        scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
+        items = step(items, rows, system, moves, scores, beam, single_root=single_root).items
+    return items
+
+
+@dataclass
+class Step:
+    """The items after a step.
+
+    Attributes:
+        items: the items.
+        parents: int64[items], the item that each was made from.
+        columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
+    """
+
+    items: LockstepItems
+    parents: np.ndarray
+    columns: np.ndarray
+
+
+def step(
+    items: LockstepItems,
+    rows: np.ndarray,
+    system: TransitionSystem,
+    moves: Moves,
+    scores: np.ndarray,
+    beam: Beam,
+    *,
+    single_root: bool,
+) -> Step:
+    """The items after one more move; final ones stay as they are.
+
+    Args:
+        items: those before it.
+        rows: int64[m], those that are not final.
+        system: the transition system.
+        moves: of these.
+        scores: float32[feature rows, outputs], of these.
+        beam: the beam.
+        single_root: see parse_in_lockstep.
+    """
+    parents, columns, relations, totals = [], [], [], []
+    ranks = {row: rank for rank, row in enumerate(rows.tolist())}
+    candidates: dict[int, list[tuple[float, int, int, int]]] = {}
+    for item, number in enumerate(items.numbers.tolist()):
+        own = candidates.setdefault(number, [])
+        if item not in ranks:
+            own.append((float(items.totals[item]), item, NO_NODE, NO_NODE))
+            continue
+        own += [
+            (float(total), item, column, relation)
+            for total, column, relation in _best_moves(
+                items.totals[item], ranks[item], system, moves, scores, beam, single_root
+            )
+        ]
+    for own in candidates.values():
+        # Python's sort is stable: of equal scores the better item comes first, then the classifier's better output.
+        own.sort(key=lambda candidate: -candidate[0])
+        for total, item, column, relation in own if beam.merge is not Merge.NONE else own[: beam.size]:
+            parents.append(item)
+            columns.append(column)
+            relations.append(relation)
+            totals.append(total)
+    made = items.take(np.array(parents))
+    made.totals = np.array(totals)
+    taken = np.array(columns, np.int32)
+    advancing = np.flatnonzero(taken != NO_NODE)
+    of_parents = np.array([ranks[parents[row]] for row in advancing])
+    system.apply(made.now, advancing, _taken(moves, of_parents), taken[advancing], np.array(relations, np.int32)[advancing])
+    kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
+    return Step(made.take(kept), np.array(parents)[kept], taken[kept])
+
+
+def _best_moves(
+    total: float, row: int, system: TransitionSystem, moves: Moves, scores: np.ndarray, beam: Beam, single_root: bool
+) -> list[tuple[float, int, int]]:
+    """The best columns and relations of one configuration, with the scores of the items that they make."""
+    root_relation = required_root_relation(system, single_root)
+    found: list[tuple[int, int]] = []
+    outputs: list[float] = []
+    for column, feature_row in enumerate(moves.rows[row].tolist()):
+        if feature_row == NO_NODE:
+            continue
+        block, head = moves.blocks[row, column], moves.heads[row, column]
+        of_block = scores[feature_row, system.block_starts[block] :]
+        for relation in range(system.block_sizes[block]):
+            if head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation):
+                found.append((column, relation))
+                outputs.append(of_block[relation])
+    own = finite(np.array(outputs, np.float32))
+    norm = normalizer(own, beam.scores)
+    order = np.argsort(-own, kind="stable")[: beam.size]
+    return [((total - norm) + own[i], *found[i]) for i in order.tolist()]
+
+
+def _taken(moves: Moves, rows: np.ndarray) -> Moves:
+    """The moves of some of the configurations, as far as apply() reads them."""
+    return Moves(moves.rows[rows], moves.blocks[rows], moves.heads[rows], moves.children[rows])
+
+
+def _distinct_rows(made: LockstepItems, size: int) -> np.ndarray:
+    """int64[m]: of each sentence the first ``size`` items whose configurations differ from all before them."""
+    kept, seen = [], set()
+    counts: dict[int, int] = {}
+    now = made.now
+    for row, number in enumerate(made.numbers.tolist()):
+        stack = now.stacks[row, : now.stack_sizes[row]].tobytes()
+        buffer = now.buffers[row, now.buffer_fronts[row] : now.lengths[row] + 1].tobytes()
+        key = number, stack, buffer, now.heads[row].tobytes(), now.relations[row].tobytes()
+        if key not in seen and counts.get(number, 0) < size:
+            seen.add(key)
+            counts[number] = counts.get(number, 0) + 1
+            kept.append(row)
+    return np.array(kept)
+
+
+class LockstepBeamParser:
+    """Parses with any scores, for any transition system; see KBestParser.
+
+    Args:
+        system: the transition system.
+        table: the features.
+        scorer_of: makes what scores features of some sentences.
+        beam: the beam.
+    """
+
+    def __init__(self, system: TransitionSystem, table: Features, scorer_of: Callable[[Sentences], Scorer], beam: Beam) -> None:
+        self._system = system
+        self._table = table
+        self._scorer_of = scorer_of
+        self._beam = beam
+
+    @classmethod
+    def of_weights(
+        cls, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam
+    ) -> LockstepBeamParser:
+        """One that parses with the weights of a classifier."""
+        return cls(system, table, partial(precomputed_scorer, weights, table), beam)
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences; see SentenceParser."""
+        parses = Parses.room_for(sentences.offsets)
+        trees = self.k_best(sentences, 1, single_root=single_root)
+        for start, end, (tree, *_) in zip(sentences.offsets[:-1], sentences.offsets[1:], trees, strict=True):
+            parses.heads[start + 1 : end], parses.relations[start + 1 : end] = tree.heads, tree.relations
+        return parses
+
+    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
+        """See KBestParser; k is at most the size of the beam."""
+        self._beam.check_k_best(k)
+        found: list[list[Tree]] = []
+        for first, last in sentences.spans(_SHARE):
+            part = sentences.span(first, last)
+            scorer = self._scorer_of(part)
+            items = search_in_lockstep(part, self._system, self._table, scorer, self._beam, single_root=single_root)
+            trees: list[list[Tree]] = [[] for _ in range(len(part))]
+            for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):
+                inside = slice(1, items.now.lengths[row] + 1)
+                trees[number].append(Tree(total, items.now.heads[row, inside], items.now.relations[row, inside]))
+            found += [distinct(own, k) for own in trees]
+        return found

@@ -1,0 +1,390 @@
+"""Beam search in one compiled loop over the sentences, for arc-standard and Attardi's system.
+
+An item of step m is a configuration after m moves, with the score of the best computation that leads to it. All items of a step
+are expanded: of each at most as many outputs as the beam has items are looked at, best first; of all together the best new
+items are kept, in the order of their scores. So the items of a step are in order, and an item is made only if it is kept. Their
+trees share their parts (tree_stacks.py).
+batched.py is the reference implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from parser.beam_settings import Beam, Merge, Scores
+from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import Sentences
+from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
+from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
+from parser.decoding.greedy.compiled import SHARE, CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.sentence_parser import Tree, distinct
+from parser.inference.weights import ClassifierWeights
+from parser.kernels import assign, kernel
+from parser.transitions.attardi import MAX_DEGREE, Attardi, forced_output, move_of
+from parser.transitions.features import FeatureTable
+
+
+class Items(NamedTuple):
+    """The items of a sentence; row m of each array holds those of step m, best first.
+
+    Attributes:
+        counts: int32[steps + 1], how many there are.
+        cells: int32[steps + 1, size], their stacks.
+        fronts: int32[steps + 1, size], the first token of the buffer.
+        totals: float64[steps + 1, size], their scores.
+        parents: int32[steps + 1, size], the item of the step before that each was made from.
+        outputs: int32[steps + 1, size], and the output that was taken there.
+    """
+
+    counts: np.ndarray
+    cells: np.ndarray
+    fronts: np.ndarray
+    totals: np.ndarray
+    parents: np.ndarray
+    outputs: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, size: int) -> Items:
+        """For a sentence of this many tokens."""
+        shape = 2 * tokens + 1, size
+        integers = [np.empty(shape, np.int32) for _ in range(4)]
+        return cls(np.empty(shape[0], np.int32), integers[0], integers[1], np.empty(shape, np.float64), *integers[2:])
+
+
+class Expansion(NamedTuple):
+    """What is known of the items of a step while they are expanded.
+
+    Attributes:
+        scores: float32[size, outputs], of the classifier; minus infinity where an output is not applicable.
+        norms: float64[size], what is subtracted from the score of an output.
+        best: int32[size], the best output that has not been taken yet; NO_NODE if there is none left.
+        totals: float64[size], the score of the item that it makes.
+        taken: int32[size], outputs looked at.
+        tops: int32[size, elements], the nodes that features can see.
+        sums: float32[tokens + 2, units], what the buffer contributes to the hidden layer, by its front.
+        summed: bool[tokens + 2], whether that is known.
+    """
+
+    scores: np.ndarray
+    norms: np.ndarray
+    best: np.ndarray
+    totals: np.ndarray
+    taken: np.ndarray
+    tops: np.ndarray
+    sums: np.ndarray
+    summed: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Expansion:
+        """For a sentence of this many tokens; ``elements`` of the stack that features can see."""
+        return cls(
+            np.empty((size, outputs), np.float32),
+            np.empty(size, np.float64),
+            np.empty(size, np.int32),
+            np.empty(size, np.float64),
+            np.empty(size, np.int32),
+            np.empty((size, elements), np.int32),
+            np.empty((tokens + 2, units), np.float32),
+            np.empty(tokens + 2, np.bool_),
+        )
+
+
+class Scratch(NamedTuple):
+    """Room for one configuration: see scores.py, greedy/compiled.py and tree_stacks.take_move()."""
+
+    ahead: np.ndarray
+    picked: np.ndarray
+    hidden: np.ndarray
+    active: np.ndarray
+    shares: np.ndarray
+    powers: np.ndarray
+    elements: np.ndarray
+    path: np.ndarray
+
+    @classmethod
+    def room(cls, tokens: int, addresses: int, units: int, outputs: int, read_ahead: int) -> Scratch:
+        """For sentences of at most this many tokens; ``read_ahead`` of the buffer that features can see."""
+        return cls(
+            np.empty(read_ahead, np.int32),
+            np.empty(2 * addresses, np.int64),
+            np.empty(units, np.float32),
+            np.empty(units, np.int32),
+            np.empty(outputs, np.float32),
+            np.empty(outputs, np.float32),
+            np.empty(MAX_DEGREE, np.int32),
+            np.empty(tokens + 1, np.int32),
+        )
+
+
+class BeamOptions(NamedTuple):
+    """How many items there are of a step, whether equal configurations are merged, and whether scores are local."""
+
+    size: int
+    merging: bool
+    local: bool
+
+    @classmethod
+    def of(cls, beam: Beam) -> BeamOptions:
+        """Those of a beam; what merges by signature does not merge equal configurations."""
+        return cls(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL)
+
+
+class BeamWorkspace(NamedTuple):
+    """What the search through a sentence is written to; a longer sentence needs a larger one."""
+
+    stacks: TreeStacks
+    items: Items
+    expansion: Expansion
+    scratch: Scratch
+
+
+@kernel()
+def parse_sentences(offsets, model, rules, options, workspace, first, all_heads, all_relations):
+    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
+
+    Args:
+        offsets: int64[sentences + 1], where they begin; see Sentences.
+        model: the classifier on their words, a CompiledModel.
+        rules: of the transition system.
+        options: a BeamOptions.
+        workspace: a BeamWorkspace; what was found in the last sentence is left there.
+        first: the number of a sentence.
+        all_heads, all_relations: int32[total].
+    """
+    stacks, items, expansion, scratch = workspace
+    for s in range(first, len(offsets) - 1):
+        start = offsets[s]
+        length = offsets[s + 1] - start - 1
+        items.cells[0, 0] = clear(stacks, length, 2 * length * options.size)
+        items.fronts[0, 0] = 1
+        items.totals[0, 0] = 0.0
+        items.counts[0] = 1
+        expansion.summed[: length + 2] = False
+        for m in range(2 * length):
+            for k in range(items.counts[m]):
+                score_item(model, rules, options.local, start, length, workspace, m, k)
+            made = select_items(rules, options.size, options.merging, workspace, m)
+            if made == NO_ROOM:
+                return s
+            items.counts[m + 1] = made
+        heads, relations = all_heads[start : start + length + 1], all_relations[start : start + length + 1]
+        read_trees(stacks, items.cells[2 * length, 0], heads, relations, scratch.path)
+    return len(offsets) - 1
+
+
+@kernel()
+def score_item(model, rules, local, start, length, workspace, m, k):
+    """Fills in scores, norm and best output of item k of step m.
+
+    Args:
+        model, rules: see parse_sentences().
+        local: whether scores are local.
+        start, length: where the sentence begins, and its tokens.
+        workspace: a BeamWorkspace, or what else has its stacks, items, expansion and scratch.
+        m, k: the item.
+    """
+    words, of_buffer, others, layers = model
+    stacks, items, expansion, scratch = workspace.stacks, workspace.items, workspace.expansion, workspace.scratch
+    front = items.fronts[m, k]
+    size = 2 * front - 1 - m
+    buffered = front <= length
+    row = expansion.scores[k]
+    if local:
+        forced = forced_output(rules.degree, size, buffered, rules.root_relation, rules.single_root)
+        if forced != NO_NODE:
+            row[:] = -np.inf
+            row[forced] = 0
+            expansion.norms[k] = 0.0
+            expansion.best[k] = forced
+            expansion.tops[k, 0] = NO_NODE  # no other item takes its scores from here
+            return
+    tops = expansion.tops[k]
+    top_nodes(stacks, items.cells[m, k], tops)
+    for other in range(k):
+        same = items.fronts[m, other] == front
+        for d in range(len(tops)):
+            same &= expansion.tops[other, d] == tops[d]
+        if same:
+            assign(row, expansion.scores[other])
+            expansion.norms[k] = expansion.norms[other]
+            expansion.best[k] = highest_output(row)
+            return
+    look_ahead(front, length, scratch.ahead)
+    if not expansion.summed[front]:
+        expansion.summed[front] = True
+        count = pick_rows(start, stacks, tops, scratch.ahead, of_buffer, words, scratch.picked, 0)
+        sum_rows(layers.hidden_bias, words.contributions, scratch.picked, count, expansion.sums[front])
+    count = pick_rows(start, stacks, tops, scratch.ahead, others, words, scratch.picked, 0)
+    sum_rows(expansion.sums[front], words.contributions, scratch.picked, count, scratch.hidden)
+    expansion.best[k], expansion.norms[k] = score_outputs(layers, rules, size, buffered, local, scratch, row)
+
+
+@kernel()
+def _next_output(expansion, k, total):
+    """Finds the best output of item k after the one that was taken last; of equal ones the lower number is better."""
+    row = expansion.scores[k]
+    last = expansion.best[k]
+    limit = row[last]
+    highest = np.float32(-np.inf)
+    best = NO_NODE
+    for o in range(len(row)):
+        score = row[o]
+        if score > highest and (score < limit or (score == limit and o > last)):
+            highest = score
+            best = o
+    expansion.best[k] = best
+    if best != NO_NODE:
+        expansion.totals[k] = (total - expansion.norms[k]) + np.float64(row[best])
+
+
+@kernel()
+def select_items(rules, size, merging, workspace, m):
+    """Makes the items of step m + 1, best first, and returns how many; NO_ROOM if there is none.
+
+    Of equal scores the item that was made from the better one comes first, then the better output of the classifier.
+    """
+    stacks, items, expansion, scratch = workspace
+    for k in range(items.counts[m]):
+        expansion.taken[k] = 0
+        best = np.float64(expansion.scores[k, expansion.best[k]])
+        expansion.totals[k] = (items.totals[m, k] - expansion.norms[k]) + best
+    made = 0
+    while made < size:
+        chosen = NO_NODE
+        highest = -np.inf
+        for k in range(items.counts[m]):
+            if expansion.best[k] != NO_NODE and (chosen == NO_NODE or expansion.totals[k] > highest):
+                chosen = k
+                highest = expansion.totals[k]
+        if chosen == NO_NODE:
+            break
+        output = expansion.best[chosen]
+        front = items.fronts[m, chosen]
+        column, relation = move_of(output, rules.n_relations)
+        cell = take_move(stacks, items.cells[m, chosen], front, column, relation, scratch.elements, scratch.path)
+        if cell == NO_ROOM:
+            return NO_ROOM
+        is_new = True
+        if merging:
+            for other in range(made):
+                # The same stack after as many moves has the same buffer.
+                is_new &= items.cells[m + 1, other] != cell
+        if is_new:
+            items.cells[m + 1, made] = cell
+            items.fronts[m + 1, made] = front + 1 if output == 0 else front
+            items.totals[m + 1, made] = highest
+            items.parents[m + 1, made] = chosen
+            items.outputs[m + 1, made] = output
+            made += 1
+        expansion.taken[chosen] += 1
+        if expansion.taken[chosen] == size:
+            expansion.best[chosen] = NO_NODE
+        elif made < size:
+            _next_output(expansion, chosen, items.totals[m, chosen])
+    return made
+
+
+class BeamParser(CompiledParser):
+    """Searches with a beam; see CompiledParser, and KBestParser.
+
+    Args:
+        weights, system, table, threads: see CompiledParser.
+        beam: the beam.
+    """
+
+    _system: Attardi
+
+    def __init__(self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, beam: Beam, threads: int = 1) -> None:
+        super().__init__(weights, system, table, threads)
+        self._table = table
+        self.beam = beam
+
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+        self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
+
+    def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
+        """See KBestParser."""
+        self.beam.check_k_best(k)
+        found: list[list[Tree]] = []
+        for span in sentences.spans(SHARE):
+            part = sentences.span(*span)
+            search = self._search(part.offsets, self.words_of(part), single_root)
+            found += [distinct(trees, k) for trees in search.final_trees()]
+        return found
+
+    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> BeamSearch:
+        return BeamSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
+
+
+class BeamSearch:
+    """The search through some sentences, with room for the longest of them.
+
+    Args:
+        offsets: int64[sentences + 1], where they begin.
+        model: the classifier on their words.
+        rules: of the transition system.
+        beam: the beam.
+        table: the features.
+    """
+
+    _workspace: BeamWorkspace
+
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
+        self.offsets = offsets
+        self.model = model
+        self.rules = rules
+        self.beam = beam
+        self.tokens = int(np.diff(offsets).max(initial=1)) - 1
+        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
+        addresses = len(model.of_buffer.programs) + len(model.others.programs)
+        self.expansion = Expansion.room(self.tokens, beam.size, outputs, table.stack_elements, units)
+        self.scratch = Scratch.room(self.tokens, addresses, units, outputs, table.read_ahead)
+        self._times = 1
+        self._make_room(self._times)
+
+    def parse(self, heads: np.ndarray, relations: np.ndarray) -> None:
+        """Parses all sentences into int32[total] heads and relations."""
+        self._search(self.offsets, heads, relations)
+
+    def final_trees(self) -> Iterator[Iterator[Tree]]:
+        """For each sentence, the trees of the last items with their scores, best first; to be read before the next one's."""
+        for length in self._each_sentence():
+            yield self._found(length)
+
+    def _each_sentence(self) -> Iterator[int]:
+        """Searches through one sentence after another; yields how many tokens each has."""
+        best = np.empty((2, self.offsets[-1]), np.int32)
+        for s in range(len(self.offsets) - 1):
+            self._search(self.offsets[s : s + 2], *best)
+            yield int(self.offsets[s + 1] - self.offsets[s]) - 1
+
+    def _search(self, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> None:
+        """Parses the sentences that begin at these offsets; with more room whenever there is too little."""
+        first, last = 0, len(offsets) - 1
+        while first < last:
+            first = self._parse_from(first, offsets, heads, relations)
+            if first < last:
+                self._times *= 2
+                self._make_room(self._times)
+
+    def _make_room(self, times: int) -> None:
+        """Makes the workspace: for stacks, a part or more for each step, ``times`` as much as is usually needed."""
+        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * self.beam.size)
+        items = Items.room(self.tokens, self.beam.size) if times == 1 else self._workspace.items
+        self._workspace = BeamWorkspace(stacks, items, self.expansion, self.scratch)
+
+    def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
+        """Parses the sentences from number ``first`` on; returns the first for which there is too little room."""
+        options = BeamOptions.of(self.beam)
+        return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
+
+    def _found(self, length: int) -> Iterator[Tree]:
+        """What final_trees() says of the sentence searched last, of this many tokens."""
+        stacks, items, _, scratch = self._workspace
+        for rank in range(items.counts[2 * length]):
+            heads, relations = np.empty((2, length + 1), np.int32)
+            read_trees(stacks, items.cells[2 * length, rank], heads, relations, scratch.path)
+            yield Tree(float(items.totals[2 * length, rank]), heads[1:], relations[1:])

@@ -1,0 +1,195 @@
+"""What moves cost in a beam: the scores of one configuration, for the compiled searches, and what is subtracted from them.
+
+A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
+of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
+
+What is called for each configuration, or each address, is inlined: to hand over tuples of arrays took as long as the work.
+finite() and normalizer() are the readable twins of mask_scores() and log_partition(). The latter has the exponential of the
+Cephes library in single precision, many at a time: numba calls the exponential of the C library number by number, which takes
+longer than a step of greedy parsing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from parser.beam_settings import Scores
+from parser.data.parses import NO_NODE
+from parser.decoding.beam.tree_stacks import find
+from parser.kernels import kernel
+from parser.kernels.active_units import activate_units, scores_of_units
+from parser.transitions.attardi import applicable
+from parser.transitions.features import BUFFER
+
+LOWEST, HIGHEST = np.float32(np.finfo(np.float32).min), np.float32(np.finfo(np.float32).max)
+
+
+def finite(scores: np.ndarray) -> np.ndarray:
+    """Scores of a classifier, float32[outputs], as float64 without infinities; NaN counts as the lowest number."""
+    lowest = float(LOWEST)
+    return np.nan_to_num(scores.astype(np.float64), nan=lowest, posinf=float(HIGHEST), neginf=lowest)
+
+
+def normalizer(scores: np.ndarray, scored: Scores) -> float:
+    """What is subtracted from each of these scores, float64[applicable outputs]: see Scores."""
+    if scored is Scores.GLOBAL:
+        return 0.0
+    return float(scores.max() + np.log(np.exp(scores - scores.max()).sum()))
+
+
+_LOG2_E = np.float32(1.44269504)
+# The logarithm of 2 in two parts, the first of few digits, so that a whole number times it is exact.
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_ROUNDING = np.float32(1.5 * 2**23)  # a number that is added to this becomes whole
+_LOWEST = np.float32(-87)  # below, exp(x) would be denormal
+_P0, _P1, _P2, _P3, _P4, _P5 = (
+    np.float32(p) for p in (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 0.5)
+)
+_ONE = np.float32(1)
+_BIAS, _MANTISSA = np.int32(127), np.int32(23)
+
+
+@kernel()
+def log_partition(scores, highest, shares, powers):
+    """log(sum(exp(scores))), with a relative error of the sum of about 1e-7.
+
+    Args:
+        scores: float32[outputs]; minus infinity counts nothing.
+        highest: the highest of them.
+        shares, powers: float32[outputs], room.
+    """
+    _exponentials(scores, highest, shares, powers)
+    bits = powers.view(np.int32)
+    for o in range(len(bits)):
+        bits[o] = (bits[o] + _BIAS) << _MANTISSA  # 2 to the power of the whole number
+    return np.float64(highest) + np.log(_products(shares, powers))
+
+
+@kernel(fastmath={"contract", "nnan", "nsz"})
+def _exponentials(scores, highest, shares, powers):
+    """exp(scores - highest) = shares * 2^k, where k stands in the last bits of ``powers``."""
+    for o in range(len(scores)):
+        x = scores[o] - highest
+        x = x if x > _LOWEST else _LOWEST
+        shifted = x * _LOG2_E + _ROUNDING
+        whole = shifted - _ROUNDING
+        x = x - whole * _LN2_HIGH
+        x = x - whole * _LN2_LOW
+        y = _P0 * x + _P1
+        y = y * x + _P2
+        y = y * x + _P3
+        y = y * x + _P4
+        y = y * x + _P5
+        shares[o] = y * x * x + x + _ONE
+        powers[o] = shifted
+
+
+@kernel(fastmath={"contract", "nnan", "nsz", "reassoc"})
+def _products(shares, powers):
+    total = 0.0
+    for o in range(len(shares)):
+        total += np.float64(shares[o] * powers[o])
+    return total
+
+
+@kernel(inline="always")
+def look_ahead(front, length, ahead):
+    """Fills in ``ahead`` for a sentence of ``length`` tokens whose buffer begins with token ``front``."""
+    for i in range(len(ahead)):
+        ahead[i] = front + i if front + i <= length else NO_NODE
+
+
+@kernel(inline="always")
+def read_address(stacks, tops, ahead, program):
+    """The token at an address (int32[9], see FeatureTable), and the relation it has; NO_NODE where there is none."""
+    token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
+    if program[0] != BUFFER:
+        node, relation = find(stacks, tops, program)
+        if node != NO_NODE:
+            token = np.int64(stacks.nodes.keys[node, 0])
+    elif program[2] == NO_NODE:  # tokens of the buffer have no children
+        token = np.int64(ahead[program[1]])
+    return token, relation
+
+
+@kernel(inline="always")
+def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
+    """Adds to ``picked``, in which there are ``count``, the rows of contributions that addresses read; how many there are then.
+
+    Args:
+        start: where the sentence begins in ``words``.
+        stacks, tops, ahead: the configuration.
+        addresses: an Addresses; they may read the word, the relation, or both.
+        words: the words.
+        picked: int64[2 * addresses or more].
+        count: how many there are.
+    """
+    for a in range(len(addresses.programs)):
+        token, relation = read_address(stacks, tops, ahead, addresses.programs[a])
+        if token != NO_NODE:
+            if addresses.places[a] != NO_NODE:
+                picked[count] = words.first + words.types[start + token] * words.per_type + addresses.places[a]
+                count += 1
+            if addresses.relation_rows[a] != NO_NODE and relation != NO_NODE:
+                picked[count] = addresses.relation_rows[a] + relation
+                count += 1
+    return count
+
+
+@kernel(inline="always")
+def score_outputs(layers, rules, size, buffered, local, scratch, row):
+    """Fills in ``row`` (float32[outputs]) from ``scratch.hidden``; the best output, and what is subtracted from every score.
+
+    Args:
+        layers: the classifier.
+        rules: of the transition system.
+        size: elements of the stack.
+        buffered: whether there are tokens in the buffer.
+        local: whether scores are local.
+        scratch: a Scratch, with the hidden layer before its activation.
+        row: minus infinity for outputs that are not applicable.
+    """
+    active = activate_units(scratch.hidden, layers.activation, scratch.active)
+    scores_of_units(scratch.hidden, layers.weights, layers.bias, scratch.active, active, row)
+    mask_scores(row, 1 + 2 * rules.degree * rules.n_relations, rules, size, buffered)
+    best = highest_output(row)
+    return best, log_partition(row, row[best], scratch.shares, scratch.powers) if local else 0.0
+
+
+@kernel(inline="always")
+def finite_number(score):
+    """A score without infinities; NaN counts as the lowest number."""
+    score = score if score >= LOWEST else LOWEST  # also instead of NaN
+    return score if score <= HIGHEST else HIGHEST
+
+
+@kernel()
+def mask_scores(row, outputs, rules, size, buffered):
+    """Makes the scores of outputs that are not applicable minus infinity, and all others finite."""
+    for o in range(outputs):
+        row[o] = finite_number(row[o])
+    row[outputs:] = -np.inf
+    for column in range(1 + 2 * rules.degree):
+        first = 0 if column == 0 else 1 + (column - 1) * rules.n_relations
+        last = 1 if column == 0 else first + rules.n_relations
+        if not applicable(column, size, buffered, rules.single_root):
+            row[first:last] = -np.inf
+        elif column > 0 and rules.single_root and rules.root_relation >= 0:
+            of_root = row[first + rules.root_relation]
+            if column % 2 == 1 and size == (column + 1) // 2 + 1:
+                row[first:last] = -np.inf
+                row[first + rules.root_relation] = of_root
+            else:
+                row[first + rules.root_relation] = -np.inf
+
+
+@kernel()
+def highest_output(row):
+    """The output with the highest score; of equal ones the one with the lowest number."""
+    best = 0
+    highest = row[0]
+    for o in range(1, len(row)):
+        if row[o] > highest:
+            highest = row[o]
+            best = o
+    return best

@@ -1,0 +1,527 @@
+"""Beam search through a word lattice in one compiled loop: which words there are is decided along with their tree.
+
+A configuration has, instead of a buffer, the next L arcs of a path that are decided (``ahead``). A shift moves the first of
+them onto the stack and *chooses* one more, of those that start where the last one ends; a reduction leaves them. A choice is
+scored by an output of its own (``choice``), in the configuration after it: local scores are its logarithmic share among the
+candidates, global ones the score as it is; a classifier without that output has no opinion, and all choices cost 0.
+
+Paths differ in the number of their words, so that items are not compared by the steps that they took but by a clock: to shift
+an arc adds its length, the nodes that it advances by, and so does removing it from the stack as a child. All complete
+computations end at 2N. In the beginning, L choices are made before the first step, while the clock stands still: they have
+buckets of their own, 0 to L - 1, and the bucket of a configuration is L and its clock from then on.
+
+An item is a configuration in a bucket, with the best score that leads to it. What items can become waits as candidates until
+the clock reaches their bucket; then the best of them become items. Of equal scores the one that was found first is the better
+one; so on a lattice with a single path of unit arcs everything is as in beam/compiled.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import Sentences
+from parser.decoding.beam.compiled import Scratch
+from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
+from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
+from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.sentence_parser import Tree
+from parser.inference.weights import ClassifierWeights
+from parser.kernels import assign, highest, kernel
+from parser.kernels.active_units import activate_units
+from parser.transitions.attardi import Attardi, forced_output, move_of
+from parser.transitions.features import FeatureTable
+
+
+class Arcs(NamedTuple):
+    """The arcs of a lattice as tokens 1 to A; token 0 is the artificial root.
+
+    Attributes:
+        ends: int32[A + 1], the node at which each ends; 0 for the root.
+        first: int32[N + 2], the arcs that start from node v are ``first[v]`` to ``first[v + 1] - 1``.
+        ticks: int32[A + 1], what each adds to the clock: its length.
+    """
+
+    ends: np.ndarray
+    first: np.ndarray
+    ticks: np.ndarray
+
+    @property
+    def last_node(self) -> int:
+        """N."""
+        return len(self.first) - 2
+
+    @classmethod
+    def of_sentence(cls, length: int) -> Arcs:
+        """The single path of a sentence of this many tokens."""
+        nodes = np.arange(length + 1, dtype=np.int32)
+        return cls.of(nodes[:-1], nodes[1:], length)
+
+    @classmethod
+    def of(cls, starts: np.ndarray, ends: np.ndarray, last_node: int) -> Arcs:
+        """Those between the given nodes (int32[A])."""
+        first = 1 + np.searchsorted(starts, np.arange(last_node + 2)).astype(np.int32)
+        root = np.zeros(1, np.int32)
+        return cls(np.concatenate([root, ends]).astype(np.int32), first, np.concatenate([root, ends - starts]).astype(np.int32))
+
+
+class LatticeOptions(NamedTuple):
+    """Items of a bucket, whether equal ones merge, whether scores are local, L, and the output of choices or NO_NODE."""
+
+    size: int
+    merging: bool
+    local: bool
+    lookahead: int
+    choice: int
+
+
+class LatticeItems(NamedTuple):
+    """The items of a sentence; row m of each array holds those of bucket m, best first.
+
+    Attributes:
+        counts: int32[buckets], how many there are.
+        cells: int32[buckets, size], their stacks.
+        depths: int32[buckets, size], how many elements these have.
+        ahead: int32[buckets, size, L], the arcs that are decided, NO_NODE after the last.
+        totals: float64[buckets, size], their scores.
+    """
+
+    counts: np.ndarray
+    cells: np.ndarray
+    depths: np.ndarray
+    ahead: np.ndarray
+    totals: np.ndarray
+
+    @classmethod
+    def room(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
+        """For this many buckets."""
+        cells, depths = np.empty((2, buckets, size), np.int32)
+        ahead = np.empty((buckets, size, lookahead), np.int32)
+        return cls(np.zeros(buckets, np.int32), cells, depths, ahead, np.empty((buckets, size), np.float64))
+
+
+class LatticeScratch(NamedTuple):
+    """Room for one configuration.
+
+    Attributes:
+        one: see Scratch.
+        scores: float32[outputs].
+        tops: int32[elements], the nodes that features can see.
+        next_tops, next_ahead: those, and the arcs ahead, of what a shift makes.
+        no_tops, only: an empty stack, and only one arc ahead.
+        sums: float32[units], the hidden layer of what all candidates of a choice have in common.
+        choices: float64[widest], the scores of the arcs from one node.
+    """
+
+    one: Scratch
+    scores: np.ndarray
+    tops: np.ndarray
+    next_tops: np.ndarray
+    next_ahead: np.ndarray
+    no_tops: np.ndarray
+    only: np.ndarray
+    sums: np.ndarray
+    choices: np.ndarray
+
+    @classmethod
+    def room(
+        cls, arcs: int, widest: int, addresses: int, units: int, outputs: int, elements: int, lookahead: int
+    ) -> LatticeScratch:
+        """For lattices of at most this many arcs, ``widest`` of them from one node."""
+        tops = np.full((3, elements), NO_NODE, np.int32)
+        ahead = np.full((2, lookahead), NO_NODE, np.int32)
+        one = Scratch.room(arcs, addresses, units, outputs, lookahead)
+        scores, sums = np.empty(outputs, np.float32), np.empty(units, np.float32)
+        return cls(one, scores, tops[0], tops[1], ahead[0], tops[2], ahead[1], sums, np.empty(widest, np.float64))
+
+
+class Candidates(NamedTuple):
+    """What items can become, in lists by bucket; those that have had their turn are used again.
+
+    Attributes:
+        totals: float64[room], scores.
+        origins: int32[room, 4]: bucket and rank of the item, the output taken (NO_NODE: none), the arc chosen (NO_NODE: none).
+        following: int32[room], the next of the same list, or of the free ones.
+        lists: int32[buckets, 2], the first and the last of each list; NO_NODE if it is empty.
+        state: int64[2], the first free one, and how many have ever been used.
+    """
+
+    totals: np.ndarray
+    origins: np.ndarray
+    following: np.ndarray
+    lists: np.ndarray
+    state: np.ndarray
+
+    @classmethod
+    def room(cls, buckets: int, candidates: int) -> Candidates:
+        """For this many buckets, and candidates at a time."""
+        lists = np.empty((buckets, 2), np.int32)
+        arrays = np.empty(candidates, np.float64), np.empty((candidates, 4), np.int32), np.empty(candidates, np.int32)
+        return cls(*arrays, lists, np.zeros(2, np.int64))
+
+
+@kernel()
+def add_candidate(candidates, bucket, total, origin, arc):
+    """Adds a candidate at the end of a bucket's list; NO_ROOM if there is none. For ``origin`` see _choose()."""
+    m, k, output = origin
+    new = candidates.state[0]
+    if new != NO_NODE:
+        candidates.state[0] = candidates.following[new]
+    elif candidates.state[1] < len(candidates.totals):
+        new = candidates.state[1]
+        candidates.state[1] += 1
+    else:
+        return NO_ROOM
+    candidates.totals[new] = total
+    candidates.origins[new, 0] = m
+    candidates.origins[new, 1] = k
+    candidates.origins[new, 2] = output
+    candidates.origins[new, 3] = arc
+    candidates.following[new] = NO_NODE
+    of_bucket = candidates.lists[bucket]
+    if of_bucket[0] == NO_NODE:
+        of_bucket[0] = new
+    else:
+        candidates.following[of_bucket[1]] = new
+    of_bucket[1] = new
+    return 0
+
+
+@kernel()
+def clear_candidates(candidates, buckets):
+    """Begins a sentence of this many buckets."""
+    candidates.lists[:buckets] = NO_NODE
+    candidates.state[0] = NO_NODE
+    candidates.state[1] = 0
+
+
+@njit(cache=True, nogil=True)
+def candidates_in_order(candidates, bucket):
+    """int32[m]: the candidates of a bucket, best first; of equal ones the one that was added first."""
+    count, one = 0, candidates.lists[bucket, 0]
+    while one != NO_NODE:
+        count += 1
+        one = candidates.following[one]
+    waiting = np.empty(count, np.int32)
+    one = candidates.lists[bucket, 0]
+    for c in range(count):
+        waiting[c] = one
+        one = candidates.following[one]
+    return waiting[np.argsort(-candidates.totals[waiting], kind="mergesort")]
+
+
+@kernel()
+def free_candidates(candidates, bucket):
+    """Gives back the room of a bucket's candidates."""
+    if candidates.lists[bucket, 0] != NO_NODE:
+        candidates.following[candidates.lists[bucket, 1]] = candidates.state[0]
+        candidates.state[0] = candidates.lists[bucket, 0]
+
+
+class LatticeWorkspace(NamedTuple):
+    """What the search through a lattice is written to; a larger one needs more."""
+
+    stacks: TreeStacks
+    items: LatticeItems
+    candidates: Candidates
+    scratch: LatticeScratch
+
+
+@njit(cache=True, nogil=True)
+def search_lattice(start, arcs, model, rules, options, workspace):
+    """Fills in the items of a lattice; those of the last bucket are of whole parses. NO_ROOM if there is too little, else 0.
+
+    Args:
+        start: where the lattice begins in ``words``.
+        arcs: the lattice.
+        model: the classifier on its arcs as words, a CompiledModel.
+        rules: of the transition system.
+        options: a LatticeOptions.
+        workspace: a LatticeWorkspace.
+    """
+    stacks, items, candidates, scratch = workspace
+    last = 2 * (len(arcs.first) - 2) + options.lookahead
+    items.counts[: last + 1] = 0
+    clear_candidates(candidates, last + 1)
+    items.counts[0] = 1
+    items.cells[0, 0] = clear(stacks, len(arcs.ends) - 1, (last + 1) * options.size)
+    items.depths[0, 0] = 1
+    items.ahead[0, 0] = NO_NODE
+    items.totals[0, 0] = 0.0
+    for m in range(last + 1):
+        if m > 0:
+            order = candidates_in_order(candidates, m)
+            if _select(rules, options, workspace, m, order) == NO_ROOM:
+                return NO_ROOM
+        if m == last:
+            break
+        for k in range(items.counts[m]):
+            if m < options.lookahead:
+                top_nodes(stacks, items.cells[m, k], scratch.next_tops)
+                assign(scratch.next_ahead, items.ahead[m, k])
+                node = 0 if m == 0 else _end(arcs, scratch.next_ahead[m - 1])
+                total, origin = items.totals[m, k], (m, k, NO_NODE)
+                room = _choose(start, arcs, model, options, workspace, m + 1, total, origin, m, node)
+            else:
+                room = _expand(start, arcs, model, rules, options, workspace, m, k)
+            if room == NO_ROOM:
+                return NO_ROOM
+    return 0
+
+
+@kernel()
+def _end(arcs, arc):
+    """The node at which an arc ends; the last node for none, which follows on the last arc."""
+    return len(arcs.first) - 2 if arc == NO_NODE else np.int64(arcs.ends[arc])
+
+
+@kernel()
+def _sum_hidden(start, model, stacks, tops, ahead, scratch):
+    """Fills in the hidden layer of a configuration, before its activation."""
+    words, of_buffer, others, layers = model
+    one = scratch.one
+    count = pick_rows(start, stacks, tops, ahead, of_buffer, words, one.picked, 0)
+    sum_rows(layers.hidden_bias, words.contributions, one.picked, count, scratch.sums)
+    count = pick_rows(start, stacks, tops, ahead, others, words, one.picked, 0)
+    sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
+
+
+@kernel()
+def _add_arc(start, model, stacks, place, arc, scratch):
+    """Fills in the hidden layer: ``scratch.sums`` and what an arc adds that is element ``place`` of those ahead."""
+    words, of_buffer, others, _ = model
+    one = scratch.one
+    scratch.only[place] = arc
+    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, of_buffer, words, one.picked, 0)
+    count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, one.picked, count)
+    scratch.only[place] = NO_NODE
+    sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
+
+
+@kernel()
+def _choose(start, arcs, model, options, workspace, bucket, total, origin, place, node):
+    """Adds candidates: the choice of each arc from ``node``, after what led there; none from the last node.
+
+    Args:
+        start, arcs, model, options, workspace: see search_lattice(). The scratch has the stack and the arcs ahead that there
+            are after the output.
+        bucket: of the candidates.
+        total: the score before the choice.
+        origin: bucket and rank of the item, and the output taken.
+        place: where among the arcs ahead the one goes that is chosen.
+        node: where it starts.
+    """
+    stacks, _, candidates, scratch = workspace
+    first, end = arcs.first[node], arcs.first[node + 1]
+    if first == end:
+        return add_candidate(candidates, bucket, total, origin, NO_NODE)
+    choices = scratch.choices[: end - first]
+    choices[:] = 0.0
+    if options.choice != NO_NODE and (end - first > 1 or not options.local):
+        _, _, _, layers = model
+        scratch.next_ahead[place] = NO_NODE
+        _sum_hidden(start, model, stacks, scratch.next_tops, scratch.next_ahead, scratch)
+        one = scratch.one
+        assign(scratch.sums, one.hidden)  # of all that the candidates have in common
+        for c in range(end - first):
+            _add_arc(start, model, stacks, place, first + c, scratch)
+            active = activate_units(one.hidden, layers.activation, one.active)
+            score = np.float64(layers.bias[options.choice])
+            for u in range(active):
+                unit = one.active[u]
+                score += one.hidden[unit] * layers.weights[unit, options.choice]
+            choices[c] = finite_number(score)
+        if options.local:
+            best = highest(choices)
+            shares = 0.0
+            for c in range(end - first):
+                shares += np.exp(choices[c] - best)
+            norm = best + np.log(shares)
+            for c in range(end - first):
+                choices[c] -= norm
+    for c in range(end - first):
+        if add_candidate(candidates, bucket, total + choices[c], origin, first + c) == NO_ROOM:
+            return NO_ROOM
+    return 0
+
+
+@kernel()
+def _expand(start, arcs, model, rules, options, workspace, m, k):
+    """Adds what item k of bucket m can become."""
+    stacks, items, candidates, scratch = workspace
+    cell, depth, ahead = items.cells[m, k], items.depths[m, k], items.ahead[m, k]
+    buffered = ahead[0] != NO_NODE
+    top_nodes(stacks, cell, scratch.tops)
+    row, norm = scratch.scores, 0.0
+    forced = NO_NODE
+    if options.local:
+        forced = forced_output(rules.degree, depth, buffered, rules.root_relation, rules.single_root)
+    if forced != NO_NODE:
+        row[:] = -np.inf
+        row[forced] = 0
+    else:
+        _sum_hidden(start, model, stacks, scratch.tops, ahead, scratch)
+        _, norm = score_outputs(model.layers, rules, depth, buffered, options.local, scratch.one, row)
+    for _ in range(options.size):
+        output = highest_output(row)
+        if row[output] == -np.inf:
+            break
+        total = (items.totals[m, k] - norm) + np.float64(row[output])
+        row[output] = -np.inf
+        if output == 0:
+            scratch.next_tops[0] = ahead[0]  # a token without children is the node of its number
+            assign(scratch.next_tops[1:], scratch.tops)
+            _shift_ahead(ahead, scratch.next_ahead)
+            node, bucket = _end(arcs, ahead[options.lookahead - 1]), m + arcs.ticks[ahead[0]]
+            room = _choose(start, arcs, model, options, workspace, bucket, total, (m, k, 0), options.lookahead - 1, node)
+        else:
+            column, _ = move_of(output, rules.n_relations)
+            child = _removed(stacks, cell, column)
+            room = add_candidate(candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE)
+        if room == NO_ROOM:
+            return NO_ROOM
+    return 0
+
+
+@kernel()
+def _shift_ahead(ahead, shifted):
+    """Fills in the arcs ahead without the first one."""
+    assign(shifted[:-1], ahead[1:])
+    shifted[-1] = NO_NODE
+
+
+@kernel()
+def _removed(stacks, cell, column):
+    """The token that a reduction takes off the stack as a child."""
+    cells = stacks.cells.keys
+    if column % 2 == 0:
+        for _ in range((column + 1) // 2):
+            cell = cells[cell, 1]
+    return stacks.nodes.keys[cells[cell, 0], 0]
+
+
+@kernel()
+def _select(rules, options, workspace, m, order):
+    """Makes the items of bucket m of its candidates, ``order`` best first; NO_ROOM if there is too little for their stacks."""
+    stacks, items, candidates, scratch = workspace
+    made = 0
+    for one in order:
+        if made == options.size:
+            break
+        origin = candidates.origins[one]
+        before, rank, output, arc = origin[0], origin[1], origin[2], origin[3]
+        cell, depth, ahead = items.cells[before, rank], items.depths[before, rank], items.ahead[before, rank]
+        new = items.ahead[m, made]
+        assign(new, ahead)
+        place = before  # of the choices before the first step
+        if output == 0:
+            _shift_ahead(ahead, new)
+            place = options.lookahead - 1
+        if arc != NO_NODE:
+            new[place] = arc
+        new_cell = np.int64(cell)
+        if output != NO_NODE:
+            column, relation = move_of(output, rules.n_relations)
+            room = scratch.one
+            new_cell = take_move(stacks, cell, np.int64(ahead[0]), column, relation, room.elements, room.path)
+            if new_cell == NO_ROOM:
+                return NO_ROOM
+            depth += 1 if output == 0 else -1
+        is_new = True
+        if options.merging:
+            for other in range(made):
+                same = items.cells[m, other] == new_cell
+                for a in range(options.lookahead):
+                    same &= items.ahead[m, other, a] == new[a]
+                is_new &= not same
+        if is_new:
+            items.cells[m, made] = new_cell
+            items.depths[m, made] = depth
+            items.totals[m, made] = candidates.totals[one]
+            made += 1
+    items.counts[m] = made
+    free_candidates(candidates, m)
+    return made
+
+
+class LatticeBeam(CompiledParser):
+    """Searches through lattices, and sentences as lattices of a single path; see CompiledParser, and LatticeSearcher.
+
+    Args:
+        weights, system, table, threads: see CompiledParser.
+        options: how to search.
+    """
+
+    _system: Attardi
+
+    def __init__(
+        self, weights: ClassifierWeights, system: Attardi, table: FeatureTable, options: LatticeOptions, threads: int = 1
+    ) -> None:
+        super().__init__(weights, system, table, threads)
+        self._options = options
+        self._elements = table.stack_elements
+
+    def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
+        """See LatticeSearcher; the trees of a lattice are to be read before those of the next one are asked for."""
+        return self._trees(sentences.offsets, self.words_of(sentences), arcs, single_root)
+
+    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+        arcs = [Arcs.of_sentence(n) for n in (np.diff(parses.offsets) - 1).tolist()]
+        for start, found in zip(parses.offsets, self._trees(parses.offsets, words, arcs, single_root), strict=False):
+            best = next(found)
+            inside = slice(start + 1, start + 1 + len(best.heads))
+            parses.heads[inside], parses.relations[inside] = best.heads, best.relations
+
+    def _trees(self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
+        rules, model = Rules.of(self._system, single_root), self.model_on(words)
+        search = LatticeSearch(arcs, model, self._options, self._elements)
+        for start, lattice in zip(offsets, arcs, strict=False):
+            while search_lattice(start, lattice, model, rules, self._options, search.workspace) == NO_ROOM:
+                search.grow()
+            yield search.trees(lattice)
+
+
+class LatticeSearch:
+    """The search through some lattices, with a workspace for the longest of them; a larger one when it is asked for.
+
+    Args:
+        arcs: the lattices.
+        model: the classifier on their arcs as words.
+        options: how to search.
+        elements: of the stack that features can see.
+    """
+
+    def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, elements: int) -> None:
+        widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
+        addresses = len(model.of_buffer.programs) + len(model.others.programs)
+        units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
+        self._tokens = max((len(one.ends) for one in arcs), default=1)
+        self._buckets = 2 * max((one.last_node for one in arcs), default=0) + options.lookahead + 1
+        self._options, self._times = options, 1
+        items = LatticeItems.room(self._buckets, options.size, options.lookahead)
+        scratch = LatticeScratch.room(self._tokens, widest, addresses, units, outputs, elements, options.lookahead)
+        self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
+
+    def grow(self) -> None:
+        """Twice as much for stacks and candidates."""
+        self._times *= 2
+        self.workspace = self.workspace._replace(stacks=self._stacks(), candidates=self._candidates())
+
+    def _stacks(self) -> TreeStacks:
+        return TreeStacks.room(self._tokens, self._times * self._buckets * self._options.size)
+
+    def _candidates(self) -> Candidates:
+        return Candidates.room(self._buckets, self._times * 64 * self._options.size)
+
+    def trees(self, arcs: Arcs) -> Iterator[Tree]:
+        """Those of the last bucket of the lattice searched last, best first."""
+        stacks, items, _, scratch = self.workspace
+        last = 2 * arcs.last_node + self._options.lookahead
+        for rank in range(items.counts[last]):
+            heads, relations = np.empty((2, len(arcs.ends)), np.int32)
+            read_trees(stacks, items.cells[last, rank], heads, relations, scratch.one.path)
+            yield Tree(float(items.totals[last, rank]), heads[1:], relations[1:])

@@ -1,0 +1,136 @@
+"""Parses word lattices with a beam: the words of a sentence and their tree are found together (compiled.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+
+from parser.beam_settings import Beam, BeamError, Merge, Scores
+from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import Sentences
+from parser.data.vocabularies import Vocabularies
+from parser.decoding.beam.signature import arc_standard_alone
+from parser.decoding.greedy.compiled import SHARE
+from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
+from parser.decoding.lattice.merging import MergingBeamParser
+from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
+from parser.lattices.lattice import Lattice
+from parser.model.model import Model
+from parser.transitions.attardi import Attardi
+from parser.transitions.system import behaves_as
+
+
+@dataclass(frozen=True)
+class LatticeParse:
+    """A path through a lattice and a tree over its n words.
+
+    Attributes:
+        score: of the computation that found them.
+        arcs: int32[n], the numbers of the arcs.
+        heads: int32[n], [h_1, ..., h_n], by places in the path, 0 = the root.
+        relations: int32[n].
+    """
+
+    score: float
+    arcs: np.ndarray
+    heads: np.ndarray
+    relations: np.ndarray
+
+    @classmethod
+    def of(cls, tree: Tree) -> LatticeParse:
+        """Of a tree over the arcs of a lattice as tokens, in which only the words of the path have heads."""
+        words = np.flatnonzero(tree.heads != NO_NODE)
+        places = np.zeros(len(tree.heads) + 1, np.int32)
+        places[words + 1] = np.arange(1, len(words) + 1)
+        return cls(tree.score, words.astype(np.int32), places[tree.heads[words]], tree.relations[words])
+
+
+class LatticeSearcher(SentenceParser, Protocol):
+    """Searches through lattices whose arcs are encoded as the tokens of sentences."""
+
+    def lattice_trees(self, sentences: Sentences, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
+        """For each lattice, the trees that are found, best first, over all of its arcs; NO_NODE for those off the path."""
+        ...
+
+
+class LatticeParser:
+    """Parses lattices with the weights of a model; also sentences, as lattices of one path.
+
+    Args:
+        model: the model; its transition system is arc-standard or Attardi's, its token representation static.
+        beam: the beam; one that merges by signature is for arc-standard, and not compiled here.
+        lookahead: the arcs that are decided before they are read; None: as many as the model reads.
+        threads: how many sentences are parsed side by side.
+
+    Raises:
+        BeamError: model and beam cannot do it; the message says the fix.
+    """
+
+    def __init__(self, model: Model, beam: Beam, lookahead: int | None = None, *, threads: int = 1) -> None:
+        if not behaves_as(model.system, Attardi):
+            raise BeamError(f"lattices need system=arc_standard or attardi, and the model has system={model.system.name}")
+        if model.contextual:
+            raise BeamError(
+                "a model with an encoder reads the words of a whole sentence, which a lattice leaves open; use model=mlp"
+            )
+        read = model.table.read_ahead
+        ahead = lookahead or model.lookahead or max(read, 1)
+        if ahead < read:
+            raise BeamError(f"lookahead={ahead}, but the model reads b{read - 1}; give at least {read}")
+        choice = NO_NODE if model.lookahead is None else model.system.n_outputs
+        self._beam = beam
+        self._threads = threads
+        self._searcher: LatticeSearcher
+        if beam.merge is Merge.SIGNATURE:
+            system = arc_standard_alone(model.system)
+            self._searcher = MergingBeamParser(model.weights(), system, model.table, beam, ahead, choice)
+        else:
+            options = LatticeOptions(beam.size, beam.merge is Merge.CONFIGURATION, beam.scores is Scores.LOCAL, ahead, choice)
+            self._searcher = LatticeBeam(model.weights(), model.system, model.table, options, threads)
+
+    def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
+        """Parses sentences; see SentenceParser."""
+        return self._searcher.parse(sentences, single_root=single_root)
+
+    def parse_lattices(
+        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, *, single_root: bool = True
+    ) -> list[LatticeParse]:
+        """The best parse of each lattice."""
+        return [found[0] for found in self._parses(lattices, vocabularies, single_root, lambda trees: islice(trees, 1))]
+
+    def k_best_of_lattices(
+        self, lattices: Sequence[Lattice], vocabularies: Vocabularies, k: int, *, single_root: bool = True
+    ) -> list[list[LatticeParse]]:
+        """For each lattice, the k best parses that were found, or as many as there are, best first, each once.
+
+        Raises:
+            BeamError: there cannot be that many.
+        """
+        self._beam.check_k_best(k)
+        return self._parses(lattices, vocabularies, single_root, lambda trees: distinct(trees, k))
+
+    def _parses(
+        self,
+        lattices: Sequence[Lattice],
+        vocabularies: Vocabularies,
+        single_root: bool,
+        chosen: Callable[[Iterator[Tree]], Iterable[Tree]],
+    ) -> list[list[LatticeParse]]:
+        """Those of the trees of each lattice that are chosen."""
+        encoded = vocabularies.encode(lattices)
+
+        def parse_span(span: tuple[int, int]) -> list[list[LatticeParse]]:
+            arcs = [Arcs.of(lattice.starts, lattice.ends, lattice.last_node) for lattice in lattices[slice(*span)]]
+            found = self._searcher.lattice_trees(encoded.span(*span), arcs, single_root)
+            return [[LatticeParse.of(tree) for tree in chosen(trees)] for trees in found]
+
+        spans = list(encoded.spans(SHARE))
+        if self._threads == 1:
+            return [found for span in spans for found in parse_span(span)]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return [found for part in pool.map(parse_span, spans) for found in part]

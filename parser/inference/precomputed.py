@@ -1,0 +1,242 @@
+"""Precomputed contributions to the hidden layer: what a slot that reads a certain number adds to the hidden units.
+
+The hidden layer of a configuration is then a sum of contributions, one for each slot, whatever the length of the vectors (Chen
+and Manning 2014). A one-hot slot has its contributions in the weights; for a slot that reads vectors they are the
+vectors times its part of the weights. Contributions of all values of a large vocabulary would not fit into memory, so those of
+attributes are computed for the values that occur in the given sentences, once per call, by one matrix product. Those of
+values are the same, to the last bit, whatever other values they are computed together with.
+
+Classifier.forward is the reference implementation. Compiled parsers add up what the slots of a word contribute once for all
+(precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/batch_scorer.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from parser.data.sentences import Sentences
+from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.inference.weights import ClassifierWeights
+from parser.kernels import kernel
+from parser.kernels.activations import activate, activation_number
+from parser.kernels.products import Panels, multiply, panels_in_fours, widened
+from parser.kernels.tiles import WIDTH
+from parser.transitions.features import RELATION, FeatureTable
+
+Scorer = Callable[[np.ndarray], np.ndarray]
+"""From features, int32[m, slots], to scores of outputs, float32[m, outputs]."""
+
+
+@dataclass(frozen=True)
+class HiddenContributions:
+    """What slots add to the hidden layer, for the tokens that it was computed for.
+
+    Attributes:
+        rows: float32[total, hidden]; slot c that reads v adds row ``starts[c] + v``.
+        starts: int64[slots].
+        values: int32[attributes, tokens], what slots can read of the tokens, in the numbering of the rows.
+        bias: float32[hidden].
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+    values: np.ndarray
+    bias: np.ndarray
+
+
+class ContributionMaker:
+    """Computes the contributions of the slots of a classifier; what does not depend on the sentences is computed once.
+
+    Args:
+        weights: the weights of the classifier.
+        table: its features.
+
+    Attributes:
+        table: as given.
+        embedded: by attribute of words that is read as a vector, the slots that read it.
+        vectors: by attribute, float32[values, size]; see ClassifierWeights.
+        one_hot: float32[rows, hidden], what every value of the one-hot slots contributes.
+    """
+
+    def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
+        self._weights = weights
+        self.table = table
+        self.vectors, self.one_hot = weights.vectors, weights.one_hot
+        self._bias = weights.hidden_bias
+        self._starts = np.zeros(len(table.slots), np.int64)
+        self._starts[weights.layout.one_hot_columns] = weights.layout.one_hot_starts
+        # Those that every configuration may need: of the one-hot slots, and of relations, which are given while parsing.
+        self._always = weights.one_hot
+        self.embedded: dict[str, EmbeddedSlots] = {}
+        self._places: dict[int, tuple[str, int]] = {}
+        for part in weights.embedded:
+            name, columns = part.attribute, part.columns
+            slots = EmbeddedSlots(np.array(columns), part.weights)
+            if name == RELATION:
+                vectors = weights.vectors[name]
+                self._starts[columns] = len(self._always) + np.arange(len(columns)) * len(vectors)
+                relations = np.empty((len(columns) * len(vectors), len(self._bias)), np.float32)
+                slots.fill(vectors, relations)
+                self._always = np.concatenate([self._always, relations])
+            else:
+                self.embedded[name] = slots
+                self._places |= {column: (name, number) for number, column in enumerate(columns)}
+
+    def place_of(self, column: int) -> tuple[str | None, int]:
+        """Where the weights of a slot that reads words are.
+
+        Returns:
+            An attribute in ``embedded``, and which of its slots; or None, and the row of ``one_hot`` of the value 0.
+        """
+        return self._places.get(column) or (None, int(self._starts[column]))
+
+    def of_sentences(self, sentences: Sentences) -> HiddenContributions:
+        """The contributions of all that occurs in the sentences."""
+        return self._contributions(self.table.values(sentences), self._weights.vectors_in(sentences))
+
+    def of_values(self, values: np.ndarray) -> HiddenContributions:
+        """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""
+        return self._contributions(values, self._weights.vectors)
+
+    def _contributions(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> HiddenContributions:
+        starts, values = self._starts.copy(), values.copy()
+        filled = len(self._always)
+        occurring = []
+        for name, slots in self.embedded.items():
+            row = self.table.attributes.index(name)
+            used, renumbered = np.unique(np.append(values[row], np.int32(ABSENT)), return_inverse=True)
+            values[row] = renumbered[:-1]  # ABSENT is the lowest number, so it stays what it is
+            starts[slots.columns] = filled + np.arange(len(slots.columns)) * len(used)
+            end = filled + len(slots.columns) * len(used)
+            occurring.append((slots, vectors[name][used], slice(filled, end)))
+            filled = end
+        rows = np.empty((filled, len(self._bias)), np.float32)
+        rows[: len(self._always)] = self._always
+        for slots, used_vectors, places in occurring:
+            slots.fill(used_vectors, rows[places])
+        return HiddenContributions(rows, starts, values, self._bias)
+
+
+class EmbeddedSlots:
+    """The slots that read an embedded attribute.
+
+    Args:
+        columns: their numbers.
+        weights: float32[slots, hidden, size], see SlotWeights.
+
+    Attributes:
+        columns: as given.
+        panels: the weights; each slot has panels of its own.
+    """
+
+    def __init__(self, columns: np.ndarray, weights: np.ndarray) -> None:
+        self.columns = columns
+        self._hidden = weights.shape[1]
+        self.panels = panels_in_fours(weights)
+
+    def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
+        """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""
+        slots, n = len(self.columns), len(vectors)
+        by_slot = rows.reshape(slots, n, self._hidden)
+        width = len(self.panels.bias) // slots
+        products = by_slot if width == self._hidden else np.empty((slots, n, width), np.float32)
+        _multiply_by_slot(widened(vectors, self.panels), self.panels, products)
+        if products is not by_slot:
+            by_slot[:] = products[:, :, : self._hidden]
+
+
+@njit(cache=True, nogil=True)
+def _multiply_by_slot(vectors, panels, products):
+    """float32[slots, n, hidden] of float32[n, size], a multiple of WIDTH hidden units."""
+    weights, start, scale, bias = panels
+    of_slot = products.shape[2] // WIDTH
+    for slot in range(len(products)):
+        part = Panels(weights[slot * of_slot : (slot + 1) * of_slot], start, scale, bias[: products.shape[2]])
+        multiply(vectors, len(vectors), part, products[slot])
+
+
+def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Scorer:
+    """A function from features, int32[m, slots], to scores, float32[m, outputs].
+
+    The scores of a configuration do not depend, in their last digits, on the others that are scored with it.
+
+    Args:
+        weights: the weights.
+        table: the features.
+        sentences: those that the features will be read in; values that do not occur there may not be asked for.
+    """
+    hidden_of = hidden_layer(weights, table, sentences)
+    activation = activation_number(weights.activation)
+    output_weights, bias = np.ascontiguousarray(weights.output.T), weights.output_bias
+
+    def score(features: np.ndarray) -> np.ndarray:
+        scores = np.empty((len(features), len(bias)), np.float32)
+        _multiply(hidden_of(features), activation, output_weights, bias, scores)
+        return scores
+
+    return score
+
+
+def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:
+    """From features to float32[m, hidden], what goes into the activation; see precomputed_scorer."""
+    contributions = ContributionMaker(weights, table).of_sentences(sentences)
+    # The contributions have numbers of their own for the values that occur in the sentences.
+    renumbered = {}
+    for name, ours, theirs in zip(table.attributes, table.values(sentences), contributions.values, strict=True):
+        renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
+        renumbered[name][ours] = theirs
+    identity = np.arange(N_RESERVED + len(weights.output_bias), dtype=np.int32)  # there are fewer relations than outputs
+    numbers = [identity if slot.attribute == RELATION else renumbered[slot.attribute] for slot in table.slots]
+    firsts = np.cumsum([0, *map(len, numbers[:-1])])
+    flat = np.concatenate(numbers)
+
+    def hidden_of(features: np.ndarray) -> np.ndarray:
+        hidden = np.empty((len(features), len(contributions.bias)), np.float32)
+        arrays = contributions.starts, contributions.rows, contributions.bias
+        _add_up(features, flat, firsts, *arrays, np.empty(features.shape[1], np.int64), hidden)
+        return hidden
+
+    return hidden_of
+
+
+@kernel()
+def sum_rows(first, rows, picked, count, total):
+    """Fills in ``total`` (float32[units]): ``first`` and the ``count`` picked rows, added up in this order."""
+    for h in range(len(total)):
+        total[h] = first[h]
+    # Four rows at a time, so that a sum is read and written a quarter as often.
+    for p in range(0, count - 3, 4):
+        p0, p1, p2, p3 = picked[p], picked[p + 1], picked[p + 2], picked[p + 3]
+        for h in range(len(total)):
+            total[h] = total[h] + rows[p0, h] + rows[p1, h] + rows[p2, h] + rows[p3, h]
+    for p in range(count - count % 4, count):
+        row = picked[p]
+        for h in range(len(total)):
+            total[h] += rows[row, h]
+
+
+@kernel()
+def _add_up(features, numbers, firsts, starts, rows, bias, picked, hidden):
+    """Fills in ``hidden`` (float32[m, units]): the bias and what all slots add. ``picked``: int64[slots], overwritten."""
+    for m in range(len(features)):
+        for c in range(len(picked)):
+            picked[c] = starts[c] + numbers[firsts[c] + features[m, c]]
+        sum_rows(bias, rows, picked, len(picked), hidden[m])
+
+
+@kernel(fastmath={"contract"})
+def _multiply(hidden, activation, weights, bias, scores):
+    """Fills in ``scores`` (float32[m, outputs]) from what goes into the activation, each sum in one order."""
+    for m in range(len(hidden)):
+        row = scores[m]
+        for o in range(len(bias)):
+            row[o] = bias[o]
+        for h in range(hidden.shape[1]):
+            x = activate(hidden[m, h], activation)
+            if x != 0:
+                for o in range(len(bias)):
+                    row[o] += x * weights[h, o]

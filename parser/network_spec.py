@@ -1,0 +1,330 @@
+"""What a network is made of, each part declared once: its settings and their ranges, its parameters and their shapes.
+
+A part is a dataclass. A group of settings extends it by what only training reads (settings/groups.py), a model folder holds
+its fields as JSON (``read``), and from ``shapes`` the modules of torch take the sizes of their parameters, and the check of a
+folder those of its tensors. To add an option to the encoder: a field with its range here, and its parameters in ``shapes``;
+what the network does with it in networks/, and in inference/ if parsing needs it; its value in configs/.
+
+Parts are not frozen: OmegaConf lets nobody set a field of a frozen dataclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Self, get_args, get_origin, get_type_hints
+
+from parser.ranges import between, dataclass_of, range_of
+
+Shapes = dict[str, tuple[int, ...]]
+"""By name of a parameter, its shape."""
+
+# The upper ends of ranges are far above what is of use: they tell slips, and what a machine could not hold.
+_UNITS = between(1, 65_536, "the number of units of a layer")
+_LENGTH = between(1, 65_536, "the length of a vector")
+_EMBEDDING = between(1, 10_000, "the length of a vector")
+_DROPPED = between(0, 1, "a share of numbers", below=True)
+
+# The parameters of one direction of a layer, as torch.nn.LSTM calls them.
+LSTM_PARAMETERS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+
+
+@dataclass
+class Spec:
+    """A part of a network."""
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """From an object that has these fields, and maybe others, such as a group of settings."""
+        nested = {name: part for name, part, _ in _nested(cls) if getattr(given, name) is not None}
+        return cls(
+            **{known.name: getattr(given, known.name) for known in fields(cls)}
+            | {name: part.of(getattr(given, name)) for name, part in nested.items()}
+        )
+
+    @classmethod
+    def read(cls, found: Any, largest: int, key: str) -> Self:
+        """From plain values of a model folder, as dataclasses.asdict gives them; nothing is taken on trust.
+
+        Args:
+            found: the values by field.
+            largest: what no integer may exceed, whatever its range: what the folder's tensors hold numbers.
+            key: what the part is called, for messages.
+
+        Raises:
+            KeyError, TypeError, ValueError: a field is missing, unknown, of another type or out of its range.
+        """
+        check_type(found, dict, key)
+        types, nested = get_type_hints(cls), {name: (part, many) for name, part, many in _nested(cls)}
+        declared = {known.name: known for known in fields(cls)}
+        if unknown := [name for name in found if name not in declared]:
+            raise TypeError(f"{key} has an unknown field {unknown[0]}")
+        values: dict[str, Any] = {}
+        for name, known in declared.items():
+            if name not in found and known.default is not MISSING:
+                continue  # folders of older versions lack it
+            value, called = found[name], f"{key}.{name}"
+            if name in nested:
+                part, many = nested[name]
+                if many:
+                    check_type(value, dict, called)
+                    value = {one: part.read(of_one, largest, f"{called}.{one}") for one, of_one in value.items()}
+                elif value is not None:
+                    value = part.read(value, largest, called)
+            else:
+                check_type(value, types[name], called)
+                if (bounds := range_of(known)) is not None and (said := bounds.violation(value)) is not None:
+                    raise ValueError(f"{called}: {said}")
+                if type(value) is int and value > largest:
+                    raise ValueError(f"{called} is more than the tensors hold numbers, {largest:,}")
+            values[name] = value
+        return cls(**values)
+
+
+def check_type(value: object, kind: type, called: str) -> None:
+    """Raises TypeError unless a plain value is of a type; an integer will do for a float, a bool not for an integer."""
+    if type(value) is not kind and not (kind is float and type(value) is int):
+        raise TypeError(f"{called} is {type(value).__name__}, not {kind.__name__}")
+
+
+def _nested(spec: type[Spec]) -> Iterator[tuple[str, type[Spec], bool]]:
+    """The fields that are parts, or dictionaries of them: name, class, and whether it is a dictionary."""
+    types = get_type_hints(spec)
+    for one in fields(spec):
+        many = get_origin(types[one.name]) is dict
+        part = dataclass_of(get_args(types[one.name])[1] if many else types[one.name])
+        if part is not None and issubclass(part, Spec):
+            yield one.name, part, many
+
+
+def _under(prefix: str, shapes: Shapes) -> Shapes:
+    return {prefix + name: shape for name, shape in shapes.items()}
+
+
+def lstm_shapes(width: int, hidden: int) -> Shapes:
+    """Those of an LSTM that reads vectors of this length in one direction."""
+    shapes = (4 * hidden, width), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,)
+    return dict(zip(LSTM_PARAMETERS, shapes, strict=True))
+
+
+@dataclass
+class Embedding(Spec):
+    """How an attribute is embedded.
+
+    Attributes:
+        size: length of a vector.
+        trained: whether training changes the vectors.
+    """
+
+    size: int = field(metadata=_EMBEDDING)
+    trained: bool
+
+
+@dataclass
+class CharacterSpec(Spec):
+    """How the characters of forms are read (networks/bilstm.py, CharacterEncoder).
+
+    Attributes:
+        embedding: length of a character's vector.
+        hidden: units of each direction.
+        longest: characters of a form that are read, see data/characters.py; each takes a row of memory for every token.
+    """
+
+    embedding: int = field(metadata=_EMBEDDING)
+    hidden: int = field(metadata=_UNITS)
+    longest: int = field(metadata=between(1, 256, "the number of characters"))
+
+    @property
+    def size(self) -> int:
+        """Length of a form's vector."""
+        return 2 * self.hidden
+
+    def shapes(self, n_characters: int) -> Shapes:
+        """Those of the parameters, where so many characters have a vector."""
+        of_side = lstm_shapes(self.embedding, self.hidden)
+        return {"vectors": (n_characters, self.embedding)} | _under("forwards.", of_side) | _under("backwards.", of_side)
+
+
+@dataclass
+class TaggerSpec(Spec):
+    """How tags are predicted (networks/tagger.py).
+
+    Attributes:
+        layer: the layer of the encoder whose outputs are tagged, from 1; those above it read the tags.
+        size: length of a tag's expected vector, for each task; 0: the layers above do not read the tags.
+        dropout: share of the numbers of the tokens' vectors that is dropped for the tagger in training.
+    """
+
+    layer: int = field(metadata=between(1, 100, "the number of a layer"))
+    size: int = field(metadata=between(0, 10_000, "the length of a vector"))
+    dropout: float = field(metadata=_DROPPED)
+
+    def shapes(self, width: int, tags: Mapping[str, ValueCounts]) -> Shapes:
+        """Those of the parameters, for vectors of tokens of this length and, by task, these values."""
+        found: Shapes = {}
+        for task, counts in tags.items():
+            found |= _under(f"outputs.{task}.", counts.shapes(width)) | {f"biases.{task}": (counts.values,)}
+            if self.size:
+                found |= _under(f"inputs.{task}.", counts.shapes(self.size))
+        return found
+
+
+@dataclass
+class BiaffineSpec(Spec):
+    """How heads and relations are predicted by a biaffine scorer (networks/biaffine.py).
+
+    Attributes:
+        size: length of the vectors that the head of a word is found with.
+        relation_size: of those that its relation is found with.
+        dropout: share of the numbers of all vectors that is dropped in training.
+    """
+
+    size: int = field(metadata=_LENGTH)
+    relation_size: int = field(metadata=_LENGTH)
+    dropout: float = field(metadata=_DROPPED)
+
+    def shapes(self, width: int, n_relations: int) -> Shapes:
+        """Those of the parameters, for vectors of tokens of this length and so many relations."""
+        sizes = {"arc_dependent": self.size, "arc_head": self.size}
+        sizes |= {"relation_dependent": self.relation_size, "relation_head": self.relation_size}
+        found: Shapes = {f"{layer}.weight": (size, width) for layer, size in sizes.items()}
+        found |= {f"{layer}.bias": (size,) for layer, size in sizes.items()}
+        found |= {"arc_product": (self.size, self.size), "arc_bias": (self.size,)}
+        with_one = self.relation_size + 1
+        return found | {
+            "relation_product.weight": (n_relations, with_one, with_one),
+            "relation_product.bias": (n_relations,),
+        }
+
+
+@dataclass
+class BiLSTMSpec(Spec):
+    """An encoder of sentences (networks/bilstm.py).
+
+    Attributes:
+        layers: LSTMs, one above the other.
+        hidden: units of each layer and direction.
+        dropout: share of the numbers dropped between layers in training.
+        attribute_dropout: share of a token's attributes dropped in training.
+        characters: how characters are read; None if they are not.
+        tagger: how tags are predicted; None if they are not.
+        heads: how heads are predicted, a further task in training; None if they are not.
+    """
+
+    layers: int = field(metadata=between(1, 100, "the number of layers"))
+    hidden: int = field(metadata=_UNITS)
+    dropout: float = field(metadata=_DROPPED)
+    attribute_dropout: float = field(metadata=between(0, 1, "a share of attributes", below=True))
+    characters: CharacterSpec | None = None
+    tagger: TaggerSpec | None = None
+    heads: BiaffineSpec | None = None
+
+    def __post_init__(self) -> None:
+        if self.tagger is not None and self.tagger.layer >= self.layers:
+            raise ValueError(
+                f"tagger.layer={self.tagger.layer}: the tags are read by the layer above, and layers={self.layers}; choose a "
+                f"layer below {self.layers}, or tagger=null"
+            )
+
+    @property
+    def size(self) -> int:
+        """Length of a token's vector."""
+        return 2 * self.hidden
+
+    def shapes(self, inputs: Mapping[str, tuple[int, ...]], counts: Counts) -> Shapes:
+        """Those of the parameters, but for what every contextual representation has.
+
+        Args:
+            inputs: by attribute that is read, the shape of the table of its vectors.
+            counts: how many characters, tags and relations there are.
+        """
+        found: Shapes = {f"inputs.vectors.{name}": shape for name, shape in inputs.items()}
+        widths = [sum(shape[1] for shape in inputs.values()), *[self.size] * (self.layers - 1)]
+        if self.characters is not None:
+            found |= _under("characters.", self.characters.shapes(counts.characters))
+            widths[0] += self.characters.size
+        if self.tagger is not None:
+            found |= _under("tagger.", self.tagger.shapes(self.size, counts.tags))
+            widths[self.tagger.layer] += self.tagger.size * len(counts.tags)
+        if self.heads is not None:
+            found |= _under("heads.", self.heads.shapes(self.size, counts.relations))
+        for layer, width in enumerate(widths):
+            for side in ("forwards", "backwards"):
+                found |= _under(f"{side}.{layer}.", lstm_shapes(width, self.hidden))
+        return found
+
+
+@dataclass
+class MlpSpec(Spec):
+    """A hidden layer over what feature slots read (networks/classifier.py).
+
+    Attributes:
+        hidden: units of the hidden layer.
+        activation: relu, tanh, sigmoid or cube.
+        dropout: share of the hidden units dropped in training.
+        input_dropout: share of the numbers of the vectors dropped in training.
+        slot_dropout: share of the slots whose whole vectors are dropped in training.
+    """
+
+    hidden: int = field(metadata=between(1, 65_536, "the number of hidden units"))
+    activation: str
+    dropout: float = field(metadata=between(0, 1, "a share of units", below=True))
+    input_dropout: float = field(metadata=_DROPPED)
+    slot_dropout: float = field(metadata=between(0, 1, "a share of slots", below=True))
+
+    def shapes(self, one_hot_rows: int, width: int, n_outputs: int) -> Shapes:
+        """Those of the parameters.
+
+        Args:
+            one_hot_rows: what one-hot slots tell apart.
+            width: length of the vectors that the other slots read, side by side.
+            n_outputs: outputs that have a score.
+        """
+        return {
+            "hidden_bias": (self.hidden,),
+            "one_hot.weight": (one_hot_rows, self.hidden),
+            **({"embedded.weight": (self.hidden, width)} if width else {}),
+            "output.weight": (n_outputs, self.hidden),
+            "output.bias": (n_outputs,),
+        }
+
+
+@dataclass
+class ClassifierSpec(MlpSpec):
+    """A classifier: all that is needed to build one again, besides its vocabularies.
+
+    Attributes:
+        embeddings: by attribute, how it is embedded; with an encoder, as the encoder's input, but for the relation.
+        encoder: that of a contextual token representation; None for a static one.
+    """
+
+    embeddings: dict[str, Embedding]
+    encoder: BiLSTMSpec | None = None
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """How many values a column of tags has, and, where they are sets, how many elements; else None."""
+
+    values: int
+    elements: int | None = None
+
+    def shapes(self, size: int) -> Shapes:
+        """Those of vectors of this length: one for each value, and one for each element, which are added up."""
+        of_values: Shapes = {"whole": (self.values, size)}
+        return of_values if self.elements is None else of_values | {"elements": (self.elements, size)}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What an encoder tells apart.
+
+    Attributes:
+        characters: characters that have a vector.
+        relations: relations.
+        tags: by task of the tagger, its values.
+    """
+
+    characters: int = 0
+    relations: int = 0
+    tags: Mapping[str, ValueCounts] = field(default_factory=dict)

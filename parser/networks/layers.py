@@ -1,0 +1,129 @@
+"""What the networks are built of: layers of the sizes that a spec gives, activations, dropout, and padding.
+
+Dropout masks are one draw of torch's generator for a batch, and a hash of it and the place for each number: torch's own
+generator is serial, and on a CPU drawing a mask takes it as long as half of the matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from parser.kernels import kernel
+from parser.network_spec import Shapes
+
+# Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators: splitmix64, as it is commonly written.
+_STEP, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_RANGE = 2**32
+
+
+def linear(shapes: Shapes, name: str) -> nn.Linear:
+    """A linear layer whose parameters have the shapes of these names."""
+    outputs, inputs = shapes[f"{name}.weight"]
+    return nn.Linear(inputs, outputs)
+
+
+def lstm(shapes: Shapes, name: str) -> nn.LSTM:
+    """One direction of a layer of LSTMs whose parameters have the shapes of these names."""
+    width, hidden = shapes[f"{name}.weight_ih_l0"][1], shapes[f"{name}.weight_hh_l0"][1]
+    return nn.LSTM(width, hidden)
+
+
+def draw_vectors(vectors: Tensor) -> None:
+    """Draws float32[n, size] in place, so that the expected square of a vector's length is 1."""
+    nn.init.normal_(vectors, std=vectors.shape[1] ** -0.5)
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A function of the hidden units, and its derivative given what goes in and what comes out of it."""
+
+    apply: Callable[[Tensor], Tensor]
+    slope: Callable[[Tensor, Tensor], Tensor]
+
+
+ACTIVATIONS = {
+    "relu": Activation(torch.relu, lambda _, out: out.sign()),
+    "tanh": Activation(torch.tanh, lambda _, out: 1 - out * out),
+    "sigmoid": Activation(torch.sigmoid, lambda _, out: out * (1 - out)),
+    "cube": Activation(lambda x: x * x * x, lambda x, _: 3 * x * x),  # Chen and Manning 2014
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the elements of a batch of sequences lie when every sequence is a column.
+
+    Attributes:
+        elements: int64[longest, sequences], the element in each cell; of padding, any one.
+        reversed: int64[longest, sequences], the row to read instead of each, to reverse the sequences.
+        cells: int64[elements], the cell of each element.
+    """
+
+    elements: Tensor
+    reversed: Tensor
+    cells: Tensor
+
+    @classmethod
+    def of(cls, lengths: np.ndarray, device: torch.device) -> Grid:
+        """That of sequences of these lengths (int[sequences], each at least 1), one after the other."""
+        lengths = lengths.astype(np.int64)
+        rows, columns = np.arange(lengths.max())[:, None], np.arange(len(lengths))
+        inside = rows < lengths
+        starts = np.cumsum(lengths) - lengths
+        elements = np.where(inside, starts + rows, 0)
+        from_end = np.where(inside, lengths - 1 - rows, rows)
+        cells = np.empty(lengths.sum(), np.int64)
+        cells[elements[inside]] = (rows * len(lengths) + columns)[inside]
+        return cls(*(torch.from_numpy(array).to(device) for array in (elements, from_end, cells)))
+
+    def reverse(self, read: Tensor) -> Tensor:
+        """float32[longest, sequences, width] with every sequence reversed, the padding left at its end."""
+        return read[self.reversed, torch.arange(self.reversed.shape[1], device=read.device)]
+
+
+def dropout_mask(values: Tensor, share: float) -> Tensor | None:
+    """What to multiply values by: 0 for dropped ones, and as much for the others as keeps the mean; None if none is dropped.
+
+    Args:
+        values: float32, contiguous.
+        share: how many are dropped, 0 <= share < 1.
+    """
+    if share == 0:
+        return None
+    if not values.is_cpu:
+        return bernoulli_mask(values, share)
+    mask = torch.empty_like(values)
+    seed = int(torch.randint(2**63 - 1, ()))
+    _fill(mask.numpy().reshape(-1), np.uint64(seed), np.uint64(round(share * _RANGE)), np.float32(1 / (1 - share)))
+    return mask
+
+
+def bernoulli_mask(values: Tensor, share: float) -> Tensor:
+    """The same for 0 < share < 1, drawn number by number by torch's generator."""
+    return torch.empty_like(values).bernoulli_(1 - share).div_(1 - share)
+
+
+@kernel()
+def _fill(mask, seed, dropped, factor):
+    """Two numbers from each 64 bits: dropped if their 32 bits are less than ``dropped``."""
+    half = len(mask) // 2
+    zero = np.float32(0)
+    for i in range(half):
+        bits = _hash(seed, np.uint64(i))
+        mask[i] = zero if (bits >> np.uint64(32)) < dropped else factor
+        mask[half + i] = zero if (bits & np.uint64(0xFFFFFFFF)) < dropped else factor
+    if len(mask) % 2:
+        mask[-1] = zero if (_hash(seed, np.uint64(half)) >> np.uint64(32)) < dropped else factor
+
+
+@kernel()
+def _hash(seed, number):
+    z = seed + (number + np.uint64(1)) * _STEP
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
+    z = (z ^ (z >> np.uint64(27))) * _SECOND
+    return z ^ (z >> np.uint64(31))

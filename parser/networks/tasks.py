@@ -1,0 +1,142 @@
+"""Further tasks of an encoder: tags, which the layers above may read, and heads, which training alone asks for.
+
+*Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
+values is a softmax over the products of the token's vector with a vector for each value. What the layers above read is the
+tag's expected vector, under the distribution, of a second table. Where values are sets, as those of feats are, the vectors of
+both tables have a part that is the sum of vectors of the elements, so that what is learned of ``Case=Nom`` serves every value
+that has it.
+
+*Heads* (Dozat and Manning 2017, Section 2.2). A biaffine classifier finds each word's head, another the relation to it, both
+from the vectors of two tokens. They need to know the same about words as the parser, and learn it from all pairs of words, not
+only from the configurations that the parser visits. Greedy parsing does not ask them; a beam may, to choose among its trees
+(inference/biaffine.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from parser.data.set_vocabulary import SetVocabulary
+from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.inference.biaffine import SLOPE
+from parser.inference.layouts import value_counts
+from parser.network_spec import BiaffineSpec, Shapes, TaggerSpec
+from parser.networks.layers import Grid, bernoulli_mask, draw_vectors, linear
+from parser.networks.representation import SetSums
+
+
+class Tagger(nn.Module):
+    """Distributions over tags, and expected vectors.
+
+    Args:
+        spec: its sizes.
+        width: the length of the vectors of tokens.
+        tags: by task, its values.
+    """
+
+    def __init__(self, spec: TaggerSpec, width: int, tags: Mapping[str, Vocabulary]) -> None:
+        super().__init__()
+        self.spec, shapes = spec, spec.shapes(width, value_counts(tags))
+        self.outputs = nn.ModuleDict({task: _ValueVectors(shapes, f"outputs.{task}", tags[task]) for task in tags})
+        self.biases = nn.ParameterDict({task: nn.Parameter(torch.zeros(shapes[f"biases.{task}"])) for task in tags})
+        read = tags if spec.size else {}
+        self.inputs = nn.ModuleDict({task: _ValueVectors(shapes, f"inputs.{task}", tags[task]) for task in read})
+
+    @property
+    def size(self) -> int:
+        """The length of the expected vectors of all tasks, side by side."""
+        return self.spec.size * len(self.inputs)
+
+    def scores(self, tokens: Tensor) -> dict[str, Tensor]:
+        """By task, float32[..., values]: scores (logits) of the values, from float32[..., width]."""
+        return {task: tokens @ output().t() + self.biases[task] for task, output in self.outputs.items()}
+
+    def expected(self, scores: Mapping[str, Tensor]) -> Tensor:
+        """float32[..., size]: the expected vectors under the distributions with these scores."""
+        return torch.cat([scores[task].softmax(-1) @ vectors() for task, vectors in self.inputs.items()], dim=-1)
+
+
+class _ValueVectors(nn.Module):
+    """float32[values, size]: a vector for each value of a vocabulary; of sets, their elements' vectors are added."""
+
+    def __init__(self, shapes: Shapes, name: str, values: Vocabulary) -> None:
+        super().__init__()
+        self.whole = nn.Parameter(torch.empty(shapes[f"{name}.whole"]))
+        draw_vectors(self.whole)
+        self.sums: SetSums | None = None
+        if isinstance(values, SetVocabulary):
+            self.sums = SetSums(values.elements, len(values))
+            self.elements = nn.Parameter(torch.empty(shapes[f"{name}.elements"]))
+            draw_vectors(self.elements)
+
+    def forward(self) -> Tensor:
+        return self.whole if self.sums is None else self.whole + self.sums(self.elements)[N_RESERVED:]
+
+
+class BiaffineScorer(nn.Module):
+    """Scores of heads, and of relations to given heads.
+
+    Args:
+        spec: its sizes.
+        width: the length of the vectors of tokens.
+        n_relations: relations that are told apart.
+    """
+
+    def __init__(self, spec: BiaffineSpec, width: int, n_relations: int) -> None:
+        super().__init__()
+        self.spec, shapes = spec, spec.shapes(width, n_relations)
+        self.arc_dependent, self.arc_head = linear(shapes, "arc_dependent"), linear(shapes, "arc_head")
+        self.arc_product = nn.Parameter(torch.empty(shapes["arc_product"]))
+        nn.init.normal_(self.arc_product, std=0.5 * spec.size**-0.5)
+        self.arc_bias = nn.Parameter(torch.zeros(shapes["arc_bias"]))
+        self.relation_dependent, self.relation_head = linear(shapes, "relation_dependent"), linear(shapes, "relation_head")
+        outputs, dependent, head = shapes["relation_product.weight"]
+        self.relation_product = nn.Bilinear(dependent, head, outputs)
+
+    def loss(self, tokens: Tensor, grid: Grid, heads: Tensor, relations: Tensor, dropping: bool = True) -> Tensor:
+        """Minus the logarithms of the probabilities of the gold head and of the gold relation to it, mean over the words.
+
+        Args:
+            tokens: float32[tokens, width], the vectors, sentence by sentence; the artificial root is the first of each.
+            grid: where the tokens are in their sentences.
+            heads: int64[tokens], the positions of the heads in the sentences; negative where there is none.
+            relations: int64[tokens], relations; negative where there is none to learn.
+            dropping: whether dropout is in force.
+        """
+        read = self._dropped(tokens[grid.elements], dropping)
+        columns = grid.cells % read.shape[1]
+        arc_scores = self._arc_scores(read, grid, dropping)
+        words = heads >= 0
+        arc_loss = nn.functional.cross_entropy(arc_scores.flatten(0, 1)[grid.cells[words]], heads[words])
+
+        known = relations >= 0
+        if not known.any():
+            return arc_loss
+        dependent = self._vectors(self.relation_dependent, read, dropping).flatten(0, 1)[grid.cells[known]]
+        head = self._vectors(self.relation_head, read, dropping)[heads[known], columns[known]]
+        relation_scores = self.relation_product(_with_one(dependent), _with_one(head))
+        return arc_loss + nn.functional.cross_entropy(relation_scores, relations[known])
+
+    def _arc_scores(self, read: Tensor, grid: Grid, dropping: bool) -> Tensor:
+        """float32[longest, sentences, longest]: of each token the scores of the tokens of its sentence as its head."""
+        dependents = self._vectors(self.arc_dependent, read, dropping).transpose(0, 1)
+        heads = self._vectors(self.arc_head, read, dropping).transpose(0, 1)
+        scores = dependents @ self.arc_product @ heads.transpose(1, 2) + (heads @ self.arc_bias)[:, None]
+        outside = torch.ones(read.shape[:2], dtype=torch.bool, device=read.device).flatten().index_fill(0, grid.cells, False)
+        return scores.masked_fill(outside.view(read.shape[:2]).t()[:, None], -torch.inf).transpose(0, 1)
+
+    def _vectors(self, layer: nn.Module, read: Tensor, dropping: bool) -> Tensor:
+        """float32[longest, sentences, size]."""
+        return self._dropped(nn.functional.leaky_relu(layer(read), SLOPE), dropping)
+
+    def _dropped(self, read: Tensor, dropping: bool) -> Tensor:
+        """With the same numbers dropped all through a sentence."""
+        return read * bernoulli_mask(read[:1], self.spec.dropout) if dropping and self.spec.dropout else read
+
+
+def _with_one(vectors: Tensor) -> Tensor:
+    """float32[m, size + 1]: a 1 at the end, so that the bilinear form has linear terms, too."""
+    return torch.cat([vectors, vectors.new_ones(len(vectors), 1)], dim=1)

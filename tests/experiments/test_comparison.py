@@ -1,0 +1,175 @@
+"""Comparisons of variants: the commands on the sample treebank, rows, who teaches whom, claims with their intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import comparison
+from experiments.command import settings_of
+from experiments.comparison import EXPERIMENT, Claim, Comparison, Estimate, cells, differences, measure
+from experiments.engine import Cell
+from parser.data.treebank import read_treebank
+from tests.forked import script
+
+TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1','tensorboard.figures=false'"
+
+
+def wanted(config: str, *overrides: str) -> Comparison:
+    return settings_of(Comparison, config, ["paths.treebanks=data", *overrides])
+
+
+def row(variant: str, treebank: str, seed: int, las: float, seconds: float = 10.0) -> dict[str, str]:
+    known = {
+        "variant": variant,
+        "treebank": treebank,
+        "seed": str(seed),
+        "trained_on": "train",
+        "las": f"{las:.4f}",
+        "uas": "80",
+    }
+    edges = dict(zip(comparison._EDGES, ("4", "3", "10", "2", "20", "4", "8"), strict=True))
+    return dict.fromkeys(EXPERIMENT.columns, "") | known | edges | {"cpu_seconds": f"{seconds:.1f}"}
+
+
+def command(folder: Path, tmp_path: Path, name: str, *arguments: str) -> None:
+    where = ["published=null", f"results={tmp_path}/results", f"runs={tmp_path}/runs"]
+    done = script(f"experiments/{name}", *arguments, "languages=[sample]", "seeds=1", *where, folder=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_sample):
+    arguments = ["accurate.py", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
+    command(small_sample, tmp_path, *arguments)
+    rows = (tmp_path / "results" / "results.csv").read_text()
+    assert rows.count("\n") == 2
+    assert ",recipe=accurate first_pass.epochs=1 second_pass.epochs=1 " in rows
+    assert "| tiny | " in (tmp_path / "results" / "table.md").read_text()
+    command(small_sample, tmp_path, *arguments)
+    assert (tmp_path / "results" / "results.csv").read_text() == rows  # CPU seconds and all: it was not run again
+
+
+def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path, small_sample):
+    arguments = ["accurate.py", "--config-name=unseen", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
+    command(small_sample, tmp_path, *arguments)
+    metrics = json.loads((tmp_path / "runs" / "tiny" / "sample-dev-seed1" / "metrics.json").read_text())
+    dev = read_treebank(small_sample / "data" / "sample" / "sample-ud-dev.conllu").sentences
+    assert metrics["train"]["sentences"] == len(dev)
+    assert metrics["dev"] is None
+    assert "trained on the dev part alone" in (tmp_path / "results" / "table.md").read_text()
+
+
+def test_a_beam_is_measured_with_every_size(tmp_path, small_sample):
+    arguments = ["beam.py", "systems=[tiny]", f"+all_systems.tiny=[{TINY}]", "sizes=[1,2]", "merges=[configuration]"]
+    command(small_sample, tmp_path, *arguments)
+    assert (tmp_path / "results" / "results.csv").read_text().count("\n") == 3
+    assert (tmp_path / "results" / "tiny.svg").exists()
+
+
+def test_udpipe_is_trained_once_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch, small_sample):
+    monkeypatch.chdir(small_sample)
+    pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")
+    monkeypatch.setitem(comparison.udpipe.PARSER, "iterations", 1)
+    monkeypatch.setitem(comparison.udpipe.PARSER, "hidden_layer", 20)
+    asked = wanted("accurate", "languages=[sample]", "systems=[UDPipe]", f"runs={tmp_path}", "seeds=2")
+    found = cells(asked)
+    assert [cell.key for cell in found] == [(f"UDPipe, beam {beam}", "sample", "train", "1") for beam in (1, 5)]
+    assert len({cell.group for cell in found}) == 1
+    measured = [values for _, values in measure(asked, found)]
+    assert (tmp_path / "UDPipe" / "sample.udpipe").exists()
+    assert all(0 < float(values["las"]) <= float(values["uas"]) <= 100 for values in measured)
+    assert all(0 < float(values["dev_las"]) <= 100 for values in measured)
+    assert measured[0]["cpu_seconds"] == measured[1]["cpu_seconds"]
+
+
+@pytest.mark.parametrize("config", ["online", "systems", "systems_bilstm", "distillation"])
+def test_variants_differ_and_every_claim_names_variants(config):
+    found = wanted(config)
+    settings = [found.settings_of(name) for name in found.all_variants]
+    assert len(set(settings)) == len(settings)
+    named = {name for claim in found.all_claims.values() for name in (*claim.better, *claim.worse)}
+    assert named | {name for pair in found.all_times.values() for name in pair} <= set(found.all_variants)
+
+
+def test_treebanks_without_a_train_part_are_trained_on_dev():
+    files = wanted("online").training("attardi, static", "grc", 1).settings().treebank
+    assert str(files.train).endswith("-dev.conllu")
+    assert files.dev is None
+    assert str(wanted("online").training("attardi, static", "hu", 1).part("train")).endswith("-train.conllu")
+
+
+def test_a_training_makes_a_row(tmp_path):
+    settings = "model=linear,online.iterations=1,online.mode=nondet,treebank.train=data/sample/sample-ud-dev.conllu"
+    asked = wanted("online", f"+all_variants.tiny=[{settings}]", "languages=[sample]", f"runs={tmp_path}")
+    ((key, made),) = measure(asked, [Cell(("tiny", "sample", "train", "1"), "", "")])
+    assert key == ("tiny", "sample", "train", "1")
+    assert 60 < float(made["las"]) <= float(made["uas"]) <= 100
+    assert made["predicted"] == "0"  # arc-standard
+    assert int(made["gold"]) > int(made["gold_found"])
+
+
+def test_a_teacher_has_the_treebank_and_the_seed_of_those_it_teaches_and_its_place_is_in_no_row():
+    asked = wanted("distillation", "languages=[hu,got]", "seeds=2")
+    taught = asked.training("all steps", "got", 2).settings()
+    assert str(taught.distillation.teacher).endswith("runs/distillation/bilstm/got-train-seed2")
+    assert asked.settings_of("all steps") == "recipe=accurate distillation.over=all taught by recipe=accurate model=bilstm"
+    other = wanted("distillation", "all_variants.bilstm=[model=bilstm,encoder.layers=1]")
+    changed = {name for name in asked.all_variants if asked.settings_of(name) != other.settings_of(name)}
+    assert changed == {name for name in asked.all_variants if name == "bilstm" or asked.is_taught(name)}
+
+
+def test_the_teacher_is_trained_first_though_its_row_is_there(monkeypatch):
+    trained: list[tuple[str, bool]] = []
+    monkeypatch.setattr(comparison, "_measure_ours", lambda wanted, key, fresh: trained.append((key[0], fresh)) or {})
+    keys = [(name, "hu", "train", "1") for name in ("all steps", "mlp")]
+    made = measure(wanted("distillation", "fresh=true"), [Cell(key, "", "") for key in keys])
+    assert [key[0] for key, _ in made] == ["mlp", "all steps"]
+    assert trained == [("mlp", True), ("bilstm", False), ("all steps", True)]
+
+
+@pytest.mark.parametrize(
+    ("config", "override", "message"),
+    [
+        ("systems", "variants=[arc_eager]", "variants has 'arc_eager'"),
+        ("distillation", "teacher='all steps'", "teacher has 'all steps'; known are 'mlp', 'bilstm'"),
+    ],
+)
+def test_unknown_variants_are_named(config, override, message):
+    with pytest.raises(ValueError, match=message):
+        EXPERIMENT.main(wanted(config, override))
+
+
+def test_a_claim_is_estimated_from_pairs_of_treebank_and_seed():
+    rows = [row("a", "hu", 1, 70), row("a", "hu", 2, 71), row("b", "hu", 1, 69), row("b", "hu", 3, 60), row("a", "got", 1, 50)]
+    assert differences(rows, Claim(["a"], ["b"], ""), "hu") == [1]
+    assert differences(rows, Claim(["a"], ["b"], ""), "got") == []
+    assert differences(rows, Claim(["a", "a"], ["b", "b"], ""), "hu") == [2]
+
+
+def test_intervals_are_students():
+    sample = [1.0, 2.0, 4.0]
+    found = Estimate.of(sample)
+    assert found.mean == pytest.approx(7 / 3)
+    assert found.margin == pytest.approx(4.30265273 * np.std(sample, ddof=1) / math.sqrt(3))
+    assert found.verdict == "open"
+    assert Estimate.of([1, 1.1, 1.2]).verdict == "holds"
+    assert Estimate.of([-1, -1.1, -1.2]).verdict == "the opposite holds"
+    assert str(Estimate.of([1.0])) == "+1.00, one pair"
+    assert Estimate.of([1.0]).verdict == "open"
+
+
+def test_a_page_shows_what_there_are_rows_of_and_says_what_was_not_run():
+    rows = [row("arc_standard, explore", "hu", seed, 70 + seed, 23) for seed in (1, 2)]
+    rows += [row("arc_standard, static", "hu", 1, 69), row("attardi, explore", "hu", 1, 72.5)]
+    rows += [row("lr_spine, explore", "grc", 1, 60) | {"trained_on": "dev"}]
+    text = comparison.page(rows, wanted("online", "languages=[hu]"))
+    assert "| arc_standard, explore | 71.50 ± 0.71 / 80.00 ± 0.00 | not run |" in text
+    assert "| arc_standard, static | 75.0 / 20.0 / 31.6; 20.0 of 40.0 |" in text  # precision, recall and F1; trees
+    assert "| E, attardi over arc_standard | +1.50, one pair | +1.50, one pair |" in text
+    assert "| G, arc_standard, explore over static | 2.30 |" in text
+    assert "nondet" not in text.replace("nondet together", "")
+    assert "A, arc_standard" not in text
