@@ -50,6 +50,11 @@ class Key:
     range: Range | None = None
 
     @property
+    def is_group(self) -> bool:
+        """Whether there are settings in it."""
+        return dataclass_of(self.type) is not None
+
+    @property
     def is_dictionary(self) -> bool:
         """Whether its own keys are its user's."""
         return str(self.type).startswith("dict")
@@ -182,7 +187,8 @@ def _translated(error: Exception) -> str | None:
         return absent(name, settings, override)
     if name not in keys():
         return None
-    if inside := [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]:
+    if keys()[name].is_group:
+        inside = [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]
         return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(inside)}"
     if words := _words(keys()[name].type):
         return f"{override} is unknown; known: {', '.join(words)}"
