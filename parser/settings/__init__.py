@@ -46,6 +46,9 @@ def check_column(settings: Settings) -> None:
     """
     if settings.column is not None and str(settings.column) not in settings.table7:
         raise SettingsError(f"column={settings.column} is unknown; known: {', '.join(settings.table7)} (configs/table7.yaml)")
+    if settings.column is None and settings.system == "arc_standard":
+        known = ", ".join(settings.table7)
+        raise SettingsError(f"column=null is only for systems other than arc_standard; give one of {known}")
 
 
 def named_files(settings: Settings, keys: Sequence[str] = FILES) -> dict[str, str]:

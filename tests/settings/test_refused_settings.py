@@ -60,6 +60,8 @@ REFUSED = [
     ("features.suffix3=[s0]", "there is no features.suffix3 yet; write +features.suffix3=[s0]"),
     ("+keep=last", "+keep=last: leave out the plus"),
     ("~keep", "keep has no value"),
+    ("~system", "system has no value"),
+    ("~treebank treebank.train=x", "treebank.name has no value"),
     # Values that are not KEY=VALUE, or of another type.
     ("seed=1,2", "seed=1,2 has several values: add -m"),
     ("keep=[best", "keep=[best is not KEY=VALUE"),
@@ -152,6 +154,7 @@ REFUSED = [
     (f"{GLOBAL} oracle=static", "oracle=static is for the first and second pass"),
     (f"{GLOBAL} optimizer.learning_rate=0.5", "optimizer.learning_rate=0.5 is for the first and second pass"),
     # Systems, oracles, trees.
+    ("column=null", "column=null is only for systems other than arc_standard"),
     ("system=arc_hybrid column=3", "column=3 is only for system=arc_standard"),
     ("system=arc_hybrid oracle=context_rows", "known: arc_hybrid_local"),
     ("system=arc_hybrid degree=2", "degree=2 is only for system=attardi"),
