@@ -186,8 +186,7 @@ def train(arguments: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -
         return
 
     def check(settings, *_):
-        training_run.check(settings)
-        training_run.check_files(settings)
+        training_run.check_files(training_run.plan(settings).files)
         understood()
 
     monkeypatch.setattr(training_run, "train", check)
