@@ -83,7 +83,7 @@ class EncoderSettings(BiLSTMSpec):
 
 @dataclass
 class OptimizerSettings:
-    """How the classifier is fitted; see training/fitter.py."""
+    """How the classifier is fitted; see training/fitting/trainer.py."""
 
     name: str = MISSING
     learning_rate: float = MISSING
@@ -96,7 +96,7 @@ class OptimizerSettings:
 
 @dataclass
 class OnlineSettings:
-    """How a linear model learns; see training/online.py."""
+    """How a linear model learns; see training/passes/online.py."""
 
     mode: str = MISSING
     iterations: int = MISSING
@@ -131,7 +131,7 @@ class SecondPass:
 
 @dataclass
 class DistillationSettings:
-    """What the second pass learns from other models, beside the oracle; see training/teacher.py."""
+    """What the second pass learns from other models, beside the oracle; see training/examples/teacher.py."""
 
     teacher: Any = None  # str | list[str] | None, for which OmegaConf has no type
     weight: float = MISSING
@@ -141,7 +141,7 @@ class DistillationSettings:
 
 @dataclass
 class BeamTrainingSettings:
-    """The pass over whole computations; see training/beam_updates.py and training/exact_fitter.py. None: only for a beam.
+    """The pass over whole computations; see training/fitting/beam_objective.py and exact_objective.py. None: only for a beam.
 
     ``start``: the model that it begins with.
     """
@@ -166,7 +166,7 @@ class BeamSettings:
 
 @dataclass
 class LatticeSettings:
-    """Word lattices of the parts of the treebank, and how they are learned from; see training/lattice_corpus.py."""
+    """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattices.py."""
 
     train: str | None = None
     dev: str | None = None
@@ -180,7 +180,7 @@ class LatticeSettings:
 
 @dataclass
 class TensorBoardSettings:
-    """What the events of a run hold besides curves; see training/tensorboard.py."""
+    """What the events of a run hold besides curves; see training/observers/tensorboard.py."""
 
     trees: int = MISSING
     figures: bool = MISSING

@@ -19,7 +19,7 @@ from parser.training.examples.examples import (
     GatheredExamples,
     Target,
     TrainingSentences,
-    batches,
+    batched_computations,
     eager_columns,
     gold_examples,
     new_examples,
@@ -291,7 +291,7 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
     examples = gold_examples(toy.data, oracle, system, table)
     assert len(examples) == 2 * sum(map(len, trees))
     made = [0] * len(trees)
-    for batch in batches(toy.data, system):
+    for batch in batched_computations(toy.data, system):
         for rows in batch:
             scores = batch.score(oracle, rows)
             moves = system.moves(batch.now, rows)

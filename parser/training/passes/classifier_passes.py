@@ -29,9 +29,9 @@ from parser.training.examples.exploration import Exploration, ExplorationReport,
 from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective
-from parser.training.fitting.beam_updates import BeamTraining
 from parser.training.fitting.exact_objective import ExactObjective
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
+from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
 from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
@@ -343,7 +343,7 @@ class ExplorationPass(ExamplePass):
             exploration = Exploration(plan.policy, plan.follow)
             arguments = self._oracle, model.system, model.table, scorer, plan.target, exploration, generator
             if (choices := self._choices) is None:
-                return explore(data, *arguments, teach=self._teacher)
+                return explore(data, *arguments, soft_targets=self._teacher)
             choices.begin()
             examples, report = explore(data, *arguments, choices)
             return choices.joined(examples), report
