@@ -67,7 +67,7 @@ def test_an_installed_package_holds_settings_and_sample_and_no_scripts():
 
 def test_benchmarks_are_those_of_a_checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(benchmark, "_CHECKOUT", tmp_path)
-    with pytest.raises(SystemExit, match="in a checkout"):
+    with pytest.raises(SystemExit, match="need a checkout"):
         benchmark.command()
 
 
