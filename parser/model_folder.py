@@ -20,9 +20,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabulary
 from parser.network_spec import ClassifierSpec, check_type
 

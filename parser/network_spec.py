@@ -127,7 +127,7 @@ class CharacterSpec(Spec):
     Attributes:
         embedding: length of a character's vector.
         hidden: units of each direction.
-        longest: characters of a form that are read, see data/characters.py; each takes a row of memory for every token.
+        longest: characters of a form that are read, see data/vocabularies.py; each takes a row of memory for every token.
     """
 
     embedding: int = field(metadata=_EMBEDDING)

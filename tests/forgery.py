@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabulary
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights

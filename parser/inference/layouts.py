@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from parser.data.set_vocabulary import Elements, SetVocabulary
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Elements, SetVocabulary, Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 from parser.inference.encoder import RestingEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under

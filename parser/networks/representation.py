@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.set_vocabulary import Elements
+from parser.data.vocabularies import Elements
 from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
@@ -49,7 +49,7 @@ class Embeddings(nn.Module):
     Args:
         embeddings: by attribute, how it is embedded.
         n_values: by attribute, how many values there are (reserved ones included); other attributes may be there too.
-        elements: by attribute, the elements of its values, for those attributes whose values are sets (set_vocabulary.py).
+        elements: by attribute, the elements of its values, for those attributes whose values are sets (SetVocabulary).
 
     Attributes:
         vectors: by attribute, float32[values, size], or float32[elements, size] where the values are sets.

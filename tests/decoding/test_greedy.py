@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Vocabularies, vocabulary_for
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.attributes import ATTRIBUTES
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, vocabulary_for
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.files.file_parsing import Columns
 from parser.decoding.files.word_cache import WordCache

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser.data.set_vocabulary import Elements, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Elements, Vocabularies, vocabulary_for
 from parser.data.vocabulary import ABSENT, Vocabulary
 from parser.decoding.greedy import batched as lockstep
 from parser.decoding.greedy import compiled

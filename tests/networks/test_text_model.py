@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import tag_vocabulary
+from parser.data.vocabularies import Characters, tag_vocabulary
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.greedy import compiled
 from parser.decoding.greedy.batched import parse_in_lockstep

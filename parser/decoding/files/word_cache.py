@@ -1,7 +1,7 @@
 """From the bytes of words to the numbers of their attributes, looking every distinct word up in the vocabularies only once.
 
 An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
-compiled hash table (byte_table.py) finds the entries of a chunk's words, and a table for each column the values of new entries.
+compiled hash table (a ByteTable) finds the entries of a chunk's words, and a table for each column the values of new entries.
 What a column has not had before goes through ``Vocabularies`` as the words of a sentence. So any attribute that depends only on
 the word costs nothing more per word, and Python sees a tag once. Vocabularies.encode, on the columns that conllu/stream.py
 reads, is the reference implementation.
