@@ -19,6 +19,7 @@ from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
+from parser.decoding import batch_sizes
 from parser.decoding.exact import exact
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.files.file_parsing import parse_file
@@ -136,7 +137,7 @@ def test_it_finds_what_a_beam_with_room_for_all_finds(model, sentences, scores, 
 
 
 def test_it_scores_at_least_what_a_beam_finds_in_longer_sentences(monkeypatch):
-    monkeypatch.setattr(exact, "_STATES", 100)
+    monkeypatch.setattr(batch_sizes, "STATES_PER_BATCH", 100)
     rng = random.Random(1)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in (9, 23, 0, 30)]
     model = random_model(sentences)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser.data.sentences import Sentences
-from parser.decoding.greedy import compiled
+from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import LockstepParser
 from parser.decoding.parsers import parser_of
 from parser.inference import encoder as resting_encoder
@@ -178,7 +178,7 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
         encoded = model.vocabularies.encode(sentences)
         expected = LockstepParser(model.weights(), model.system, model.table).parse(encoded)
         for together in (15, 10_000):
-            monkeypatch.setattr(compiled, "SHARE", together)
+            monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
             found = parser_of(model, threads).parse(encoded)
             np.testing.assert_array_equal(found.heads, expected.heads)
             np.testing.assert_array_equal(found.relations, expected.relations)

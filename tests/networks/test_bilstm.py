@@ -14,8 +14,7 @@ from torch import nn
 from parser.data.set_vocabulary import Elements, vocabulary_for
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import ABSENT, Vocabulary
-from parser.decoding.greedy import batched as lockstep
-from parser.decoding.greedy import compiled
+from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import LockstepParser, parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
@@ -143,8 +142,7 @@ def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monke
     model = random_model(sentences)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
-    monkeypatch.setattr(compiled, "SHARE", together)
-    monkeypatch.setattr(lockstep, "_SHARE", together)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
     found = parser_of(model, threads).parse(encoded)
     for parses in (found, LockstepParser(model.weights(), model.system, model.table).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)

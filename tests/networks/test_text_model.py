@@ -9,7 +9,7 @@ from torch import nn
 from parser.data.characters import Characters
 from parser.data.set_vocabulary import tag_vocabulary
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.greedy import compiled
+from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import parse_in_lockstep
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
@@ -95,7 +95,7 @@ def test_a_saved_text_model_parses_and_tags_the_same(sentences, tmp_path, monkey
     model.save(tmp_path / "model")
     loaded = Model.load(tmp_path / "model")
     assert loaded.is_like(model)
-    monkeypatch.setattr(compiled, "SHARE", 15)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", 15)
     for parses in (parse(model, sentences), parse(loaded, sentences), parser_of(loaded, 3).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)

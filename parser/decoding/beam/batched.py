@@ -15,6 +15,7 @@ import numpy as np
 from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import Scorer, precomputed_scorer
@@ -23,9 +24,6 @@ from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import Features, FeatureTable
 from parser.transitions.system import Moves, TransitionSystem
-
-# Tokens whose sentences advance together.
-_SHARE = 2_000
 
 
 @dataclass
@@ -221,7 +219,7 @@ class LockstepBeamParser:
         """See KBestParser; k is at most the size of the beam."""
         self._beam.check_k_best(k)
         found: list[list[Tree]] = []
-        for first, last in sentences.spans(_SHARE):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
             scorer = self._scorer_of(part)
             items = search_in_lockstep(part, self._system, self._table, scorer, self._beam, single_root=single_root)

@@ -17,9 +17,10 @@ import numpy as np
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
@@ -309,7 +310,7 @@ class BeamParser(CompiledParser):
         """See KBestParser."""
         self.beam.check_k_best(k)
         found: list[list[Tree]] = []
-        for span in sentences.spans(SHARE):
+        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(*span)
             search = self._search(part.offsets, self.words_of(part), single_root)
             found += [distinct(trees, k) for trees in search.final_trees()]

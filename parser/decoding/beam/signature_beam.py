@@ -18,11 +18,12 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
 from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, attach, clear, number, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledModel, Rules, Words
+from parser.decoding.greedy.compiled import CompiledModel, Rules, Words
 from parser.decoding.sentence_parser import Tree
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
@@ -467,7 +468,7 @@ class SignatureBeamParser(BeamParser):
 
     def final_items(self, sentences: Sentences, *, single_root: bool = True) -> Iterator[list[Item]]:
         """For each sentence, the items of the last step, which stand for whole trees; best first."""
-        for span in sentences.spans(SHARE):
+        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(*span)
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
@@ -25,13 +26,6 @@ from parser.transitions.system import Moves, TransitionSystem
 # What chooses a move for each of some configurations, as best() does: from the configurations, which of them (int[m]), the
 # numbers of their sentences (int[m]), the moves and the scores, columns and relations, int32[m].
 Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-# Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
-# token and address: some kilobytes for a token.
-_SHARE = 4_000
-
-# Sentences that advance together. More fill the matrix products no better, and cost memory.
-LOCKSTEP = 1024
 
 
 @dataclass
@@ -79,8 +73,8 @@ def parse_in_lockstep(
     """
     parses = Parses.room_for(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
-    for start in range(0, len(order), LOCKSTEP):
-        numbers = order[start : start + LOCKSTEP]
+    for start in range(0, len(order), batch_sizes.SENTENCES_PER_BATCH):
+        numbers = order[start : start + batch_sizes.SENTENCES_PER_BATCH]
         now = system.initial(sentences.lengths[numbers])
         while len(rows := system.unfinished(now)):
             moves = system.moves(now, rows, single_root)
@@ -133,7 +127,7 @@ class LockstepParser:
             choice_of: what chooses the moves in the sentences from the first number to before the second.
         """
         parses = Parses.room_for(sentences.offsets)
-        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(parses.heads)):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):
             part, room = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else probabilities.span(sentences, first, last)
@@ -165,4 +159,4 @@ class LinearParser:
             found = parse_in_lockstep(part, model.system, model.templates, model.weights.scores, single_root=single_root)
             parses.heads[:], parses.relations[:] = found.heads, found.relations
 
-        return parse_spans(sentences, _SHARE, self._threads, parse)
+        return parse_spans(sentences, batch_sizes.TOKENS_PER_SPAN, self._threads, parse)

@@ -17,6 +17,7 @@ from numba import njit
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
 from parser.inference.precomputed_tokens import address_contributions
@@ -29,11 +30,6 @@ from parser.transitions.attardi import Attardi, best_output, forced_output, move
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
-
-# Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
-# than the smaller number.
-SHARE = 4_000
-_SMALLEST_SHARE = 1_000
 
 
 class Addresses(NamedTuple):
@@ -129,11 +125,12 @@ class CompiledParser(ABC):
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        share = SHARE
+        tokens = batch_sizes.TOKENS_PER_SPAN
         if self._threads > 1:
-            share = min(SHARE, max(_SMALLEST_SHARE, int(sentences.offsets[-1]) // (4 * self._threads)))
+            even = int(sentences.offsets[-1]) // (4 * self._threads)
+            tokens = min(tokens, max(batch_sizes.FEWEST_TOKENS_PER_SPAN, even))
         return parse_spans(
-            sentences, share, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
+            sentences, tokens, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
         )
 
     def words_of(self, sentences: Sentences) -> Words:

@@ -8,15 +8,13 @@ from typing import BinaryIO
 
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Search
 from parser.conllu.checks import ConlluError
+from parser.decoding import batch_sizes
 from parser.decoding.files.file_parsing import OnError, Parsed
 from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice, conllu
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-
-# Sentences that are parsed together.
-_TOGETHER = 200
 
 
 def parsed_texts(
@@ -93,7 +91,7 @@ def parse_lattice_file(
     strict = on_error is OnError.STOP
     stream = _counted(source, parsed)
     lattices = _readable(stream_lattices(stream, path, max_arcs, strict=strict), parsed, report)
-    while part := list(islice(lattices, _TOGETHER)):
+    while part := list(islice(lattices, batch_sizes.LATTICES_PER_BATCH)):
         texts = (
             parsed_texts(parser, model, part, single_root=single_root)
             if k_best is None

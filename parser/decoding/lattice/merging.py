@@ -32,6 +32,7 @@ from parser.beam_settings import Beam, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.decoding import batch_sizes
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
@@ -42,9 +43,6 @@ from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
-
-# Tokens whose contributions to the hidden layer are kept at a time.
-_SHARE = 4_000
 
 
 class _Candidate(NamedTuple):
@@ -300,7 +298,7 @@ class MergingBeamParser:
         """For each sentence, or lattice, the items of the last step, which stand for whole trees; best first."""
         beam = self._beam
         search = MergingSearch(self._system, self._table, beam.size, beam.scores, single_root, *self._of_lattices)
-        for first, last in sentences.spans(_SHARE):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             for number, lattice in enumerate(arcs[first:last]):
