@@ -11,7 +11,7 @@ import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam import compiled as beam_module
-from parser.decoding.beam.batched import LockstepBeamParser
+from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
@@ -50,7 +50,7 @@ def test_one_item_is_greedy_parsing(sentences, single_root, activation):
         found = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         np.testing.assert_array_equal(found.heads, greedy.heads)
         np.testing.assert_array_equal(found.relations, greedy.relations)
-    slow = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, Beam(1))
+    slow = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, Beam(1))
     np.testing.assert_array_equal(slow.parse(encoded, single_root=single_root).heads, greedy.heads)
 
 
@@ -76,7 +76,7 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
     for size in (2, 5):
         beam = Beam(size, merge, scores)
         fast = beam_parser_of(model, beam).k_best(encoded, size, single_root=single_root)
-        slow = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, beam)
+        slow = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, beam)
         expected = slow.k_best(encoded, size, single_root=single_root)
         for ours, theirs in zip(fast, expected, strict=True):
             np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-4)
@@ -144,7 +144,7 @@ def test_a_search_that_makes_several_parts_in_a_step_gets_room_for_them(monkeypa
     monkeypatch.setattr(beam_module.BeamSearch, "_make_room", make_some_room)
     encoded = model.vocabularies.encode(sentences)
     found = beam_parser_of(model, Beam(3)).parse(encoded)
-    expected = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
+    expected = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert made
 

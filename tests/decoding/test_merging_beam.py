@@ -10,7 +10,7 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.beam.batched import search_in_lockstep
+from parser.decoding.beam.batched import search_batched
 from parser.decoding.beam.derivations import Item, arcs_of, best_trees, count_derivations
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.merging import MergingSearch
@@ -116,7 +116,7 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     *_, last = merging.steps(encoded, 0, scorer)
     table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
     system = transitions.create("arc_standard", n_relations, 1)
-    expected = search_in_lockstep(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
+    expected = search_batched(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
     assert [item.prefix for item in last] == pytest.approx(expected.totals.tolist(), abs=1e-9)
     for item, heads, relations in zip(last, expected.now.heads, expected.now.relations, strict=True):
         np.testing.assert_array_equal(arcs_of(item.stack[0], n + 1), [heads, relations])

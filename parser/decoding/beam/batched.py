@@ -27,7 +27,7 @@ from parser.transitions.system import Moves, TransitionSystem
 
 
 @dataclass
-class LockstepItems:
+class BatchedItems:
     """The items of all sentences.
 
     Attributes:
@@ -40,12 +40,12 @@ class LockstepItems:
     numbers: np.ndarray
     totals: np.ndarray
 
-    def take(self, rows: np.ndarray) -> LockstepItems:
+    def take(self, rows: np.ndarray) -> BatchedItems:
         """Copies of some of them."""
-        return LockstepItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
+        return BatchedItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
 
 
-def search_in_lockstep(
+def search_batched(
     sentences: Sentences,
     system: TransitionSystem,
     table: Features,
@@ -53,7 +53,7 @@ def search_in_lockstep(
     beam: Beam,
     *,
     single_root: bool = True,
-) -> LockstepItems:
+) -> BatchedItems:
     """The final items of all sentences.
 
     Args:
@@ -62,10 +62,10 @@ def search_in_lockstep(
         table: the features.
         scorer: the classifier.
         beam: the beam.
-        single_root: see parse_in_lockstep.
+        single_root: see parse_batched.
     """
     numbers = np.arange(len(sentences))
-    items = LockstepItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
+    items = BatchedItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
     while len(rows := system.unfinished(items.now)):
         moves = system.moves(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
@@ -83,13 +83,13 @@ class Step:
         columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
     """
 
-    items: LockstepItems
+    items: BatchedItems
     parents: np.ndarray
     columns: np.ndarray
 
 
 def step(
-    items: LockstepItems,
+    items: BatchedItems,
     rows: np.ndarray,
     system: TransitionSystem,
     moves: Moves,
@@ -107,7 +107,7 @@ def step(
         moves: of these.
         scores: float32[feature rows, outputs], of these.
         beam: the beam.
-        single_root: see parse_in_lockstep.
+        single_root: see parse_batched.
     """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
@@ -168,7 +168,7 @@ def _taken(moves: Moves, rows: np.ndarray) -> Moves:
     return Moves(moves.rows[rows], moves.blocks[rows], moves.heads[rows], moves.children[rows])
 
 
-def _distinct_rows(made: LockstepItems, size: int) -> np.ndarray:
+def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:
     """int64[m]: of each sentence the first ``size`` items whose configurations differ from all before them."""
     kept, seen = [], set()
     counts: dict[int, int] = {}
@@ -184,7 +184,7 @@ def _distinct_rows(made: LockstepItems, size: int) -> np.ndarray:
     return np.array(kept)
 
 
-class LockstepBeamParser:
+class BatchedBeamParser:
     """Parses with any scores, for any transition system; see KBestParser.
 
     Args:
@@ -203,7 +203,7 @@ class LockstepBeamParser:
     @classmethod
     def of_weights(
         cls, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam
-    ) -> LockstepBeamParser:
+    ) -> BatchedBeamParser:
         """One that parses with the weights of a classifier."""
         return cls(system, table, partial(precomputed_scorer, weights, table), beam)
 
@@ -222,7 +222,7 @@ class LockstepBeamParser:
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
             scorer = self._scorer_of(part)
-            items = search_in_lockstep(part, self._system, self._table, scorer, self._beam, single_root=single_root)
+            items = search_batched(part, self._system, self._table, scorer, self._beam, single_root=single_root)
             trees: list[list[Tree]] = [[] for _ in range(len(part))]
             for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):
                 inside = slice(1, items.now.lengths[row] + 1)

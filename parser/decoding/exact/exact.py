@@ -17,7 +17,7 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 from parser.decoding import batch_sizes
-from parser.decoding.beam.batched import LockstepBeamParser
+from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed import Scorer
@@ -51,7 +51,7 @@ class ExactParser:
         self._system = system
         self._table = table
         self._search = search
-        self._of_longer = LockstepBeamParser.of_weights(weights, system, table, Beam(BEAM_OF_LONGER, scores=search.scores))
+        self._of_longer = BatchedBeamParser.of_weights(weights, system, table, Beam(BEAM_OF_LONGER, scores=search.scores))
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""

@@ -50,7 +50,7 @@ class StepProbabilities:
         return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
 
 
-def parse_in_lockstep(
+def parse_batched(
     sentences: Sentences,
     system: TransitionSystem,
     features: Features,
@@ -98,7 +98,7 @@ def parse_in_lockstep(
     return parses
 
 
-class LockstepParser:
+class BatchedParser:
     """Parses with the weights of a classifier, for any transition system; see SentenceParser.
 
     Args:
@@ -120,7 +120,7 @@ class LockstepParser:
         probabilities: StepProbabilities | None = None,
         choice_of: Callable[[int, int], Choice] | None = None,
     ) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep.
+        """Parses sentences greedily; see parse_batched.
 
         Args:
             sentences, single_root, probabilities: as there.
@@ -132,7 +132,7 @@ class LockstepParser:
             scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else probabilities.span(sentences, first, last)
             choice = None if choice_of is None else choice_of(first, last)
-            found = parse_in_lockstep(
+            found = parse_batched(
                 part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
             )
             room.heads[:], room.relations[:] = found.heads, found.relations
@@ -152,11 +152,11 @@ class LinearParser:
         self._threads = threads
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep."""
+        """Parses sentences greedily; see parse_batched."""
         model = self._model
 
         def parse(part: Sentences, parses: Parses) -> None:
-            found = parse_in_lockstep(part, model.system, model.templates, model.weights.scores, single_root=single_root)
+            found = parse_batched(part, model.system, model.templates, model.weights.scores, single_root=single_root)
             parses.heads[:], parses.relations[:] = found.heads, found.relations
 
         return parse_spans(sentences, batch_sizes.TOKENS_PER_SPAN, self._threads, parse)

@@ -67,7 +67,7 @@ def parse_lattice_file(
         target: where the CoNLL-U goes.
         path: the name for error messages.
         beam: how to search; None: greedily.
-        single_root: see parse_in_lockstep.
+        single_root: see parse_batched.
         threads: sentences parsed side by side.
         on_error: what becomes of a sentence that is not a lattice.
         report: called for each such sentence if it is left out.

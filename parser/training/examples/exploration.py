@@ -15,7 +15,7 @@ import numpy as np
 from oracles import BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.batched import BatchedItems, step
 from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
 from parser.training.examples.examples import (
@@ -160,7 +160,7 @@ def explore_with_beam(
     asking = _Questioner(data, oracle, system, table, scorer, target)
     for batch in batches(data, system, beam.size):
         asking.begin(batch)
-        items = LockstepItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
+        items = BatchedItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
         lost = np.zeros(len(batch.numbers), np.int64)
         for rows in batch:
             asked = asking.ask(batch, rows)
