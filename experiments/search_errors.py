@@ -71,7 +71,7 @@ def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treeba
 def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarray, Parses]:
     """float64[sentences], the scores of the computations that lead to the gold trees; and the trees that they make."""
     encoded = part.sentences
-    gold = Parses.room_for(encoded.offsets)
+    gold = Parses.allocate(encoded.offsets)
     inside = np.ones(len(gold.heads), np.bool_)
     inside[encoded.offsets[:-1]] = False
     gold.heads[inside] = part.heads

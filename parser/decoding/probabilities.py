@@ -49,7 +49,7 @@ class ProbabilityParser:
         The probabilities of a linear model, whose scores are not, are NaN; so are those of a beam where a sentence is longer
         than oracles can say how its tree is made (MAX_TOKENS); the other sentences have theirs.
         """
-        probabilities = StepProbabilities.room_for(sentences)
+        probabilities = StepProbabilities.allocate(sentences)
         if self._search is None:
             assert self._batched is not None
             parses = self._batched.parse(sentences, single_root=single_root, probabilities=probabilities)
@@ -65,7 +65,7 @@ class ProbabilityParser:
         elif len(short):
             some, places = sentences.take(short), sentences.places(short)
             trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
-            found = StepProbabilities.room_for(some)
+            found = StepProbabilities.allocate(some)
             follow(trees, some, self._batched, self._system, found, single_root)
             probabilities.arcs[places], probabilities.trees[short] = found.arcs, found.trees
         return parses, probabilities

@@ -69,9 +69,9 @@ def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable
         sentences: encoded sentences.
         tokens: of a span, unless a single sentence has more.
         threads: how many spans are parsed side by side.
-        parse: parses the sentences of a span into the room for their trees; called by several threads at the same time.
+        parse: parses the sentences of a span into ``Parses`` that are theirs; called by several threads at the same time.
     """
-    parses = Parses.room_for(sentences.offsets)
+    parses = Parses.allocate(sentences.offsets)
 
     def parse_span(span: tuple[int, int]) -> None:
         parse(sentences.span(*span), parses.span(*span))

@@ -37,7 +37,7 @@ from tests.toy import sentence
 def found_tree(scores: np.ndarray, n: int, rules: ChartRules, local: bool = False) -> tuple[float, dict[int, tuple[int, int]]]:
     """The score of the best tree, and its arcs."""
     tops, fronts = states(n)
-    moves = StateScores.room(n_states(n))
+    moves = StateScores.allocate(n_states(n))
     for first in range(0, len(scores), 7):
         some = slice(first, first + 7)
         choose_outputs(scores[some], tops[some], fronts[some], n, rules, local, first, moves)

@@ -209,7 +209,7 @@ class BatchedBeamParser:
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        parses = Parses.room_for(sentences.offsets)
+        parses = Parses.allocate(sentences.offsets)
         trees = self.k_best(sentences, 1, single_root=single_root)
         for start, end, (tree, *_) in zip(sentences.offsets[:-1], sentences.offsets[1:], trees, strict=True):
             parses.heads[start + 1 : end], parses.relations[start + 1 : end] = tree.heads, tree.relations

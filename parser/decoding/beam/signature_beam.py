@@ -22,7 +22,7 @@ from parser.decoding import batch_sizes
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
 from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
-from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, attach, clear, number, top_nodes
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
 from parser.decoding.greedy.compiled import CompiledModel, Rules, Words
 from parser.decoding.sentence_parser import Tree
 from parser.kernels import assign, kernel
@@ -45,11 +45,11 @@ class SignatureItems(NamedTuple):
         prefixes, insides: float64[steps + 1, size].
         shifts: float64[steps + 1, size], what a shift costs, where it is among the moves that were looked at.
         tail_counts, tail_starts: int32 and int64[steps + 1, size], how many of ``tails`` are theirs, and from which on.
-        tails: int32[room], numbers of items.
+        tails: int32[capacity], numbers of items.
         reductions: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
-        ways: int32[room, 4], of each reduction the numbers of the item and of the tail, the output, and the next reduction.
-        costs: float64[room], what the move of each costs.
-        used: int64[2], how much of the room of tails and of reductions is in use.
+        ways: int32[capacity, 4], of each reduction the numbers of the item and of the tail, the output, and the next reduction.
+        costs: float64[capacity], what the move of each costs.
+        used: int64[2], how many tails and reductions are in use.
     """
 
     counts: np.ndarray
@@ -69,7 +69,7 @@ class SignatureItems(NamedTuple):
     used: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
+    def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
         """For a sentence of this many tokens; ``times`` as many tails, and as many reductions, as items."""
         shape = 2 * tokens + 1, size
         most = times * shape[0] * size
@@ -105,7 +105,7 @@ class Streams(NamedTuple):
         seen: int32[size, parts], of each new item what must be equal for another to merge with it.
         tails: int32[size, size], the tails of the new items.
         n_tails: int32[size], how many.
-        pending: int32[tokens + 1, 4], room for items of a tree that is read: step, number, and the arc to it.
+        pending: int32[tokens + 1, 4], workspace for items of a tree that is read: step, number, and the arc to it.
     """
 
     items: np.ndarray
@@ -121,7 +121,7 @@ class Streams(NamedTuple):
     pending: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, parts: int) -> Streams:
+    def allocate(cls, tokens: int, size: int, parts: int) -> Streams:
         """For a sentence of this many tokens."""
         most = size * (size + 1)
         return cls(
@@ -230,7 +230,7 @@ class SignatureWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, parts, workspace, first, all_heads, all_relations):
-    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
+    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that does not fit.
 
     Args:
         offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
@@ -246,7 +246,7 @@ def parse_sentences(offsets, model, rules, options, parts, workspace, first, all
         for m in range(2 * length):
             for k in range(items.counts[m]):
                 score_item(model, rules, options.local, start, length, workspace, m, k)
-            if _make_items(rules, options.size, parts, workspace, m) == NO_ROOM:
+            if _make_items(rules, options.size, parts, workspace, m) == FULL:
                 return s
         best = 0
         for k in range(1, items.counts[2 * length]):
@@ -273,7 +273,7 @@ def _begin(stacks, items, length, size):
 
 @kernel()
 def _make_items(rules, size, parts, workspace, m):
-    """Makes the items of step m + 1, best first; NO_ROOM if there is none."""
+    """Makes the items of step m + 1, best first; FULL if the workspace is."""
     stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
@@ -289,23 +289,23 @@ def _make_items(rules, size, parts, workspace, m):
         other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
         if other == NO_NODE:
             other = made
-            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == NO_ROOM:
-                return np.int64(NO_ROOM)
+            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == FULL:
+                return np.int64(FULL)
             for p in range(len(parts.programs)):
                 streams.seen[made, p] = read_after(parts, nodes, lists, moved, relation, p)
             made += 1
-        if _join(items, expansion, streams, m, s, output, other) == NO_ROOM:
-            return np.int64(NO_ROOM)
+        if _join(items, expansion, streams, m, s, output, other) == FULL:
+            return np.int64(FULL)
         look(items, m, expansion, streams, s, streams.at[s] + 1)
     items.counts[m + 1] = made
-    if _join_all(rules, parts, workspace, m, count) == NO_ROOM:
-        return np.int64(NO_ROOM)
+    if _join_all(rules, parts, workspace, m, count) == FULL:
+        return np.int64(FULL)
     return _keep_tails(items, streams, m + 1)
 
 
 @kernel()
 def _make_item(stacks, items, streams, m, s, column, relation, new, path):
-    """Makes item ``new`` of step m + 1 of what a stream makes next, so far in no way; NO_ROOM if there is none."""
+    """Makes item ``new`` of step m + 1 of what a stream makes next, so far in no way; FULL if the workspace is."""
     k, below = streams.items[s], streams.below[s]
     front = items.fronts[m, k]
     tails = step_of_tails(items, m, k)
@@ -314,11 +314,11 @@ def _make_item(stacks, items, streams, m, s, column, relation, new, path):
     else:
         under, top = items.tops[tails, below, 0], items.tops[m, k, 0]
         joined = attach(stacks, under, top, relation, path) if column == 1 else attach(stacks, top, under, relation, path)
-        if joined == NO_ROOM:
-            return np.int64(NO_ROOM)
+        if joined == FULL:
+            return np.int64(FULL)
         cell = number(stacks.cells, joined, stacks.cells.keys[items.cells[tails, below], 1], 0)
-    if cell == NO_ROOM:
-        return np.int64(NO_ROOM)
+    if cell == FULL:
+        return np.int64(FULL)
     items.cells[m + 1, new] = cell
     top_nodes(stacks, cell, items.tops[m + 1, new])
     items.begins[m + 1, new] = front if column == 0 else items.begins[tails, below]
@@ -332,7 +332,7 @@ def _make_item(stacks, items, streams, m, s, column, relation, new, path):
 
 @kernel()
 def _join(items, expansion, streams, m, s, output, new):
-    """Makes item ``new`` of step m + 1 in one more way: by an output of a stream; NO_ROOM if there is none."""
+    """Makes item ``new`` of step m + 1 in one more way: by an output of a stream; FULL if the workspace is."""
     k, below = streams.items[s], streams.below[s]
     if below == NO_NODE:
         _add_tail(streams, new, k)
@@ -343,7 +343,7 @@ def _join(items, expansion, streams, m, s, output, new):
         _add_tail(streams, new, items.tails[t])
     way = items.used[1]
     if way == len(items.ways):
-        return np.int64(NO_ROOM)
+        return np.int64(FULL)
     items.used[1] = way + 1
     items.ways[way, 0], items.ways[way, 1], items.ways[way, 2], items.ways[way, 3] = k, below, output, NO_NODE
     items.costs[way] = np.float64(expansion.scores[k, output]) - expansion.norms[k]
@@ -371,7 +371,7 @@ def _add_tail(streams, new, tail):
 
 @kernel()
 def _join_all(rules, parts, workspace, m, count):
-    """Joins all that streams still hold with the items of step m + 1 that have its signature; NO_ROOM if there is none."""
+    """Joins all that streams still hold with the items of step m + 1 that have its signature; FULL if the workspace is."""
     stacks, items, expansion, streams, _ = workspace
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
     made = items.counts[m + 1]
@@ -396,8 +396,8 @@ def _join_all(rules, parts, workspace, m, count):
                 for one in outputs:
                     its_column, _ = move_of(one, rules.n_relations)
                     joins = one == output if newest != NO_NODE else its_column == column
-                    if joins and _join(items, expansion, streams, m, s, one, other) == NO_ROOM:
-                        return np.int64(NO_ROOM)
+                    if joins and _join(items, expansion, streams, m, s, one, other) == FULL:
+                        return np.int64(FULL)
     return np.int64(made)
 
 
@@ -414,11 +414,11 @@ def _is_better(row, output, other):
 
 @kernel()
 def _keep_tails(items, streams, m):
-    """Puts the tails of the items of step m where they stay; NO_ROOM if there is none."""
+    """Puts the tails of the items of step m where they stay; FULL if the workspace is."""
     for new in range(items.counts[m]):
         first, count = items.used[0], streams.n_tails[new]
         if first + count > len(items.tails):
-            return np.int64(NO_ROOM)
+            return np.int64(FULL)
         assign(items.tails[first : first + count], streams.tails[new])
         items.tail_starts[m, new], items.tail_counts[m, new] = first, count
         items.used[0] = first + count
@@ -485,11 +485,11 @@ class SignatureSearch(BeamSearch):
         self._parts = Parts.of(table.slots)
         super().__init__(offsets, model, rules, beam, table)
 
-    def _make_room(self, times: int) -> None:
+    def _allocate(self, times: int) -> None:
         size = self.beam.size
-        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * size)
-        items = SignatureItems.room(self.tokens, size, self._parts.elements, 2 * times)
-        streams = Streams.room(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
+        stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * size)
+        items = SignatureItems.allocate(self.tokens, size, self._parts.elements, 2 * times)
+        streams = Streams.allocate(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
         self._merging = SignatureWorkspace(stacks, items, self.expansion, streams, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:

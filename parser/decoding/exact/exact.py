@@ -55,7 +55,7 @@ class ExactParser:
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        parses = Parses.room_for(sentences.offsets)
+        parses = Parses.allocate(sentences.offsets)
         for start, tree in zip(sentences.offsets, self._trees(sentences, single_root), strict=False):
             inside = slice(start + 1, start + 1 + len(tree.heads))
             parses.heads[inside], parses.relations[inside] = tree.heads, tree.relations
@@ -85,7 +85,7 @@ class ExactParser:
         """The best tree of sentence ``s``, of n tokens."""
         tops, fronts = states(n)
         features = features_of_states(self._table, sentences, s)
-        moves = StateScores.room(n_states(n))
+        moves = StateScores.allocate(n_states(n))
         for first in range(0, len(features), batch_sizes.STATES_PER_BATCH):
             some = slice(first, first + batch_sizes.STATES_PER_BATCH)
             local = self._search.scores is Scores.LOCAL

@@ -47,7 +47,7 @@ class WordCache:
 
     _entries: ByteTable
     _columns: list[_Column]
-    _values: np.ndarray  # int32[rows, entries], with room for more: those of Sentences.values, then of Sentences.unseen
+    _values: np.ndarray  # int32[rows, entries], with capacity for more: those of Sentences.values, then of Sentences.unseen
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._vocabularies = vocabularies

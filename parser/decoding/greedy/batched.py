@@ -41,7 +41,7 @@ class StepProbabilities:
     trees: np.ndarray
 
     @classmethod
-    def room_for(cls, sentences: Sentences) -> StepProbabilities:
+    def allocate(cls, sentences: Sentences) -> StepProbabilities:
         """For these sentences, none of whose steps has been taken."""
         return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
 
@@ -71,7 +71,7 @@ def parse_batched(
         probabilities: filled in, if given, where no step has been taken.
         choice: what chooses the moves; None: only the scores do.
     """
-    parses = Parses.room_for(sentences.offsets)
+    parses = Parses.allocate(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
     for start in range(0, len(order), batch_sizes.SENTENCES_PER_BATCH):
         numbers = order[start : start + batch_sizes.SENTENCES_PER_BATCH]
@@ -126,16 +126,16 @@ class BatchedParser:
             sentences, single_root, probabilities: as there.
             choice_of: what chooses the moves in the sentences from the first number to before the second.
         """
-        parses = Parses.room_for(sentences.offsets)
+        parses = Parses.allocate(sentences.offsets)
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):
-            part, room = sentences.span(first, last), parses.span(first, last)
+            part, trees = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else probabilities.span(sentences, first, last)
             choice = None if choice_of is None else choice_of(first, last)
             found = parse_batched(
                 part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
             )
-            room.heads[:], room.relations[:] = found.heads, found.relations
+            trees.heads[:], trees.relations[:] = found.heads, found.relations
         return parses
 
 

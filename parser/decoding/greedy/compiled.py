@@ -152,7 +152,7 @@ class CompiledParser(ABC):
 
 
 def one_configuration(offsets: np.ndarray) -> Configurations:
-    """Room for one configuration of any of the sentences that begin at these offsets."""
+    """Workspace: one configuration of any of the sentences that begin at these offsets."""
     return Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
 
 
@@ -208,7 +208,7 @@ class GreedyParser(CompiledParser):
 
 @njit(cache=True, nogil=True)
 def _parse(offsets, model, rules, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
     nodes = np.empty(len(others.programs), np.int32)

@@ -69,7 +69,7 @@ class SpineParser(CompiledParser):
 
 @njit(cache=True, nogil=True)
 def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
     rows, starts = np.zeros(1, np.int64), np.zeros(2, np.int64)

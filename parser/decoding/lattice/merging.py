@@ -277,10 +277,10 @@ class MergingBeamParser:
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        parses = Parses.room_for(sentences.offsets)
+        parses = Parses.allocate(sentences.offsets)
         for s, (best,) in enumerate(self.k_best(sentences, 1, single_root=single_root)):
-            room = parses.span(s, s + 1)
-            room.heads[1:], room.relations[1:] = best.heads, best.relations
+            tree = parses.span(s, s + 1)
+            tree.heads[1:], tree.relations[1:] = best.heads, best.relations
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:

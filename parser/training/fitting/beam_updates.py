@@ -169,8 +169,8 @@ class _Room:
         sizes = training.beam.size, training.gold_size
         self.beam, self.guide = (CompiledSide.room(tokens, size, outputs, elements, units) for size in sizes)
         self.asked = OracleQueries.room(tokens, max(sizes))
-        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
-        self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
+        self.scratch = Scratch.allocate(tokens, addresses, units, outputs, table.read_ahead)
+        self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.found = _Moves.room(2 * tokens * sum(sizes))
         self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
