@@ -69,12 +69,12 @@ def search_batched(
     while len(rows := system.unfinished(items.now)):
         moves = system.moves(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
-        items = step(items, rows, system, moves, scores, beam, single_root=single_root).items
+        items = advance_items(items, rows, system, moves, scores, beam, single_root=single_root).items
     return items
 
 
 @dataclass
-class Step:
+class NextItems:
     """The items after a step.
 
     Attributes:
@@ -88,7 +88,7 @@ class Step:
     columns: np.ndarray
 
 
-def step(
+def advance_items(
     items: BatchedItems,
     rows: np.ndarray,
     system: TransitionSystem,
@@ -97,7 +97,7 @@ def step(
     beam: Beam,
     *,
     single_root: bool,
-) -> Step:
+) -> NextItems:
     """The items after one more move; final ones stay as they are.
 
     Args:
@@ -138,7 +138,7 @@ def step(
     of_parents = np.array([ranks[parents[row]] for row in advancing])
     system.apply(made.now, advancing, _taken(moves, of_parents), taken[advancing], np.array(relations, np.int32)[advancing])
     kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
-    return Step(made.take(kept), np.array(parents)[kept], taken[kept])
+    return NextItems(made.take(kept), np.array(parents)[kept], taken[kept])
 
 
 def _best_moves(

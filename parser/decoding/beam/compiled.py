@@ -20,7 +20,7 @@ from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Words, sum_rows
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
@@ -317,7 +317,7 @@ class BeamParser(CompiledParser):
         return found
 
     def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> BeamSearch:
-        return BeamSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
+        return BeamSearch(offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table)
 
 
 class BeamSearch:
@@ -333,7 +333,7 @@ class BeamSearch:
 
     _workspace: BeamWorkspace
 
-    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
         self.offsets = offsets
         self.model = model
         self.rules = rules

@@ -23,7 +23,7 @@ from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, E
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
 from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
-from parser.decoding.greedy.compiled import CompiledModel, Rules, Words
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, Words
 from parser.decoding.sentence_parser import Tree
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
@@ -473,7 +473,9 @@ class SignatureBeamParser(BeamParser):
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
     def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
-        return SignatureSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
+        return SignatureSearch(
+            offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table
+        )
 
 
 class SignatureSearch(BeamSearch):
@@ -481,7 +483,7 @@ class SignatureSearch(BeamSearch):
 
     _merging: SignatureWorkspace
 
-    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
         self._parts = Parts.of(table.slots)
         super().__init__(offsets, model, rules, beam, table)
 

@@ -77,7 +77,7 @@ class CompiledModel(NamedTuple):
     layers: Layers
 
 
-class Rules(NamedTuple):
+class AttardiRules(NamedTuple):
     """What of the transition system the loop needs; see best_output."""
 
     degree: int
@@ -86,7 +86,7 @@ class Rules(NamedTuple):
     single_root: bool
 
     @classmethod
-    def of(cls, system: Attardi, single_root: bool) -> Rules:
+    def of(cls, system: Attardi, single_root: bool) -> AttardiRules:
         """Those of a transition system."""
         root_relation = NO_NODE if system.root_relation is None else system.root_relation
         return cls(system.degree, system.n_relations, root_relation, single_root)
@@ -202,7 +202,7 @@ class GreedyParser(CompiledParser):
     _system: Attardi
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
-        rules, now = Rules.of(self._system, single_root), one_configuration(parses.offsets)
+        rules, now = AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
 
 

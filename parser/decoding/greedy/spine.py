@@ -28,7 +28,7 @@ from parser.transitions.features import NO_ANCHORS, find_nodes
 from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
 
 
-class _Rules(NamedTuple):
+class _SpineRules(NamedTuple):
     """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made.
 
     Attributes:
@@ -62,7 +62,7 @@ class SpineParser(CompiledParser):
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
         system = self._system
-        rules = _Rules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
+        rules = _SpineRules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
         now = one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, len(system.anchors), now, parses.heads, parses.relations)
 

@@ -28,7 +28,7 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Words, sum_rows
 from parser.decoding.sentence_parser import Tree
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
@@ -477,7 +477,7 @@ class LatticeBeam(CompiledParser):
             parses.heads[inside], parses.relations[inside] = best.heads, best.relations
 
     def _trees(self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        rules, model = Rules.of(self._system, single_root), self.model_on(words)
+        rules, model = AttardiRules.of(self._system, single_root), self.model_on(words)
         search = LatticeSearch(arcs, model, self._options, self._elements)
         for start, lattice in zip(offsets, arcs, strict=False):
             while search_lattice(start, lattice, model, rules, self._options, search.workspace) == FULL:

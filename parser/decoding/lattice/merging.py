@@ -45,7 +45,7 @@ from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
 
 
-class _Candidate(NamedTuple):
+class _NextItem(NamedTuple):
     """An item that can be made, in the order of the beam by the fields up to ``output``."""
 
     minus_prefix: float
@@ -102,9 +102,9 @@ class MergingSearch:
     def buckets(self, sentences: Sentences, number: int, arcs: Arcs, scorer: Scorer) -> Iterator[list[Item]]:
         """Yields the items of each bucket for one of the lattices, best first; the last are those of whole trees."""
         values = self._table.values(sentences)[:, sentences.offsets[number] : sentences.offsets[number + 1]]
-        through = _Lattice(arcs, values, scorer)
+        through = _ScoredLattice(arcs, values, scorer)
         last = 2 * arcs.last_node + self._lookahead
-        waiting: list[list[_Candidate]] = [[] for _ in range(last + 1)]
+        waiting: list[list[_NextItem]] = [[] for _ in range(last + 1)]
         items = [Item((), (), 1, 0, (Node(0),), 0.0, 0.0, [])]
         for bucket in range(last + 1):
             if bucket > 0:
@@ -120,13 +120,13 @@ class MergingSearch:
                     for candidate in self._candidates(item, row, through):
                         waiting[candidate.item.bucket].append(candidate)
 
-    def _beginnings(self, item: Item, through: _Lattice) -> Iterator[_Candidate]:
+    def _beginnings(self, item: Item, through: _ScoredLattice) -> Iterator[_NextItem]:
         """The choices before the first step."""
         for ahead, cost in self._choices(item.stack, item.ahead, through.end(item.ahead), through):
             yield _candidate(Item((), ahead, 1, item.bucket + 1, item.stack, item.prefix + cost, item.inside + cost, []), item)
 
     def _choices(
-        self, stack: tuple[Node, ...], ahead: tuple[int, ...], node: int, through: _Lattice
+        self, stack: tuple[Node, ...], ahead: tuple[int, ...], node: int, through: _ScoredLattice
     ) -> list[tuple[tuple[int, ...], float]]:
         """What is ahead when one more arc has been chosen, of those from a node, and what that costs."""
         arcs = through.arcs
@@ -140,7 +140,7 @@ class MergingSearch:
         norm = normalizer(scores, self._scored)
         return [(further, float(score) - norm) for further, score in zip(following, scores, strict=True)]
 
-    def _candidates(self, item: Item, scores: np.ndarray, through: _Lattice) -> Iterator[_Candidate]:
+    def _candidates(self, item: Item, scores: np.ndarray, through: _ScoredLattice) -> Iterator[_NextItem]:
         """What an item can become."""
         outputs = self._outputs(item.size, bool(item.ahead))
         own = finite(scores[outputs])
@@ -181,7 +181,7 @@ class MergingSearch:
                     found.append(first + relation)
         return found
 
-    def _merged(self, candidates: Sequence[_Candidate]) -> list[Item]:
+    def _merged(self, candidates: Sequence[_NextItem]) -> list[Item]:
         found: dict[tuple, Item] = {}
         for *_, made in candidates:
             bucket_below = made.tails[0].item.bucket if made.tails else NO_NODE
@@ -204,11 +204,11 @@ class MergingSearch:
                 yield relation if of_relation else token
 
 
-def _candidate(made: Item, source: Item, rank_below: int = 0, output: int = 0) -> _Candidate:
-    return _Candidate(-made.prefix, -made.inside, source.bucket, source.rank, rank_below, output, made)
+def _candidate(made: Item, source: Item, rank_below: int = 0, output: int = 0) -> _NextItem:
+    return _NextItem(-made.prefix, -made.inside, source.bucket, source.rank, rank_below, output, made)
 
 
-class _Lattice(NamedTuple):
+class _ScoredLattice(NamedTuple):
     """A lattice, its arcs' values (int32[attributes, arcs + 1]), and what scores configurations of it."""
 
     arcs: Arcs

@@ -15,7 +15,7 @@ import numpy as np
 from oracles import BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.batched import BatchedItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
 from parser.training.examples.examples import (
@@ -166,7 +166,7 @@ def explore_with_beam(
             asked = asking.ask(batch, rows)
             losses = np.zeros((len(lost), asked.losses.shape[1]), np.int64)
             losses[rows] = asked.losses
-            after = step(items, rows, system, asked.moves, asked.scores, beam, single_root=False)
+            after = advance_items(items, rows, system, asked.moves, asked.scores, beam, single_root=False)
             moved = after.columns != NO_NODE
             lost = lost[after.parents] + np.where(moved, losses[after.parents, after.columns], 0)
             items = after.items

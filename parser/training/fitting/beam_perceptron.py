@@ -20,7 +20,7 @@ from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.batched import BatchedItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
@@ -154,7 +154,7 @@ class BeamPerceptron:
         scores = self._perceptron.scores(keys)
         losses = self._losses(s, now, moves)
         allowed, scored = self._gold_moves(s, moves, losses, scores) if only_gold else (moves, scores)
-        made = step(items, rows, system, allowed, scored, beam, single_root=False)
+        made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
         lost, paths = np.empty(len(made.parents), np.int64), []
         for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
             child = int(moves.children[parent, column])
