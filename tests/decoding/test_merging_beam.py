@@ -133,12 +133,12 @@ def test_what_holds_of_every_item():
             for item in items:
                 front = item.ahead[0] if item.ahead else 6
                 assert item.size == 2 * front - 1 - m
-                for tail, shift in item.tails:
-                    assert tail.ahead[0] == item.began[0]
-                    assert tail in steps[m - (2 * (front - item.began[0]) - 1)]
-                    assert item.prefix >= tail.prefix + shift + item.inside - 1e-9 or size is not None
-                if item.tails and size is None:
-                    best = max(tail.prefix + shift + item.inside for tail, shift in item.tails)
+                for predictor, shift in item.predictors:
+                    assert predictor.ahead[0] == item.began[0]
+                    assert predictor in steps[m - (2 * (front - item.began[0]) - 1)]
+                    assert item.prefix >= predictor.prefix + shift + item.inside - 1e-9 or size is not None
+                if item.predictors and size is None:
+                    best = max(predictor.prefix + shift + item.inside for predictor, shift in item.predictors)
                     assert item.prefix == pytest.approx(best, abs=1e-9)
 
 

@@ -110,7 +110,7 @@ def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
         made.append(times)
         items = allocate(tokens, size, elements, times)
         few = times * 4
-        return items._replace(tails=items.tails[:few], ways=items.ways[:few], costs=items.costs[:few])
+        return items._replace(predictors=items.predictors[:few], ways=items.ways[:few], costs=items.costs[:few])
 
     monkeypatch.setattr(SignatureItems, "allocate", allocate_too_little)
     found = compiled(model, beam).k_best(encoded, 9)

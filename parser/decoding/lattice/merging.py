@@ -1,21 +1,21 @@
 """Beam search with dynamic programming for arc-standard: items that no feature can tell apart are one (Huang and Sagae 2010).
 
-An item (beam/derivations.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``tails`` are the
-items out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
+An item (beam/derivations.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``predictors`` are
+the items out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
 
-    shift    from I: prefix I.prefix + c, inside 0, tails {(I, c)}, where c is the score of the shift
-    reduce   from I with each tail (P, c): d = c + I.inside + the score of the move in I;
-             prefix P.prefix + d, inside P.inside + d, began P.began, tails P.tails
+    shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)}, where c is the score of the shift
+    reduce   from I with each predictor (P, c): d = c + I.inside + the score of the move in I;
+             prefix P.prefix + d, inside P.inside + d, began P.began, predictors P.predictors
 
-The score of a shift is kept with the tail, as it differs from tail to tail; and ``began`` belongs to an item, for without it
-tails and insides of different stretches of the sentence would be combined. Items merge when their signatures
-(beam/signature.py) are equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to
-the beam the best tree of all is found, in polynomial time if the signature is bounded.
+The score of a shift is kept with the predictor, as it differs from one to the other; and ``began`` belongs to an item, for
+without it predictors and insides of different stretches of the sentence would be combined. Items merge when their signatures
+(beam/signature.py) are equal: the higher prefix and inside count, predictors and ways to make them are joined. Without a limit
+to the beam the best tree of all is found, in polynomial time if the signature is bounded.
 
-A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the
-clock are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from tail to
-tail; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow from
-the bucket there: the number of elements of the stack, and the bucket of the tails. They are of the signature, too.
+A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the clock are)
+c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from one predictor to
+the other; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow
+from the bucket there: the number of elements of the stack, and the bucket of the predictors. They are of the signature, too.
 
 This is a readable implementation: the reference for beam/signature_beam.py, which is some hundred times as fast and takes
 sentences only, and what searches lattices.
@@ -33,7 +33,7 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
 from parser.decoding import batch_sizes
-from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees, find, join
+from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.compiled import Arcs
@@ -152,20 +152,20 @@ class MergingSearch:
                 first, *others = item.ahead
                 stack = (Node(first), *item.stack)[: self._elements]
                 for ahead, choice in self._choices(stack, tuple(others), through.end(item.ahead), through):
-                    tail, bucket = Tail(item, score + choice), item.bucket + int(ticks[first])
-                    prefix = item.prefix + tail.shift
-                    yield _candidate(Item((first, *ahead), ahead, item.size + 1, bucket, stack, prefix, 0.0, [tail]), item)
+                    predictor, bucket = Predictor(item, score + choice), item.bucket + int(ticks[first])
+                    prefix = item.prefix + predictor.shift
+                    yield _candidate(Item((first, *ahead), ahead, item.size + 1, bucket, stack, prefix, 0.0, [predictor]), item)
                 continue
             column, relation = divmod(output - 1, self._system.n_relations)
-            for tail in item.tails:
-                below = tail.item
-                gain = tail.shift + item.inside + score
+            for predictor in item.predictors:
+                below = predictor.item
+                gain = predictor.shift + item.inside + score
                 joined = join(below.stack[0], item.stack[0], column == 0, relation)
                 child = item.stack[0] if column == 0 else below.stack[0]
                 bucket, stack = item.bucket + int(ticks[child.token]), (joined, *below.stack[1:])
                 sums = below.prefix + gain, below.inside + gain
-                made = Item(below.began, item.ahead, below.size, bucket, stack, *sums, list(below.tails))
-                made.reductions.append(Reduction(item, tail, score, column == 0, relation))
+                made = Item(below.began, item.ahead, below.size, bucket, stack, *sums, list(below.predictors))
+                made.backpointers.append(Backpointer(item, predictor, score, column == 0, relation))
                 yield _candidate(made, item, below.rank, output)
 
     def _outputs(self, size: int, buffered: bool) -> list[int]:
@@ -184,7 +184,7 @@ class MergingSearch:
     def _merged(self, candidates: Sequence[_NextItem]) -> list[Item]:
         found: dict[tuple, Item] = {}
         for *_, made in candidates:
-            bucket_below = made.tails[0].item.bucket if made.tails else NO_NODE
+            bucket_below = made.predictors[0].item.bucket if made.predictors else NO_NODE
             signature = made.began, made.ahead, made.size, bucket_below, *self._seen(made)
             if signature not in found:
                 if self._size is None or len(found) < self._size:
@@ -193,8 +193,10 @@ class MergingSearch:
                 continue
             same = found[signature]
             same.inside = max(same.inside, made.inside)
-            same.tails += [tail for tail in made.tails if all(tail.item is not other.item for other in same.tails)]
-            same.reductions += made.reductions
+            same.predictors += [
+                predictor for predictor in made.predictors if all(predictor.item is not other.item for other in same.predictors)
+            ]
+            same.backpointers += made.backpointers
         return list(found.values())
 
     def _seen(self, item: Item) -> Iterator[int]:
