@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.derivations import count_derivations
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam.batched import search_batched
-from parser.decoding.beam.derivations import Item, arcs_of, best_trees, count_derivations
+from parser.decoding.beam.derivations import Item, arcs_of, best_trees
 from parser.decoding.beam.signature import visible_parts
+from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.merging import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.sentence_parser import distinct
@@ -44,7 +46,9 @@ def search(
 
 def steps_of(slots: list[str], n: int, n_relations: int = 1, **options) -> list[list[Item]]:
     scorer = hashing_scorer(slots, 1 + 2 * n_relations)
-    return list(search(slots, n_relations, **options).steps(sentence_of_tokens(n), 0, scorer))
+    merging = search(slots, n_relations, **options)
+    buckets = list(merging.buckets(sentence_of_tokens(n), 0, Arcs.of_sentence(n), scorer))
+    return buckets[merging._lookahead :]  # before the first step come the choices of what is ahead
 
 
 def test_the_visible_parts_of_the_papers_features():
@@ -113,7 +117,7 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     slots = whole_stacks(n)
     scorer, encoded = hashing_scorer(slots, 1 + 2 * n_relations), sentence_of_tokens(n)
     merging = search(slots, n_relations, 1, False, scores, size)
-    *_, last = merging.steps(encoded, 0, scorer)
+    *_, last = merging.buckets(encoded, 0, Arcs.of_sentence(n), scorer)
     table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
     system = transitions.create("arc_standard", n_relations, 1)
     expected = search_batched(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
+from experiments.derivations import count_derivations
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.beam.derivations import count_derivations
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
 from parser.decoding.lattice.compiled import Arcs

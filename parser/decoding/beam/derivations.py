@@ -1,7 +1,7 @@
-"""Items that stand for many computations: how they are made, how many derivations they have, and the best of these.
+"""Items that stand for many computations: how they are made, and their derivations, best first.
 
-lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. The derivations
-of an item come best first, found when asked for (Huang and Chiang 2005).
+lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. Derivations are
+found when they are asked for (Huang and Chiang 2005).
 """
 
 from __future__ import annotations
@@ -113,22 +113,6 @@ class Backpointer(NamedTuple):
     score: float
     left: bool  # s0 becomes a child of s1 (reduce_left)
     relation: int
-
-
-def count_derivations(item: Item) -> int:
-    """How many computations since the first token of s0 was shifted the item stands for."""
-    counts: dict[int, int] = {}
-    waiting = [item]
-    while waiting:  # no recursion: items are as deep as sentences are long
-        one = waiting[-1]
-        parts = [part for made in one.backpointers for part in (made.item, made.below.item)]
-        unknown = [part for part in parts if id(part) not in counts]
-        if unknown:
-            waiting += unknown
-            continue
-        waiting.pop()
-        counts[id(one)] = sum(counts[id(made.item)] * counts[id(made.below.item)] for made in one.backpointers) or 1
-    return counts[id(item)]
 
 
 class Derivations:

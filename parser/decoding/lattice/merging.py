@@ -12,10 +12,11 @@ without it predictors and insides of different stretches of the sentence would b
 (beam/signature.py) are equal: the higher prefix and inside count, predictors and ways to make them are joined. Without a limit
 to the beam the best tree of all is found, in polynomial time if the signature is bounded.
 
-A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the clock are)
-c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from one predictor to
-the other; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow
-from the bucket there: the number of elements of the stack, and the bucket of the predictors. They are of the signature, too.
+A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the clock
+are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from one predictor
+to the other; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not
+follow from the bucket there: the number of elements of the stack, and the bucket of the predictors. They are of the signature,
+too.
 
 This is a readable implementation: the reference for beam/signature_beam.py, which is some hundred times as fast and takes
 sentences only, and what searches lattices.
@@ -91,13 +92,6 @@ class MergingSearch:
         self._table = table
         self._lookahead = lookahead or max(1, table.read_ahead)
         self._choice = choice
-
-    def steps(self, sentences: Sentences, number: int, scorer: Scorer) -> Iterator[list[Item]]:
-        """Yields the items of each step for one of the sentences, best first; the last are those of whole trees."""
-        arcs = Arcs.of_sentence(int(sentences.lengths[number]))
-        for bucket, items in enumerate(self.buckets(sentences, number, arcs, scorer)):
-            if bucket >= self._lookahead:
-                yield items
 
     def buckets(self, sentences: Sentences, number: int, arcs: Arcs, scorer: Scorer) -> Iterator[list[Item]]:
         """Yields the items of each bucket for one of the lattices, best first; the last are those of whole trees."""
