@@ -38,6 +38,13 @@ def distinct(trees: Iterable[Tree], k: int) -> list[Tree]:
     return list(found.values())
 
 
+def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
+    """Writes a tree of each sentence into ``parses``."""
+    for start, tree in zip(parses.offsets, trees, strict=False):
+        inside = slice(start + 1, start + 1 + len(tree.heads))
+        parses.heads[inside], parses.relations[inside] = tree.heads, tree.relations
+
+
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 

@@ -17,7 +17,7 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import finite, normalizer
-from parser.decoding.sentence_parser import Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct, write_trees
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.configurations import Configurations
@@ -210,9 +210,7 @@ class BatchedBeamParser:
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
         parses = Parses.allocate(sentences.offsets)
-        trees = self.k_best(sentences, 1, single_root=single_root)
-        for start, end, (tree, *_) in zip(sentences.offsets[:-1], sentences.offsets[1:], trees, strict=True):
-            parses.heads[start + 1 : end], parses.relations[start + 1 : end] = tree.heads, tree.relations
+        write_trees((best for best, *_ in self.k_best(sentences, 1, single_root=single_root)), parses)
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:

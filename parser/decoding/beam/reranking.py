@@ -17,7 +17,7 @@ from parser.beam_settings import Beam
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
-from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans
+from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans, write_trees
 from parser.inference.biaffine import RestingHeads
 from parser.inference.weights import SentenceEncoder
 
@@ -51,9 +51,7 @@ class RerankingParser:
         """See SentenceParser."""
 
         def parse(part: Sentences, parses: Parses) -> None:
-            for start, trees in zip(part.offsets, self._ranked(part, 1, single_root), strict=False):
-                inside = slice(start + 1, start + 1 + len(trees[0].heads))
-                parses.heads[inside], parses.relations[inside] = trees[0].heads, trees[0].relations
+            write_trees((best for best, *_ in self._ranked(part, 1, single_root)), parses)
 
         return parse_spans(sentences, batch_sizes.TOKENS_PER_SEARCH, self._threads, parse)
 

@@ -19,7 +19,7 @@ from parser.data.vocabulary import ABSENT
 from parser.decoding import batch_sizes
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
-from parser.decoding.sentence_parser import Tree
+from parser.decoding.sentence_parser import Tree, write_trees
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.batch_scorer import batch_scorer
@@ -56,9 +56,7 @@ class ExactParser:
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
         parses = Parses.allocate(sentences.offsets)
-        for start, tree in zip(sentences.offsets, self._trees(sentences, single_root), strict=False):
-            inside = slice(start + 1, start + 1 + len(tree.heads))
-            parses.heads[inside], parses.relations[inside] = tree.heads, tree.relations
+        write_trees(self._trees(sentences, single_root), parses)
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:

@@ -29,7 +29,7 @@ from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Words, sum_rows
-from parser.decoding.sentence_parser import Tree
+from parser.decoding.sentence_parser import Tree, write_trees
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
 from parser.kernels.active_units import activate_units
@@ -471,10 +471,7 @@ class LatticeBeam(CompiledParser):
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
         arcs = [Arcs.of_sentence(n) for n in (np.diff(parses.offsets) - 1).tolist()]
-        for start, found in zip(parses.offsets, self._trees(parses.offsets, words, arcs, single_root), strict=False):
-            best = next(found)
-            inside = slice(start + 1, start + 1 + len(best.heads))
-            parses.heads[inside], parses.relations[inside] = best.heads, best.relations
+        write_trees((next(found) for found in self._trees(parses.offsets, words, arcs, single_root)), parses)
 
     def _trees(self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
         rules, model = AttardiRules.of(self._system, single_root), self.model_on(words)

@@ -38,7 +38,7 @@ from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor,
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.compiled import Arcs
-from parser.decoding.sentence_parser import Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct, write_trees
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi, applicable
@@ -274,9 +274,7 @@ class MergingBeamParser:
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
         parses = Parses.allocate(sentences.offsets)
-        for s, (best,) in enumerate(self.k_best(sentences, 1, single_root=single_root)):
-            tree = parses.span(s, s + 1)
-            tree.heads[1:], tree.relations[1:] = best.heads, best.relations
+        write_trees((best for (best,) in self.k_best(sentences, 1, single_root=single_root)), parses)
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
