@@ -19,7 +19,7 @@ from parser.conllu.chunks import Chunk
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import ChunkParser, OnError, Parsed, parse_file
+from parser.decoding.files.file_parsing import ChunkParser, FileCounts, OnError, parse_file
 from parser.decoding.files.word_cache import WordCache
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
@@ -42,8 +42,8 @@ def model() -> Model:
     return made
 
 
-def nothing(model: Model) -> Parsed:
-    return Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
+def nothing(model: Model) -> FileCounts:
+    return FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
 
 
 def slowly(model: Model, content: bytes, single_root: bool = True):

@@ -1,4 +1,4 @@
-"""The compiled parser against the lockstep one with torch, for every kind of classifier; any batching, any threads."""
+"""The compiled parser against the batched one with torch, for every kind of classifier; any batching, any threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from parser.data.vocabularies import Vocabularies, vocabulary_for
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
@@ -56,11 +56,11 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("embeddings", EMBEDDINGS)
 @pytest.mark.parametrize("single_root", [True, False])
-def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root):
+def test_it_parses_as_the_batched_one(sentences, activation, embeddings, single_root):
     slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
     model = random_model(sentences, embeddings, activation, slots)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
@@ -70,7 +70,7 @@ def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root
 def test_features_of_one_kind_alone(sentences, slots):
     model = random_model(sentences, {"form": 5}, slots=slots)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
+    expected = parse_batched(encoded, model.system, model.table, model.scorer())
     np.testing.assert_array_equal(parse(model, sentences).heads, expected.heads)
 
 
@@ -94,7 +94,7 @@ def test_attardis_system_of_any_degree(sentences, degree, single_root):
     model = random_model(sentences, {"form": 5})
     model = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)

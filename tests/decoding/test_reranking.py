@@ -12,7 +12,7 @@ import torch
 from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.beam import reranking
+from parser.decoding import batch_sizes
 from parser.decoding.parsers import beam_parser_of
 from parser.inference import biaffine as resting_heads
 from parser.inference.encoder import RestingEncoder
@@ -96,7 +96,7 @@ def test_items_that_stand_for_many_trees_give_more_than_there_are_items(model, e
 
 def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
     expected = beam_parser_of(model, BEAM).parse(encoded)
-    monkeypatch.setattr(reranking, "_SHARE", 30)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SEARCH", 30)
     for threads in (1, 3):
         found = beam_parser_of(model, BEAM, threads).parse(encoded)
         assert np.array_equal(found.heads, expected.heads)

@@ -7,6 +7,7 @@ from io import BytesIO
 import pytest
 
 from parser import Parser
+from parser.decoding import batch_sizes
 from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.inference.encoder import RestingEncoder
@@ -102,7 +103,7 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
 @pytest.mark.parametrize("share", [1, 4, 4_000])
 def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, share):
     plain, read = parsed(TagUse.KEEP), []
-    monkeypatch.setattr("parser.decoding.files.tag_writing.SHARE", share)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", share)
     read_layers = RestingEncoder._read
     monkeypatch.setattr(RestingEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
     tagged = parsed(TagUse.OVERWRITE)

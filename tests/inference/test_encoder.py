@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser.data.sentences import Sentences
-from parser.decoding.greedy import compiled
-from parser.decoding.greedy.batched import LockstepParser
+from parser.decoding import batch_sizes
+from parser.decoding.greedy.batched import BatchedParser
 from parser.decoding.parsers import parser_of
 from parser.inference import encoder as resting_encoder
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
@@ -172,13 +172,13 @@ def test_weights_of_any_size_have_integers():
 
 @pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
+def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
     for model in models(sentences):
         model.int8 = int8
         encoded = model.vocabularies.encode(sentences)
-        expected = LockstepParser(model.weights(), model.system, model.table).parse(encoded)
+        expected = BatchedParser(model.weights(), model.system, model.table).parse(encoded)
         for together in (15, 10_000):
-            monkeypatch.setattr(compiled, "SHARE", together)
+            monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
             found = parser_of(model, threads).parse(encoded)
             np.testing.assert_array_equal(found.heads, expected.heads)
             np.testing.assert_array_equal(found.relations, expected.relations)

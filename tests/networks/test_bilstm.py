@@ -13,9 +13,8 @@ from torch import nn
 
 from parser.data.vocabularies import Elements, Vocabularies, vocabulary_for
 from parser.data.vocabulary import ABSENT, Vocabulary
-from parser.decoding.greedy import batched as lockstep
-from parser.decoding.greedy import compiled
-from parser.decoding.greedy.batched import LockstepParser, parse_in_lockstep
+from parser.decoding import batch_sizes
+from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
@@ -138,14 +137,13 @@ def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier
 
 @pytest.mark.parametrize("together", [15, 10_000])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
+def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
     model = random_model(sentences)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
-    monkeypatch.setattr(compiled, "SHARE", together)
-    monkeypatch.setattr(lockstep, "_SHARE", together)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
     found = parser_of(model, threads).parse(encoded)
-    for parses in (found, LockstepParser(model.weights(), model.system, model.table).parse(encoded)):
+    for parses in (found, BatchedParser(model.weights(), model.system, model.table).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)
 

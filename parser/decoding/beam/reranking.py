@@ -16,12 +16,10 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
-from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans
+from parser.decoding import batch_sizes
+from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans, write_trees
 from parser.inference.biaffine import RestingHeads
 from parser.inference.weights import SentenceEncoder
-
-# Tokens whose sentences are parsed together.
-_SHARE = 2_000
 
 
 class RerankingParser:
@@ -53,16 +51,14 @@ class RerankingParser:
         """See SentenceParser."""
 
         def parse(part: Sentences, parses: Parses) -> None:
-            for start, trees in zip(part.offsets, self._ranked(part, 1, single_root), strict=False):
-                inside = slice(start + 1, start + 1 + len(trees[0].heads))
-                parses.heads[inside], parses.relations[inside] = trees[0].heads, trees[0].relations
+            write_trees((best for best, *_ in self._ranked(part, 1, single_root)), parses)
 
-        return parse_spans(sentences, _SHARE, self._threads, parse)
+        return parse_spans(sentences, batch_sizes.TOKENS_PER_SEARCH, self._threads, parse)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
         """See KBestParser; the scores of the trees are those that they are ranked by."""
         self.beam.check_k_best(k)
-        spans = sentences.spans(_SHARE)
+        spans = sentences.spans(batch_sizes.TOKENS_PER_SEARCH)
         return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), k, single_root)]
 
     def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:

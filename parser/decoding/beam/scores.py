@@ -56,7 +56,7 @@ def log_partition(scores, highest, shares, powers):
     Args:
         scores: float32[outputs]; minus infinity counts nothing.
         highest: the highest of them.
-        shares, powers: float32[outputs], room.
+        shares, powers: float32[outputs], workspace.
     """
     _exponentials(scores, highest, shares, powers)
     bits = powers.view(np.int32)

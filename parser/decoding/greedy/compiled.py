@@ -17,6 +17,7 @@ from numba import njit
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
 from parser.inference.precomputed_tokens import address_contributions
@@ -29,11 +30,6 @@ from parser.transitions.attardi import Attardi, best_output, forced_output, move
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
-
-# Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
-# than the smaller number.
-SHARE = 4_000
-_SMALLEST_SHARE = 1_000
 
 
 class Addresses(NamedTuple):
@@ -81,7 +77,7 @@ class CompiledModel(NamedTuple):
     layers: Layers
 
 
-class Rules(NamedTuple):
+class AttardiRules(NamedTuple):
     """What of the transition system the loop needs; see best_output."""
 
     degree: int
@@ -90,7 +86,7 @@ class Rules(NamedTuple):
     single_root: bool
 
     @classmethod
-    def of(cls, system: Attardi, single_root: bool) -> Rules:
+    def of(cls, system: Attardi, single_root: bool) -> AttardiRules:
         """Those of a transition system."""
         root_relation = NO_NODE if system.root_relation is None else system.root_relation
         return cls(system.degree, system.n_relations, root_relation, single_root)
@@ -129,11 +125,12 @@ class CompiledParser(ABC):
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        share = SHARE
+        tokens = batch_sizes.TOKENS_PER_SPAN
         if self._threads > 1:
-            share = min(SHARE, max(_SMALLEST_SHARE, int(sentences.offsets[-1]) // (4 * self._threads)))
+            even = int(sentences.offsets[-1]) // (4 * self._threads)
+            tokens = min(tokens, max(batch_sizes.FEWEST_TOKENS_PER_SPAN, even))
         return parse_spans(
-            sentences, share, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
+            sentences, tokens, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
         )
 
     def words_of(self, sentences: Sentences) -> Words:
@@ -155,7 +152,7 @@ class CompiledParser(ABC):
 
 
 def one_configuration(offsets: np.ndarray) -> Configurations:
-    """Room for one configuration of any of the sentences that begin at these offsets."""
+    """Workspace: one configuration of any of the sentences that begin at these offsets."""
     return Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
 
 
@@ -205,13 +202,13 @@ class GreedyParser(CompiledParser):
     _system: Attardi
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
-        rules, now = Rules.of(self._system, single_root), one_configuration(parses.offsets)
+        rules, now = AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)
 def _parse(offsets, model, rules, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
     nodes = np.empty(len(others.programs), np.int32)

@@ -28,7 +28,7 @@ from parser.transitions.features import NO_ANCHORS, find_nodes
 from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
 
 
-class _Rules(NamedTuple):
+class _SpineRules(NamedTuple):
     """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made.
 
     Attributes:
@@ -62,14 +62,14 @@ class SpineParser(CompiledParser):
 
     def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
         system = self._system
-        rules = _Rules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
+        rules = _SpineRules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
         now = one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, len(system.anchors), now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)
 def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
     rows, starts = np.zeros(1, np.int64), np.zeros(2, np.int64)

@@ -23,7 +23,7 @@ from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output
-from parser.decoding.beam.tree_stacks import NO_ROOM, clear
+from parser.decoding.beam.tree_stacks import FULL, clear
 from parser.kernels import highest, kernel, lowest
 from parser.transitions.attardi import move_of
 
@@ -62,7 +62,7 @@ class CompiledSide(NamedTuple):
     def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> CompiledSide:
         """For a sentence of this many tokens; see Expansion."""
         lost = np.empty((2 * tokens + 1, size), np.int32)
-        return cls(size, Items.room(tokens, size), Expansion.room(tokens, size, outputs, elements, units), lost)
+        return cls(size, Items.allocate(tokens, size), Expansion.allocate(tokens, size, outputs, elements, units), lost)
 
 
 class OracleQueries(NamedTuple):
@@ -98,7 +98,7 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
         scratch: room.
 
     Returns:
-        Whether the beam had no gold item at some step; NO_ROOM if the stacks lack room.
+        Whether the beam had no gold item at some step; FULL if the stacks are.
     """
     for side in (beam, guide):
         side.items.fronts[0, 0] = 1
@@ -122,8 +122,8 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
                 for k in range(items.counts[m]):
                     _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
             made = select_items(rules, side.size, merging, workspace, m)
-            if made == NO_ROOM:
-                return NO_ROOM
+            if made == FULL:
+                return FULL
             items.counts[m + 1] = made
             for k in range(made):
                 parent = items.parents[m + 1, k]

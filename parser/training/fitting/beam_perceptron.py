@@ -20,7 +20,7 @@ from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
@@ -56,7 +56,7 @@ class BeamSide:
         paths: of each; None for the initial configuration.
     """
 
-    items: LockstepItems
+    items: BatchedItems
     lost: np.ndarray
     paths: list[Path | None]
 
@@ -139,7 +139,7 @@ class BeamPerceptron:
         """The beam, and the guide, whose items are all gold, after each step of a sentence."""
         sentence = self._data.sentences.span(s, s + 1)
         now = self._system.initial(sentence.lengths)
-        beam = guide = BeamSide(LockstepItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
+        beam = guide = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
         sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
         while len(self._system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
@@ -154,7 +154,7 @@ class BeamPerceptron:
         scores = self._perceptron.scores(keys)
         losses = self._losses(s, now, moves)
         allowed, scored = self._gold_moves(s, moves, losses, scores) if only_gold else (moves, scores)
-        made = step(items, rows, system, allowed, scored, beam, single_root=False)
+        made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
         lost, paths = np.empty(len(made.parents), np.int64), []
         for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
             child = int(moves.children[parent, column])

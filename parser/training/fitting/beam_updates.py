@@ -19,7 +19,7 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import Layers, Rules
+from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
@@ -151,7 +151,7 @@ class BeamUpdates(BeamParser):
     def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room) -> bool:
         """Whether the beam had no gold item at some step."""
         # Without single_root, as in exploration.
-        rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
+        rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
         model = self.model_on(words)._replace(layers=layers)
         search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.lock:
@@ -169,8 +169,8 @@ class _Room:
         sizes = training.beam.size, training.gold_size
         self.beam, self.guide = (CompiledSide.room(tokens, size, outputs, elements, units) for size in sizes)
         self.asked = OracleQueries.room(tokens, max(sizes))
-        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
-        self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
+        self.scratch = Scratch.allocate(tokens, addresses, units, outputs, table.read_ahead)
+        self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.found = _Moves.room(2 * tokens * sum(sizes))
         self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
