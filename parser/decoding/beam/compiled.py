@@ -19,8 +19,9 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import SHARE, CompiledModel, CompiledParser, Rules, Words
 from parser.decoding.sentence_parser import Tree, distinct
+from parser.inference.precomputed import sum_rows
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import MAX_DEGREE, Attardi, forced_output, move_of

@@ -18,7 +18,7 @@ from numba import njit
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.sentence_parser import parse_spans
-from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
+from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import address_contributions
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel

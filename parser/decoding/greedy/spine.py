@@ -19,8 +19,8 @@ from parser.decoding.greedy.compiled import (
     padded_outputs,
     pick,
     pick_words,
-    sum_rows,
 )
+from parser.inference.precomputed import sum_rows
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.transitions.configurations import clear, shift
 from parser.transitions.decisions import best_moves, required_root_relation

@@ -28,8 +28,9 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words
 from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed import sum_rows
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
 from parser.kernels.active_units import activate_units
