@@ -13,7 +13,7 @@ import numpy as np
 from parser.data.set_vocabulary import Elements, SetVocabulary
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
 from parser.kernels.activations import activation_number
 from parser.network_spec import ClassifierSpec, Counts, Shapes, ValueCounts
@@ -85,7 +85,7 @@ class Layout:
         }
         encoder = None
         if self._spec.encoder is not None:
-            encoder = RestingEncoder(self._encoder_weights(tensors), int8)
+            encoder = FrozenEncoder(self._encoder_weights(tensors), int8)
             vectors[TOKEN] = tensors[f"{_TOKENS}reserved"]
         made = ClassifierWeights(
             self._spec.activation,

@@ -26,7 +26,7 @@ from parser.beam_settings import Beam, Search
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UD_ROOT, Vocabulary
-from parser.inference.biaffine import RestingHeads
+from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
 from parser.inference.precomputed import Scorer
@@ -158,15 +158,15 @@ class Model:
     def _layout(self) -> Layout:
         return Layout(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
-    def heads(self) -> RestingHeads | None:
+    def biaffine_scorer(self) -> FrozenBiaffineScorer | None:
         """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
         if self.shape.encoder is None or self.shape.encoder.heads is None:
             return None
         prefix = "tokens.heads."
         if self._classifier is None:
-            return RestingHeads(under(prefix, self._tensors))
+            return FrozenBiaffineScorer(under(prefix, self._tensors))
         state = under(prefix, self._classifier.state_dict())
-        return RestingHeads({name: tensor.numpy(force=True) for name, tensor in state.items()})
+        return FrozenBiaffineScorer({name: tensor.numpy(force=True) for name, tensor in state.items()})
 
     def frozen(self) -> Model:
         """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""

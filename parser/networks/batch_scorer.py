@@ -1,4 +1,4 @@
-"""Scores of many configurations at a time from precomputed contributions: the weights are at rest."""
+"""Scores of many configurations at a time from precomputed hidden activations, by frozen weights."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.vocabulary import ABSENT, Vocabulary
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder
 from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
@@ -70,9 +70,9 @@ class BiLSTM(ContextualRepresentation):
         """See TokenRepresentation."""
         self.inputs.set_vectors(attribute, matrix)
 
-    def at_rest(self, int8: bool = False) -> TaggingEncoder:
+    def frozen(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation; on a CPU, a faster way."""
-        return RestingEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().at_rest(int8)
+        return FrozenEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().frozen(int8)
 
     def encoder_weights(self) -> EncoderWeights:
         """The weights as they are now, as numpy arrays, some of which share their memory with the parameters."""

@@ -22,7 +22,7 @@ from safetensors.numpy import save
 
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import EncoderWeights, under
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
 from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec
@@ -108,7 +108,7 @@ class Segmenter:
         self.tensors, self.shape, self.vocabularies, self.threshold = tensors, shape, vocabularies, threshold
         of_encoder = under("encoder.", tensors)
         inputs = [of_encoder[f"inputs.vectors.{name}"] for name in vocabularies]
-        self._encoder = RestingEncoder(EncoderWeights(shape.lstms, inputs, of_encoder))
+        self._encoder = FrozenEncoder(EncoderWeights(shape.lstms, inputs, of_encoder))
         self._output = self._encoder.matrix(tensors["output.weight"], tensors["output.bias"])
 
     @classmethod
