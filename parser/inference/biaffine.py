@@ -1,6 +1,6 @@
 """A frozen biaffine scorer of heads: how probable whole trees are by it, without torch's gradients.
 
-head_scorer.py is what training makes of it, and is the reference implementation.
+BiaffineScorer (networks/tasks.py) is what training makes of it, and is the reference implementation.
 """
 
 from __future__ import annotations

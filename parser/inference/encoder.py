@@ -1,11 +1,11 @@
 """A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, without torch.
 
-What goes into the first layer depends only on the word type (signature_rows.py), so its embeddings, its characters and their
-product with the layer's weights are worked out once for each type, for all sentences to come. The layers themselves are those
-of FrozenLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference implementation.
+What of a token goes into the first layer depends only on its signature (signature_rows.py), so its embeddings, its characters
+and their product with the layer's weights are worked out once for each signature, for all sentences to come. The layers
+themselves are those of FrozenLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference implementation.
 
-The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a word type, so that it does not
-matter which thread meets a type first.
+The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a signature, so that it does not
+matter which thread meets one first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numba import njit
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
-from parser.inference.signature_rows import TypeRows
+from parser.inference.signature_rows import SignatureRows
 from parser.inference.weights import EncoderWeights
 from parser.kernels import kernel
 from parser.kernels.products import multiply, width_of
 
-# Word types that are computed together.
-_TYPES_TOGETHER = 256
+# Signatures that are computed together.
+_SIGNATURES_TOGETHER = 256
 
 # tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
@@ -62,7 +62,7 @@ class FrozenEncoder:
             above = layers[spec.tagger.layer]
             self._tagger = _FrozenTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
         n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
-        self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
+        self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """See SentenceEncoder."""
@@ -75,9 +75,9 @@ class FrozenEncoder:
 
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and the scores of their tags."""
-        types, inputs = self._of_types(sentences.values)
-        read = self._layers[0](inputs, types, sentences.offsets)
-        tokens = np.arange(len(types), dtype=np.int32)
+        signatures, inputs = self._of_signatures(sentences.values)
+        read = self._layers[0](inputs, signatures, sentences.offsets)
+        tokens = np.arange(len(signatures), dtype=np.int32)
         scores: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
@@ -102,9 +102,9 @@ class FrozenEncoder:
         return self.arithmetic.rounded(weights)
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, for word types of these values."""
-        for start in range(0, values.shape[1], _TYPES_TOGETHER):
-            some = values[:, start : start + _TYPES_TOGETHER]
+        """Fills in the first of ``rows``, for signatures of these values."""
+        for start in range(0, values.shape[1], _SIGNATURES_TOGETHER):
+            some = values[:, start : start + _SIGNATURES_TOGETHER]
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
             if self._characters is not None:
                 parts.append(self._characters(some[len(parts) :].T))

@@ -40,7 +40,7 @@ def test_tanh_is_exact_but_for_the_last_digits(x):
 
 @pytest.mark.parametrize("together", [7, 256])
 def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
-    monkeypatch.setattr(frozen_encoder, "_TYPES_TOGETHER", together)
+    monkeypatch.setattr(frozen_encoder, "_SIGNATURES_TOGETHER", together)
     for model in models(sentences):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         expected = tokens.encoded(encoded)

@@ -22,8 +22,9 @@ from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, E
 from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
 from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
 from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, attach, clear, number, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledModel, Rules, Words
+from parser.decoding.greedy.compiled import SHARE, CompiledModel, Rules
 from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
 from parser.transitions.features import FeatureTable
@@ -471,7 +472,7 @@ class SignatureBeamParser(BeamParser):
             part = sentences.span(*span)
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
+    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> SignatureSearch:
         return SignatureSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
 
 

@@ -43,7 +43,7 @@ from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
 
-# Tokens whose contributions to the hidden layer are kept at a time.
+# Tokens whose hidden activations are kept at a time.
 _SHARE = 4_000
 
 
