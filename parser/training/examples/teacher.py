@@ -120,7 +120,7 @@ def load_teachers(settings: Settings, student: Model) -> list[Model]:
 def _load(folder: str, device: str, student: Model) -> Model:
     named = f"distillation.teacher={folder}"
     teacher = Model.load(Path(folder), device)
-    if teacher.shape.encoder is None:
+    if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     for what, its, ours in (
         ("system", _system(teacher), _system(student)),
