@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from parser.decoding.parsers import parse
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model
-from parser.model_formats import FORMAT
+from parser.model_folder import FORMAT
 from tests.decoding import test_greedy
 from tests.networks import test_bilstm
 from tests.toy import sentence

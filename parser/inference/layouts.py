@@ -129,13 +129,13 @@ def value_counts(tags: Mapping[str, Vocabulary]) -> dict[str, ValueCounts]:
 
 
 def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/embeddings.py)."""
+    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/representation.py)."""
     return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
 
 
 @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
 def tag_vectors(tables: Mapping[str, np.ndarray], values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of a task of a tagger (networks/tagger.py)."""
+    """float32[values, size], of a task of a tagger (networks/tasks.py)."""
     if not isinstance(values, SetVocabulary):
         return tables["whole"]
     return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])

@@ -6,7 +6,7 @@ The folder: ``settings.json`` (the format's number, the features, the classifier
 names code to run.
 
 Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
-arrays (classifier/weights.py), so that it begins at once.
+arrays (inference/weights.py), so that it begins at once.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from parser.inference.layouts import Layout
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, no_int8, under
 from parser.model_folder import (
+    FORMAT,
+    FORMATS,
     SETTINGS,
     TENSORS,
     VOCABULARIES,
@@ -44,8 +46,8 @@ from parser.model_folder import (
     read_json,
     read_tensors,
     read_vocabularies,
+    upgrade,
 )
-from parser.model_formats import FORMAT, FORMATS, upgrade
 from parser.network_spec import ClassifierSpec
 from parser.storage.atomic import replacing_folder, write_json
 from parser.storage.versions import versions

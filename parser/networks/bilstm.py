@@ -2,7 +2,7 @@
 
 A token goes in as the vectors of its attributes and of its characters, side by side; the artificial root is the first token of
 its sentence. Each layer reads the outputs of the one below, in both directions. A tagger may read the outputs of one of the
-layers; the next one reads the expected tags beside them (tagger.py). In training, whole attributes of tokens are dropped,
+layers; the next one reads the expected tags beside them (tasks.py). In training, whole attributes of tokens are dropped,
 and of what goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
 
 Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
