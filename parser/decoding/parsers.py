@@ -91,7 +91,7 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
         return _search(model, beam, threads, model.weights())
     from parser.decoding.beam.reranking import RerankingParser
 
-    if (heads := model.heads()) is None:
+    if (heads := model.biaffine_scorer()) is None:
         raise BeamError(_NO_HEADS)
     classifier = model.weights()
     assert classifier.encoder is not None, "only an encoder predicts heads"

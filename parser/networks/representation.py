@@ -141,7 +141,7 @@ class TokenRepresentation(nn.Module, ABC):
         """By attribute in ``sizes``, the first of the same vectors: those that do not depend on sentences."""
         return self.embeddings.matrices()
 
-    def at_rest(self, int8: bool = False) -> SentenceEncoder | None:
+    def frozen(self, int8: bool = False) -> SentenceEncoder | None:
         """What makes the vectors of tokens with the weights as they are now; None for a static representation.
 
         Args:
@@ -213,7 +213,7 @@ class ContextualRepresentation(TokenRepresentation):
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
 
-    def at_rest(self, int8: bool = False) -> TaggingEncoder:
+    def frozen(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation: here, what encode() does, on any device."""
         if int8:
             raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")

@@ -359,7 +359,7 @@ def has_word_rows(model: AnyModel) -> bool:
 
 
 def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
-    """What decoding works out before the first step: for each word type, or each word that an encoder has read, its rows."""
+    """What decoding works out before the first step: rows for each token signature, or each word that an encoder has read."""
     parser = parser_of(model)
     assert isinstance(parser, CompiledParser)
     for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):

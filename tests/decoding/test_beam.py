@@ -36,7 +36,7 @@ def sentences():
 
 def of_degree(model: Model, degree: int) -> Model:
     """A model with random weights and the slots of another, for Attardi's system."""
-    return Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
+    return Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -93,9 +93,9 @@ def test_other_systems_have_a_beam(sentences, system):
     model = random_model(sentences, {"form": 5})
     if system == "lr_spine":
         slots = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
-        model = Model.new(model.vocabularies, model.relations, slots, model.shape, system)
+        model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
     else:
-        model = Model.new(model.vocabularies, model.relations, model.slots, model.shape, system)
+        model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, system)
     encoded = model.vocabularies.encode(sentences[:8])
     greedy = parser_of(model).parse(encoded)
     np.testing.assert_array_equal(beam_parser_of(model, Beam(1)).parse(encoded).heads, greedy.heads)

@@ -99,10 +99,10 @@ def random_model(sentences: list[Sentence], slots: dict[str, list[str]] | None =
     """A BiLSTM with random weights, over the top of the stack and the front of the buffer."""
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     embeddings = {"form": Embedding(6, True), "deprel": Embedding(3, True)}
-    shape = ClassifierSpec(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(1, 5, 0.0, 0.0))
+    spec = ClassifierSpec(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(1, 5, 0.0, 0.0))
     torch.manual_seed(0)
     table = slots_of(slots or {"token": ["s0", "b0", "b1"]})
-    model = Model.new(vocabularies, Vocabulary(["nsubj", "root"]), table, shape, system)
+    model = Model.new(vocabularies, Vocabulary(["nsubj", "root"]), table, spec, system)
     with torch.no_grad():
         model.classifier.output.weight *= 8  # so that trees differ
         model.classifier.output.bias.normal_()

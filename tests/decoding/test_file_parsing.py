@@ -34,8 +34,8 @@ SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b
 def model() -> Model:
     torch.manual_seed(1)
     vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
-    shape = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
-    made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
+    spec = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
+    made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec)
     with torch.no_grad():
         for parameter in made.classifier.parameters():
             parameter.normal_()

@@ -45,8 +45,8 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
             "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
         }
     )
-    shape = ClassifierSpec(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
+    spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), spec)
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)
@@ -92,7 +92,7 @@ def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_
 @pytest.mark.parametrize("single_root", [True, False])
 def test_attardis_system_of_any_degree(sentences, degree, single_root):
     model = random_model(sentences, {"form": 5})
-    model = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
+    model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)

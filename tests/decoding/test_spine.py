@@ -43,9 +43,9 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
         }
     )
     embeddings = {"form": Embedding(5, True), "deprel": Embedding(3, True), "upos": Embedding(3, True)}
-    shape = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
+    spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
     slots = slots_of(anchored(table, LRSpine))
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, shape, "lr_spine")
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, spec, "lr_spine")
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)

@@ -82,7 +82,7 @@ def model_of(system: str, options: dict[str, int]) -> Model:
     """A random model of any system, with weights of the size of trained ones."""
     like = small_model("static")
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
-    model = Model.new(like.vocabularies, like.relations, slots, like.shape, system, options)
+    model = Model.new(like.vocabularies, like.relations, slots, like.spec, system, options)
     torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
     with torch.no_grad():
         for parameter in model.classifier.parameters():

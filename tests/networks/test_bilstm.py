@@ -57,8 +57,8 @@ def random_model(sentences, *, deprel: int | None = None, dropping: bool = True)
         embeddings["deprel"] = Embedding(deprel, True)
     of_units, of_inputs, of_layers, of_attributes = (0.5, 0.1, 0.3, 0.2) if dropping else (0.0,) * 4
     encoder = BiLSTMSpec(2, 5, of_layers, of_attributes)
-    shape = ClassifierSpec(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), shape)
+    spec = ClassifierSpec(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), spec)
     with torch.no_grad():
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)

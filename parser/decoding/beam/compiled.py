@@ -20,8 +20,10 @@ from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Words, sum_rows
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
 from parser.decoding.sentence_parser import Tree, distinct
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import MAX_DEGREE, Attardi, forced_output, move_of
@@ -217,9 +219,9 @@ def score_item(model, rules, local, start, length, workspace, m, k):
     if not expansion.summed[front]:
         expansion.summed[front] = True
         count = pick_rows(start, stacks, tops, scratch.ahead, of_buffer, words, scratch.picked, 0)
-        sum_rows(layers.hidden_bias, words.contributions, scratch.picked, count, expansion.sums[front])
+        sum_rows(layers.hidden_bias, words.activations, scratch.picked, count, expansion.sums[front])
     count = pick_rows(start, stacks, tops, scratch.ahead, others, words, scratch.picked, 0)
-    sum_rows(expansion.sums[front], words.contributions, scratch.picked, count, scratch.hidden)
+    sum_rows(expansion.sums[front], words.activations, scratch.picked, count, scratch.hidden)
     expansion.best[k], expansion.norms[k] = score_outputs(layers, rules, size, buffered, local, scratch, row)
 
 
@@ -303,7 +305,7 @@ class BeamParser(CompiledParser):
         self._table = table
         self.beam = beam
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
@@ -316,7 +318,7 @@ class BeamParser(CompiledParser):
             found += [distinct(trees, k) for trees in search.final_trees()]
         return found
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> BeamSearch:
+    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> BeamSearch:
         return BeamSearch(offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table)
 
 

@@ -1,6 +1,6 @@
 """Trees of a beam in another order: by the beam's scores and by the heads that the encoder predicts, added up.
 
-The encoder of recipe=text learns to predict heads and relations, each word's by itself (classifier/head_scorer.py). It errs
+The encoder of recipe=text learns to predict heads and relations, each word's by itself (networks/tasks.py). It errs
 elsewhere than the parser does, which sees one configuration at a time, but its heads need not be trees. So the parser makes
 trees, and the sum of the logarithms of both probabilities says which is best; k-best lists of parsers have long been reranked
 so (Collins 2000; Charniak and Johnson 2005).
@@ -18,7 +18,7 @@ from parser.data.parses import Parses
 from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans, write_trees
-from parser.inference.biaffine import RestingHeads
+from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.weights import SentenceEncoder
 
 
@@ -37,7 +37,7 @@ class RerankingParser:
         self,
         search: KBestParser,
         encoder: SentenceEncoder,
-        heads: RestingHeads,
+        heads: FrozenBiaffineScorer,
         beam: Beam,
         threads: int = 1,
     ) -> None:

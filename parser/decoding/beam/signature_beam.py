@@ -23,8 +23,9 @@ from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, E
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees
 from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_predictors
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
-from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, Words
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
 from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
 from parser.transitions.features import FeatureTable
@@ -472,7 +473,7 @@ class SignatureBeamParser(BeamParser):
             part = sentences.span(*span)
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
+    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> SignatureSearch:
         return SignatureSearch(
             offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table
         )

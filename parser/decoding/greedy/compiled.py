@@ -1,6 +1,6 @@
 """Parsing in a compiled loop: greedily for arc-standard and Attardi's system, and what all such loops have in common.
 
-A step adds up a precomputed contribution to the hidden layer for every address (precomputed_tokens.py), and multiplies the
+A step adds up precomputed hidden activations, a row for every address (inference/precomputed_tokens.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
 is parsed along. spine.py has the loop for LR-spine, beam/compiled.py the one with a beam; batched.py is the reference
@@ -19,8 +19,8 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
-from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
-from parser.inference.precomputed_tokens import address_contributions
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords, token_activations
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.activations import activation_number
@@ -33,20 +33,11 @@ from parser.transitions.system import TransitionSystem
 
 
 class Addresses(NamedTuple):
-    """Some of the addresses that features read; see FeatureTable for their programs, AddressContributions for the rest."""
+    """Some of the addresses that features read; see FeatureTable for their programs, TokenActivations for the rest."""
 
     programs: np.ndarray
     places: np.ndarray
     relation_rows: np.ndarray
-
-
-class Words(NamedTuple):
-    """The words of sentences as types, and the contributions of types; see AddressContributions and TypedSentences."""
-
-    types: np.ndarray
-    contributions: np.ndarray
-    first: int
-    per_type: int
 
 
 class Layers(NamedTuple):
@@ -71,7 +62,7 @@ class CompiledModel(NamedTuple):
         layers: the layers.
     """
 
-    words: Words
+    words: PrecomputedWords
     of_buffer: Addresses
     others: Addresses
     layers: Layers
@@ -109,17 +100,17 @@ class CompiledParser(ABC):
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        contributions = address_contributions(weights, table, system.n_relations)
-        self._contributions = contributions
+        activations = token_activations(weights, table, system.n_relations)
+        self._activations = activations
         self._system = system
         self._layers = Layers(
-            contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
+            activations.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
         self._threads = threads
-        # The buffer's addresses depend only on how far it is read: what they contribute changes on a shift.
-        of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
+        # The buffer's addresses depend only on how far it is read: what they add changes on a shift.
+        of_buffer = table.in_buffer & (activations.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
-            Addresses(table.programs[chosen], contributions.places[chosen], contributions.relation_rows[chosen])
+            Addresses(table.programs[chosen], activations.places[chosen], activations.relation_rows[chosen])
             for chosen in (of_buffer, ~of_buffer)
         )
 
@@ -133,12 +124,11 @@ class CompiledParser(ABC):
             sentences, tokens, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
         )
 
-    def words_of(self, sentences: Sentences) -> Words:
-        """The words of sentences, their contributions computed."""
-        typed = self._contributions(sentences)
-        return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
+    def words_of(self, sentences: Sentences) -> PrecomputedWords:
+        """The words of sentences, their hidden activations computed."""
+        return self._activations(sentences)
 
-    def model_on(self, words: Words) -> CompiledModel:
+    def model_on(self, words: PrecomputedWords) -> CompiledModel:
         """The classifier on words."""
         return CompiledModel(words, self._of_buffer, self._others, self._layers)
 
@@ -147,7 +137,7 @@ class CompiledParser(ABC):
         return padded_outputs(weights, bias)
 
     @abstractmethod
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         """Parses the sentences of ``words`` into ``parses``."""
 
 
@@ -168,7 +158,7 @@ def pick_words(start, nodes, addresses, words, picked):
     count = 0
     for a in range(len(nodes)):
         if nodes[a] != NO_NODE:
-            picked[count] = words.first + words.types[start + nodes[a]] * words.per_type + addresses.places[a]
+            picked[count] = words.first + words.signatures[start + nodes[a]] * words.per_signature + addresses.places[a]
             count += 1
     return count
 
@@ -181,7 +171,7 @@ def pick(now, start, nodes, addresses, words, picked):
         node = nodes[a]
         if node != NO_NODE:
             if addresses.places[a] != NO_NODE:
-                picked[count] = words.first + words.types[start + node] * words.per_type + addresses.places[a]
+                picked[count] = words.first + words.signatures[start + node] * words.per_signature + addresses.places[a]
                 count += 1
             if addresses.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
                 picked[count] = addresses.relation_rows[a] + now.relations[0, node]
@@ -201,7 +191,7 @@ class GreedyParser(CompiledParser):
 
     _system: Attardi
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         rules, now = AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
 
@@ -232,10 +222,10 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
                     summed = front
                     find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
                     count = pick_words(start, buffer_nodes, of_buffer, words, picked)
-                    sum_rows(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
+                    sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
                 find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
                 count = pick(now, start, nodes, others, words, picked)
-                sum_rows(buffer_sum, words.contributions, picked, count, hidden)
+                sum_rows(buffer_sum, words.activations, picked, count, hidden)
                 output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
                 output = best_output(
                     scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root

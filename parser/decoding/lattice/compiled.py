@@ -28,8 +28,10 @@ from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser, Words, sum_rows
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
 from parser.decoding.sentence_parser import Tree, write_trees
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
 from parser.kernels.active_units import activate_units
@@ -285,9 +287,9 @@ def _sum_hidden(start, model, stacks, tops, ahead, scratch):
     words, of_buffer, others, layers = model
     one = scratch.one
     count = pick_rows(start, stacks, tops, ahead, of_buffer, words, one.picked, 0)
-    sum_rows(layers.hidden_bias, words.contributions, one.picked, count, scratch.sums)
+    sum_rows(layers.hidden_bias, words.activations, one.picked, count, scratch.sums)
     count = pick_rows(start, stacks, tops, ahead, others, words, one.picked, 0)
-    sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
+    sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
 
 
 @kernel()
@@ -299,7 +301,7 @@ def _add_arc(start, model, stacks, place, arc, scratch):
     count = pick_rows(start, stacks, scratch.no_tops, scratch.only, of_buffer, words, one.picked, 0)
     count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, one.picked, count)
     scratch.only[place] = NO_NODE
-    sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
+    sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
 
 
 @kernel()
@@ -469,11 +471,13 @@ class LatticeBeam(CompiledParser):
         """See LatticeSearcher; the trees of a lattice are to be read before those of the next one are asked for."""
         return self._trees(sentences.offsets, self.words_of(sentences), arcs, single_root)
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         arcs = [Arcs.of_sentence(n) for n in (np.diff(parses.offsets) - 1).tolist()]
         write_trees((next(found) for found in self._trees(parses.offsets, words, arcs, single_root)), parses)
 
-    def _trees(self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
+    def _trees(
+        self, offsets: np.ndarray, words: PrecomputedWords, arcs: Sequence[Arcs], single_root: bool
+    ) -> Iterator[Iterator[Tree]]:
         rules, model = AttardiRules.of(self._system, single_root), self.model_on(words)
         search = LatticeSearch(arcs, model, self._options, self._elements)
         for start, lattice in zip(offsets, arcs, strict=False):
