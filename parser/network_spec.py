@@ -127,7 +127,7 @@ class CharacterSpec(Spec):
     Attributes:
         embedding: length of a character's vector.
         hidden: units of each direction.
-        longest: characters of a form that are read, see data/characters.py; each takes a row of memory for every token.
+        longest: characters of a form that are read, see data/vocabularies.py; each takes a row of memory for every token.
     """
 
     embedding: int = field(metadata=_EMBEDDING)
@@ -147,7 +147,7 @@ class CharacterSpec(Spec):
 
 @dataclass
 class TaggerSpec(Spec):
-    """How tags are predicted (networks/tagger.py).
+    """How tags are predicted (networks/tasks.py).
 
     Attributes:
         layer: the layer of the encoder whose outputs are tagged, from 1; those above it read the tags.
@@ -171,7 +171,7 @@ class TaggerSpec(Spec):
 
 @dataclass
 class BiaffineSpec(Spec):
-    """How heads and relations are predicted by a biaffine scorer (networks/biaffine.py).
+    """How heads and relations are predicted by a biaffine scorer (networks/tasks.py).
 
     Attributes:
         size: length of the vectors that the head of a word is found with.

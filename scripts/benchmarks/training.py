@@ -5,7 +5,7 @@ other, as many times as there are epochs:
 
 * an epoch of updates, from the examples on;
 * the matrix products of these updates alone, by the same library, and by torch.mm: for an MLP with the vectors of all slots
-  side by side. An MLP whose vectors are trained has a fifth of them (parser/training/compiled/contributions.py), so that an
+  side by side. An MLP whose vectors are trained has a fifth of them (parser/training/compiled/embedded_layer.py), so that an
   epoch may take less time than they would;
 * an exploration of the second pass, oracle included. Its share is that of the training (explorations and epochs, no
   evaluation) of a second pass as long as the settings say.

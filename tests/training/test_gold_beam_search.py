@@ -43,8 +43,8 @@ def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
             "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
         }
     )
-    shape = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
-    model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), shape)
+    spec = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
+    model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), spec)
     with torch.no_grad():
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)

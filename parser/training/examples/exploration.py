@@ -14,7 +14,7 @@ import numpy as np
 from oracles import BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
 from parser.settings.choices import Policy, Target
@@ -143,13 +143,13 @@ def explore_with_beam(
     collector = _ExampleCollector(data, oracle, system, table, scorer, target)
     for batch in batched_computations(data, system, beam.size):
         collector.begin(batch)
-        items = LockstepItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
+        items = BatchedItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
         lost = np.zeros(len(batch.numbers), np.int64)
         for rows in batch:
             scored = collector.collect(batch, rows)
             losses = np.zeros((len(lost), scored.losses.shape[1]), np.int64)
             losses[rows] = scored.losses
-            after = step(items, rows, system, scored.moves, scored.scores, beam, single_root=False)
+            after = advance_items(items, rows, system, scored.moves, scored.scores, beam, single_root=False)
             moved = after.columns != NO_NODE
             lost = lost[after.parents] + np.where(moved, losses[after.parents, after.columns], 0)
             items = after.items

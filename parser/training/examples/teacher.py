@@ -112,7 +112,7 @@ def load_teachers(plan: DistillationPlan, student: Model, device: str) -> list[M
 def _load(folder: str, device: str, student: Model) -> Model:
     named = f"distillation.teacher={folder}"
     teacher = Model.load(Path(folder), device)
-    if teacher.shape.encoder is None:
+    if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     for what, its, ours in (
         ("system", _system(teacher), _system(student)),

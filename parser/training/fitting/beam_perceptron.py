@@ -20,7 +20,7 @@ from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
@@ -32,7 +32,7 @@ from parser.transitions.system import Moves, TransitionSystem
 
 
 @dataclass(frozen=True)
-class Backpointer:
+class MoveHistory:
     """The last move that led to an item, and through ``before`` all others.
 
     Attributes:
@@ -43,7 +43,7 @@ class Backpointer:
 
     keys: np.ndarray
     output: int
-    before: Backpointer | None
+    before: MoveHistory | None
 
 
 @dataclass
@@ -53,12 +53,12 @@ class BeamSide:
     Attributes:
         items: their configurations and scores, the best first.
         lost: int64[items], the words whose gold head or relation can no longer be had, because of their moves.
-        backpointers: of each; None for the initial configuration.
+        histories: of each; None for the initial configuration.
     """
 
-    items: LockstepItems
+    items: BatchedItems
     lost: np.ndarray
-    backpointers: list[Backpointer | None]
+    histories: list[MoveHistory | None]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class BeamPerceptron:
         """The beam, and the gold beam, whose items are all gold, after each step of a sentence."""
         sentence = self._data.sentences.span(s, s + 1)
         now = self._system.initial(sentence.lengths)
-        beam = gold_beam = BeamSide(LockstepItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
+        beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
         sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
         while len(self._system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
@@ -154,19 +154,19 @@ class BeamPerceptron:
         scores = self._perceptron.scores(keys)
         losses = self._losses(s, now, moves)
         allowed, scored = self._gold_moves(s, moves, losses, scores) if only_gold else (moves, scores)
-        made = step(items, rows, system, allowed, scored, beam, single_root=False)
-        lost, backpointers = np.empty(len(made.parents), np.int64), []
+        made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
+        lost, histories = np.empty(len(made.parents), np.int64), []
         for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
             child = int(moves.children[parent, column])
             relation = 0 if child == NO_NODE else int(made.items.now.relations[i, child])
             wrong = self._is_wrong(s, int(moves.heads[parent, column]), child, relation)
             lost[i] = side.lost[parent] + losses[parent, column] + wrong
             output = int(system.block_starts[moves.blocks[parent, column]]) + relation
-            backpointers.append(Backpointer(keys[moves.rows[parent, column]], output, side.backpointers[parent]))
+            histories.append(MoveHistory(keys[moves.rows[parent, column]], output, side.histories[parent]))
         if only_gold and lost.any():  # there were fewer gold moves than the beam has items
             kept = np.flatnonzero(lost == 0)
-            return BeamSide(made.items.take(kept), lost[kept], [backpointers[i] for i in kept])
-        return BeamSide(made.items, lost, list(backpointers))
+            return BeamSide(made.items.take(kept), lost[kept], [histories[i] for i in kept])
+        return BeamSide(made.items, lost, list(histories))
 
     def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a move."""
@@ -199,10 +199,10 @@ class BeamPerceptron:
 
     def _violation(self, beam: BeamSide, gold_beam: BeamSide) -> Violation:
         best = int(beam.items.totals.argmax())
-        gold = [(float(gold_beam.items.totals[0]), gold_beam.backpointers[0])]
-        gold += [(float(beam.items.totals[i]), beam.backpointers[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
-        total, backpointer = max(gold, key=lambda one: one[0])
-        return Violation(float(beam.items.totals[best]) - total, beam.backpointers[best], backpointer)
+        gold = [(float(gold_beam.items.totals[0]), gold_beam.histories[0])]
+        gold += [(float(beam.items.totals[i]), beam.histories[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
+        total, history = max(gold, key=lambda one: one[0])
+        return Violation(float(beam.items.totals[best]) - total, beam.histories[best], history)
 
     def _update(self, violation: Violation) -> int:
         """Changes the weights; the number of configurations whose scores are changed."""
@@ -219,18 +219,18 @@ class Violation:
     """By how much the best item is ahead of the best gold one at a step, and how both came about."""
 
     size: float
-    of_beam: Backpointer | None
-    of_gold: Backpointer | None
+    of_beam: MoveHistory | None
+    of_gold: MoveHistory | None
 
 
-def _apart(first: Backpointer | None, second: Backpointer | None) -> tuple[list[Backpointer], list[Backpointer]]:
+def _apart(first: MoveHistory | None, second: MoveHistory | None) -> tuple[list[MoveHistory], list[MoveHistory]]:
     """The moves of two computations of the same length from where they part."""
     pairs = list(zip(_moves(first), _moves(second), strict=True))
     same = next(i for i, (ours, other) in enumerate(pairs) if ours.output != other.output or (ours.keys != other.keys).any())
     return [ours for ours, _ in pairs[same:]], [other for _, other in pairs[same:]]
 
 
-def _moves(last: Backpointer | None) -> list[Backpointer]:
+def _moves(last: MoveHistory | None) -> list[MoveHistory]:
     """The moves of a computation, the first one first."""
     found = []
     while last is not None:

@@ -19,7 +19,7 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import Layers, Rules
+from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
@@ -89,7 +89,7 @@ class _ScoreChanges(NamedTuple):
     slopes: np.ndarray
 
     @classmethod
-    def room(cls, size: int) -> _ScoreChanges:
+    def allocate(cls, size: int) -> _ScoreChanges:
         """For this many moves."""
         cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
         return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
@@ -151,7 +151,7 @@ class GoldBeamSearch(BeamParser):
     def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
         """Whether the beam had no gold item at some step."""
         # Without single_root, as in exploration.
-        rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
+        rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
         model = self.model_on(words)._replace(layers=layers)
         search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.lock:
@@ -167,12 +167,12 @@ class _Workspace:
         units, outputs = shape
         addresses, elements = len(table.programs), table.stack_elements
         sizes = training.beam.size, training.gold_size
-        self.beam, self.gold_beam = (CompiledSide.room(tokens, size, outputs, elements, units) for size in sizes)
-        self.queries = OracleQueries.room(tokens, max(sizes))
-        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
-        self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
+        self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, outputs, elements, units) for size in sizes)
+        self.queries = OracleQueries.allocate(tokens, max(sizes))
+        self.scratch = Scratch.allocate(tokens, addresses, units, outputs, table.read_ahead)
+        self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
-        self.found = _ScoreChanges.room(2 * tokens * sum(sizes))
+        self.found = _ScoreChanges.allocate(2 * tokens * sum(sizes))
         self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
