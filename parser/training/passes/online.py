@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from oracles import BoundOracle
+from parser.beam_settings import Search
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.weights import HashedWeights
@@ -69,10 +70,17 @@ class LinearPass(TrainingPass):
         plan: of the pass.
         trained: what it trains.
         context: of the run.
+        search: see TrainingPass.
     """
 
-    def __init__(self, plan: OnlinePlan | StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
-        super().__init__(plan.name, plan.epochs, context, plan.search if isinstance(plan, StructuredPlan) else None)
+    def __init__(
+        self,
+        plan: OnlinePlan | StructuredPlan,
+        trained: TrainedLinearModel,
+        context: RunContext,
+        search: Search | None = None,
+    ) -> None:
+        super().__init__(plan.name, plan.epochs, context, search)
         self._trained = trained
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
@@ -140,7 +148,7 @@ class StructuredPass(LinearPass):
     """
 
     def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
-        super().__init__(plan, trained, context)
+        super().__init__(plan, trained, context, plan.search)
         self._training = StructuredTraining(plan.search.for_training(), plan.update, plan.gold_size)
         self._search = plan.search
 
