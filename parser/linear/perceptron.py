@@ -9,7 +9,7 @@
 The average of w over all steps is what parses. It is kept in O(1) per update: u += steps * delta beside w += delta; the
 average is w - u / steps. w is float32, u float64; whole numbers, so that they are exact.
 
-The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal. training/online.py drives it;
+The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal. training/passes/online.py drives it;
 training/beam_perceptron.py learns from whole computations, by scores() and change().
 """
 

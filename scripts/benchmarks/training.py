@@ -261,7 +261,7 @@ Shape = tuple[int, int, int]
 
 
 def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Batches as in SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
+    """Batches as in SentenceObjective, without its noise: the tokens of their sentences, roots counted, and their examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.
@@ -278,7 +278,7 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
     """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
 
-    A batch holds whole sentences, like those of a SentenceFitter, of similar lengths. In each layer and direction, inputs are
+    A batch holds whole sentences, like those of a SentenceObjective, of similar lengths. In each layer and direction, inputs are
     multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect to
     inputs and weights. Characters and tags are not counted, so that they appear as overhead.
 
