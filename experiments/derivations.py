@@ -25,7 +25,7 @@ from experiments.parsed_part import ParsedPart
 from experiments.tables import Row, markdown, numbers
 from parser.beam_settings import Beam, Merge
 from parser.data.treebank import Treebank
-from parser.decoding.beam.derivations import count_derivations
+from parser.decoding.beam.derivations import Item
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.beam.signature_beam import SignatureBeamParser
 from parser.model.model import Model
@@ -43,6 +43,22 @@ class Derivations(ParsedPart):
 
     together: int
     format: str
+
+
+def count_derivations(item: Item) -> int:
+    """How many computations since the first token of s0 was shifted the item stands for."""
+    counts: dict[int, int] = {}
+    waiting = [item]
+    while waiting:  # no recursion: items are as deep as sentences are long
+        one = waiting[-1]
+        parts = [part for made in one.backpointers for part in (made.item, made.below.item)]
+        unknown = [part for part in parts if id(part) not in counts]
+        if unknown:
+            waiting += unknown
+            continue
+        waiting.pop()
+        counts[id(one)] = sum(counts[id(made.item)] * counts[id(made.below.item)] for made in one.backpointers) or 1
+    return counts[id(item)]
 
 
 def rows_of(name: str, model: Model, size: int, treebank: Treebank) -> Iterator[tuple[Any, ...]]:

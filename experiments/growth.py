@@ -139,7 +139,7 @@ def measure(settings: Growth) -> tuple[list[Any], list[str]]:
         rows.append((FILE, size, threads, -(-size // words) * words, *map(statistics.median, zip(*found, strict=True))))
         print(rows[-1], file=sys.stderr)
     more = [
-        f"model: {len(model.slots)} feature slots, {model.shape.hidden} hidden units",
+        f"model: {len(model.slots)} feature slots, {model.spec.hidden} hidden units",
         f"times: median of {settings.repeats}",
         "machine: {processor}, {cores} cores".format(**machine()),
     ]

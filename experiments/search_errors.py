@@ -26,7 +26,7 @@ from experiments.tables import Row, markdown
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.treebank import Treebank
-from parser.decoding.greedy.batched import Choice, LockstepParser
+from parser.decoding.greedy.batched import BatchedParser, Choice
 from parser.decoding.parsers import beam_parser_of
 from parser.decoding.probabilities import steps_towards
 from parser.evaluation.gold_part import GoldPart
@@ -71,7 +71,7 @@ def rows_of(name: str, model: Model, merges: list[str], sizes: list[int], treeba
 def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarray, Parses]:
     """float64[sentences], the scores of the computations that lead to the gold trees; and the trees that they make."""
     encoded = part.sentences
-    gold = Parses.room_for(encoded.offsets)
+    gold = Parses.allocate(encoded.offsets)
     inside = np.ones(len(gold.heads), np.bool_)
     inside[encoded.offsets[:-1]] = False
     gold.heads[inside] = part.heads
@@ -96,7 +96,7 @@ def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarra
 
         return noted
 
-    parser = LockstepParser(model.weights(), model.system, model.table)
+    parser = BatchedParser(model.weights(), model.system, model.table)
     return totals, parser.parse(encoded, single_root=True, choice_of=choice_of)
 
 

@@ -14,15 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabulary
 from parser.network_spec import ClassifierSpec, check_type
 
@@ -36,6 +34,21 @@ MODEL = "model"
 _QUOTED = 300
 # The type of all tensors, as safetensors calls it.
 _FLOAT32 = "F32"
+
+# Formats of model folders: today's, and those of which upgrade() makes it.
+FORMAT = 2
+FORMATS = (1, FORMAT)
+
+# What tensors of format 1 are called now: the first beginning that fits is replaced.
+_RENAMED = {
+    "vectors.context": "tokens.reserved",
+    "vectors.": "tokens.embeddings.vectors.",
+    "words.vectors.": "tokens.inputs.vectors.",
+    "words.": "tokens.",
+}
+
+# Tensors, or what a header says of them.
+_T = TypeVar("_T")
 
 # More arcs than any feature reads ahead; see transitions/features.py.
 MAX_LOOKAHEAD = 10
@@ -209,6 +222,22 @@ def _check_vocabularies(vocabularies: dict[str, Any]) -> None:
             if "\t" in value or "\n" in value:
                 raise ValueError(f"the {kind} {value!r} would break the lines of the output")
             value.encode("utf-8")  # UnicodeEncodeError is a ValueError
+
+
+def upgrade(settings: dict[str, Any], tensors: dict[str, _T]) -> tuple[dict[str, Any], dict[str, _T]]:
+    """Settings and tensors of a model folder of any of FORMATS as those of FORMAT.
+
+    In format 1, slots that read a token itself read ``context``, and the token representation had no tensors of its own name.
+    """
+    if settings["format"] == FORMAT:
+        return settings, tensors
+    slots = [slot.replace(":context", ":token") for slot in settings["slots"]]
+    return settings | {"format": FORMAT, "slots": slots}, {_renamed(name): tensor for name, tensor in tensors.items()}
+
+
+def _renamed(name: str) -> str:
+    old = next((old for old in _RENAMED if name.startswith(old)), "")
+    return _RENAMED.get(old, "") + name.removeprefix(old)
 
 
 @contextmanager

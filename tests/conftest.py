@@ -26,7 +26,12 @@ omegaconf.base.parse = cache(parse)
 # The files that take longest, as most of them wait for kernels to be compiled: with several processes, each of which runs whole
 # files (--dist loadfile), they come first, so that no process is left with one at the end.
 LONGEST = [
-    *["test_documentation.py", "oracles/test_attardi.py", "training/test_beam_updates.py", "decoding/test_lattice_parser.py"],
+    *[
+        "test_documentation.py",
+        "oracles/test_attardi.py",
+        "training/test_gold_beam_search.py",
+        "decoding/test_lattice_parser.py",
+    ],
     *["oracles/test_oracles_small.py", "decoding/test_beam.py", "scripts/test_train.py", "oracles/test_ties.py"],
     *["training/test_systems.py", "training/test_exploration.py", "fuzz/test_fuzz.py", "oracles/test_lr_spine.py"],
     *[

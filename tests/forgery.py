@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import Vocabulary
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
@@ -32,21 +30,21 @@ def small_model(kind: str, tag_size: int = 2) -> Model:
     relations = Vocabulary(["det", "root", "obj"])
     embeddings = {"form": Embedding(3, False), "feats_pairs": Embedding(2, True)}
     if kind == "contextual":
-        shape = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
-        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
+        spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, BiLSTMSpec(2, 3, 0.1, 0.1))
+        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
     if kind == "text":
         vocabularies.characters = Characters(["a", "b", "é"], 4)
         values = {"upos": ["X", "Y"], "feats": ["_", "A=b", "A=b|C=d"]}
         vocabularies.tags = {column: tag_vocabulary(column, symbols) for column, symbols in values.items()}
         parts = CharacterSpec(2, 3, 4), TaggerSpec(1, tag_size, 0.1), BiaffineSpec(3, 2, 0.1)
         encoder = BiLSTMSpec(2, 3, 0.1, 0.1, *parts)
-        shape = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
-        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), shape)
-    shape = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)
+        spec = ClassifierSpec(5, "tanh", 0.5, 0.1, 0.0, embeddings, encoder)
+        return Model.new(vocabularies, relations, slots_of({"token": ["s0", "b0"], "deprel": ["s0.l1"]}), spec)
+    spec = ClassifierSpec(5, "relu", 0.0, 0.0, 0.0, embeddings)
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
     if kind == "attardi":
-        return Model.new(vocabularies, relations, slots, shape, "attardi", {"degree": 2})
-    return Model.new(vocabularies, relations, slots, shape)
+        return Model.new(vocabularies, relations, slots, spec, "attardi", {"degree": 2})
+    return Model.new(vocabularies, relations, slots, spec)
 
 
 def small_linear_model() -> LinearModel:

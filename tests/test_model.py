@@ -39,8 +39,8 @@ def model(sentences) -> Model:
         }
     )
     slots = slots_of({"form": ["s0", "b0"], "upos": ["s0", "s1"], "deprel": ["s0.l1"]})
-    shape = ClassifierSpec(16, "tanh", 0.5, 0.1, 0.1, {"form": Embedding(5, False)})
-    return Model.new(vocabularies, Vocabulary(["det", "root", "obj"]), slots, shape)
+    spec = ClassifierSpec(16, "tanh", 0.5, 0.1, 0.1, {"form": Embedding(5, False)})
+    return Model.new(vocabularies, Vocabulary(["det", "root", "obj"]), slots, spec)
 
 
 def test_a_saved_model_parses_as_before(model, sentences, tmp_path):
@@ -49,7 +49,7 @@ def test_a_saved_model_parses_as_before(model, sentences, tmp_path):
     before, after = parse(model, sentences), parse(again, sentences)
     np.testing.assert_array_equal(before.heads, after.heads)
     np.testing.assert_array_equal(before.relations, after.relations)
-    assert again.shape == model.shape
+    assert again.spec == model.spec
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == sorted([SETTINGS, VOCABULARIES, TENSORS])
     again.save(tmp_path / "again")
     for part in (SETTINGS, VOCABULARIES, TENSORS):

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from parser.decoding.parsers import parse
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model
-from parser.model_formats import FORMAT
+from parser.model_folder import FORMAT
 from tests.decoding import test_greedy
 from tests.networks import test_bilstm
 from tests.toy import sentence
@@ -28,7 +28,7 @@ def sentences():
 
 def write_format_1(folder: Path, model: Model) -> None:
     """The model's folder as the versions before format 2 wrote it."""
-    classifier, shape = model.classifier, model.shape
+    classifier, spec = model.classifier, model.spec
     tokens: Any = classifier.tokens
     assert classifier.embedded is not None
     tensors = {
@@ -40,8 +40,8 @@ def write_format_1(folder: Path, model: Model) -> None:
     }
     tensors |= {f"vectors.{name}": vectors for name, vectors in tokens.embeddings.vectors.items()}
     encoder = None
-    if shape.encoder is not None:
-        encoder = {"layers": 2, "hidden": shape.encoder.hidden, "dropout": 0.3, "attribute_dropout": 0.2}
+    if spec.encoder is not None:
+        encoder = {"layers": 2, "hidden": spec.encoder.hidden, "dropout": 0.3, "attribute_dropout": 0.2}
         tensors["vectors.context"] = tokens.reserved
         tensors |= {f"words.vectors.{name}": vectors for name, vectors in tokens.inputs.vectors.items()}
         for direction in ("forwards", "backwards"):
@@ -54,12 +54,12 @@ def write_format_1(folder: Path, model: Model) -> None:
         "transition_system": "arc_standard",
         "slots": [f"{slot.address}:{'context' if slot.attribute == 'token' else slot.attribute}" for slot in model.slots],
         "classifier": {
-            "hidden": shape.hidden,
-            "activation": shape.activation,
-            "dropout": shape.dropout,
-            "input_dropout": shape.input_dropout,
-            "slot_dropout": shape.slot_dropout,
-            "embeddings": {name: {"size": e.size, "trained": e.trained} for name, e in shape.embeddings.items()},
+            "hidden": spec.hidden,
+            "activation": spec.activation,
+            "dropout": spec.dropout,
+            "input_dropout": spec.input_dropout,
+            "slot_dropout": spec.slot_dropout,
+            "embeddings": {name: {"size": e.size, "trained": e.trained} for name, e in spec.embeddings.items()},
             "encoder": encoder,
         },
         "versions": {"python": "3.11"},

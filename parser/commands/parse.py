@@ -40,7 +40,7 @@ from parser.commands.parsing_options import (
 )
 from parser.conllu.checks import ConlluError
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
-from parser.decoding.files.file_parsing import Parsed, parse_file, warm_up
+from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
 from parser.kernels import load_kernels_directly
 from parser.lattices.conllul import is_named_lattices
@@ -146,7 +146,7 @@ def _warn(error: ConlluError) -> None:
     print(f"warning: {error}", file=sys.stderr)
 
 
-def _told(parsed: Parsed, name: str, seconds: float) -> int:
+def _told(parsed: FileCounts, name: str, seconds: float) -> int:
     """Reports what was parsed, and how fast; the exit status."""
     rate = f"{parsed.words / seconds:,.0f} words per second"
     for warning in parsed.warnings():

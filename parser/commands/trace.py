@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
     if given.model is not None and (given.system or given.degree):
         parser.error("--system and --degree are those of the model; leave them out with --model")
 
-    from parser.decoding.files.file_parsing import Columns  # compiled loops that --help does not need
+    from parser.decoding.files.file_parsing import RawColumns  # compiled loops that --help does not need
     from parser.model.model import Model
     from parser.reports.trace import GoldTree, gold_trace, model_trace
 
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
             print("these are the steps of greedy parsing; parse.py searches with the beam of this model", file=sys.stderr)
         oracle = _oracle(given, model.system.name, model.system.options)
         _check_projective(oracle, gold, sentence)
-        found = model_trace(model, Columns(sentence), len(sentence), oracle, gold)
+        found = model_trace(model, RawColumns(sentence), len(sentence), oracle, gold)
     elif gold is not None:
         relations = sorted({*gold.deprels, "root", "dep"})
         options = {} if given.degree is None else {"degree": given.degree}

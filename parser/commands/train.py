@@ -29,7 +29,7 @@ from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained
 from parser.training.observers.observer import Observer, RunStart, Update
-from parser.training.sweeps import CurrentSweep, Job, JobError, read_jobs, table
+from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
 
 log = logging.getLogger(__name__)
 results = logging.getLogger("results")  # configs/train.yaml sends it only to train.log: standard output has them anyway
@@ -65,10 +65,10 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
         metrics = _train(settings, folder, observers)
     except (ValueError, OSError) as error:
         message = command_line.described(error)
-        Job(number, overrides, error=message).write(folder)
+        SweepJob(number, overrides, error=message).write(folder)
         log.error("job %d failed: %s", number, message)
         raise JobError(message) from error
-    Job(number, overrides, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
+    SweepJob(number, overrides, _las(metrics, "dev"), _las(metrics, "test"), time.perf_counter() - begun).write(folder)
     return _las(metrics, "dev")
 
 

@@ -25,7 +25,7 @@ class Parses:
     offsets: np.ndarray
 
     @classmethod
-    def room_for(cls, offsets: np.ndarray) -> Parses:
+    def allocate(cls, offsets: np.ndarray) -> Parses:
         """For sentences that begin at these offsets, none of whose words has a head."""
         heads = np.full(offsets[-1], NO_NODE, np.int32)
         return cls(heads, heads.copy(), offsets)

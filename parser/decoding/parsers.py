@@ -39,9 +39,9 @@ def _(model: Model, threads: int = 1) -> SentenceParser:
 
     if behaves_as(model.system, LRSpine):
         return SpineParser(model.weights(), model.system, model.table, threads)
-    from parser.decoding.greedy.batched import LockstepParser
+    from parser.decoding.greedy.batched import BatchedParser
 
-    return LockstepParser(model.weights(), model.system, model.table)
+    return BatchedParser(model.weights(), model.system, model.table)
 
 
 @parser_of.register
@@ -77,21 +77,21 @@ def beam_parser_of(model: AnyModel, beam: Search, threads: int = 1) -> KBestPars
 
         return ExactParser(model.weights(), model.system, model.table, beam)
     if isinstance(model, LinearModel):
-        from parser.decoding.beam.batched import LockstepBeamParser
+        from parser.decoding.beam.batched import BatchedBeamParser
 
         if beam.rerank:
             raise BeamError(_NO_HEADS)
         if beam.merge is Merge.SIGNATURE:
             raise BeamError(f"merge={beam.merge} is not supported with model={model.kind}; use merge={Merge.CONFIGURATION}")
         weights = model.weights
-        return LockstepBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
+        return BatchedBeamParser(model.system, model.templates, lambda part: weights.scores, beam)
     if not isinstance(model, Model):
         raise BeamError(f"models of kind {model.kind} have no beam; parse greedily, with a beam of 1")
     if not beam.rerank:
         return _search(model, beam, threads, model.weights())
     from parser.decoding.beam.reranking import RerankingParser
 
-    if (heads := model.heads()) is None:
+    if (heads := model.biaffine_scorer()) is None:
         raise BeamError(_NO_HEADS)
     classifier = model.weights()
     assert classifier.encoder is not None, "only an encoder predicts heads"
@@ -109,9 +109,9 @@ def _search(model: Model, beam: Beam, threads: int, weights: ClassifierWeights) 
         from parser.decoding.beam.compiled import BeamParser
 
         return BeamParser(weights, model.system, model.table, beam, threads)
-    from parser.decoding.beam.batched import LockstepBeamParser
+    from parser.decoding.beam.batched import BatchedBeamParser
 
-    return LockstepBeamParser.of_weights(weights, model.system, model.table, beam)
+    return BatchedBeamParser.of_weights(weights, model.system, model.table, beam)
 
 
 def parse(model: AnyModel, sentences: Sequence[AttributeColumns], *, single_root: bool = True, threads: int = 1) -> Parses:

@@ -16,7 +16,7 @@ from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
-from parser.decoding.greedy.batched import Choice, LockstepParser, StepProbabilities
+from parser.decoding.greedy.batched import BatchedParser, Choice, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import AnyModel
 from parser.model.model import Model
@@ -39,8 +39,8 @@ class ProbabilityParser:
 
     def __init__(self, model: AnyModel, beam: Search | None = None) -> None:
         self._system = model.system
-        self._lockstep = LockstepParser(model.weights(), model.system, model.table) if isinstance(model, Model) else None
-        greedy = self._lockstep is not None and is_greedy(beam)
+        self._batched = BatchedParser(model.weights(), model.system, model.table) if isinstance(model, Model) else None
+        greedy = self._batched is not None and is_greedy(beam)
         self._search = None if greedy else parser_with_beam(model, beam)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> tuple[Parses, StepProbabilities]:
@@ -49,24 +49,24 @@ class ProbabilityParser:
         The probabilities of a linear model, whose scores are not, are NaN; so are those of a beam where a sentence is longer
         than oracles can say how its tree is made (MAX_TOKENS); the other sentences have theirs.
         """
-        probabilities = StepProbabilities.room_for(sentences)
+        probabilities = StepProbabilities.allocate(sentences)
         if self._search is None:
-            assert self._lockstep is not None
-            parses = self._lockstep.parse(sentences, single_root=single_root, probabilities=probabilities)
+            assert self._batched is not None
+            parses = self._batched.parse(sentences, single_root=single_root, probabilities=probabilities)
             return parses, probabilities
         parses = self._search.parse(sentences, single_root=single_root)
         short = np.flatnonzero(np.diff(sentences.offsets) <= MAX_TOKENS)
-        if self._lockstep is None or len(short) < len(sentences):
+        if self._batched is None or len(short) < len(sentences):
             probabilities.arcs[:], probabilities.trees[:] = np.nan, np.nan
-        if self._lockstep is None:
+        if self._batched is None:
             return parses, probabilities
         if len(short) == len(sentences):
-            follow(parses, sentences, self._lockstep, self._system, probabilities, single_root)
+            follow(parses, sentences, self._batched, self._system, probabilities, single_root)
         elif len(short):
             some, places = sentences.take(short), sentences.places(short)
             trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
-            found = StepProbabilities.room_for(some)
-            follow(trees, some, self._lockstep, self._system, found, single_root)
+            found = StepProbabilities.allocate(some)
+            follow(trees, some, self._batched, self._system, found, single_root)
             probabilities.arcs[places], probabilities.trees[short] = found.arcs, found.trees
         return parses, probabilities
 
@@ -74,7 +74,7 @@ class ProbabilityParser:
 def follow(
     parses: Parses,
     sentences: Sentences,
-    parser: LockstepParser,
+    parser: BatchedParser,
     system: TransitionSystem,
     probabilities: StepProbabilities,
     single_root: bool = True,
@@ -97,7 +97,7 @@ def follow(
 
 
 def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, int], Choice]:
-    """A choice_of for LockstepParser: of the steps that lead to these trees, the one with the highest score."""
+    """A choice_of for BatchedParser: of the steps that lead to these trees, the one with the highest score."""
     # Any strategy: the parser may have deferred what another one takes at once.
     oracle = oracles.create(system.oracles[0], oracles.Strategy.ANY, **system.options)
 

@@ -38,6 +38,13 @@ def distinct(trees: Iterable[Tree], k: int) -> list[Tree]:
     return list(found.values())
 
 
+def write_trees(trees: Iterable[Tree], parses: Parses) -> None:
+    """Writes a tree of each sentence into ``parses``."""
+    for start, tree in zip(parses.offsets, trees, strict=False):
+        inside = slice(start + 1, start + 1 + len(tree.heads))
+        parses.heads[inside], parses.relations[inside] = tree.heads, tree.relations
+
+
 class SentenceParser(Protocol):
     """Parses encoded sentences; the trees are the same for any number of threads.
 
@@ -69,9 +76,9 @@ def parse_spans(sentences: Sentences, tokens: int, threads: int, parse: Callable
         sentences: encoded sentences.
         tokens: of a span, unless a single sentence has more.
         threads: how many spans are parsed side by side.
-        parse: parses the sentences of a span into the room for their trees; called by several threads at the same time.
+        parse: parses the sentences of a span into ``Parses`` that are theirs; called by several threads at the same time.
     """
-    parses = Parses.room_for(sentences.offsets)
+    parses = Parses.allocate(sentences.offsets)
 
     def parse_span(span: tuple[int, int]) -> None:
         parse(sentences.span(*span), parses.span(*span))

@@ -1,6 +1,6 @@
-"""A scorer of heads whose weights stay as they are: how probable whole trees are by it, without torch's gradients.
+"""A frozen biaffine scorer of heads: how probable whole trees are by it, without torch's gradients.
 
-head_scorer.py is what training makes of it, and is the reference implementation.
+BiaffineScorer (networks/tasks.py) is what training makes of it, and is the reference implementation.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SCORES_TOGETHER = 1_000_000
 _ARCS_TOGETHER = 1_000
 
 
-class RestingHeads:
+class FrozenBiaffineScorer:
     """How probable trees are, each arc by itself; threads may ask at the same time.
 
     Args:
-        tensors: the weights of the scorer of heads as they are now, by their names there.
+        tensors: the weights of a BiaffineScorer, by their names there.
     """
 
     def __init__(self, tensors: Mapping[str, np.ndarray]) -> None:

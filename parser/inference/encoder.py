@@ -1,11 +1,11 @@
 """A BiLSTM whose weights stay as they are, on a CPU: the vectors of tokens for parsing, without torch.
 
-What goes into the first layer depends only on the word type (signature_rows.py), so its embeddings, its characters and their
-product with the layer's weights are worked out once for each type, for all sentences to come. The layers themselves are those
-of RestingLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference implementation.
+What of a token goes into the first layer depends only on its signature (signature_rows.py), so its embeddings, its characters
+and their product with the layer's weights are worked out once for each signature, for all sentences to come. The layers
+themselves are those of FrozenLSTM, in one of the arithmetics of arithmetic.py. BiLSTM.encode is the reference implementation.
 
-The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a word type, so that it does not
-matter which thread meets a type first.
+The vectors of a sentence depend on nothing else that is encoded along, nor do the rows of a signature, so that it does not
+matter which thread meets one first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from numba import njit
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
-from parser.inference.signature_rows import TypeRows
+from parser.inference.signature_rows import SignatureRows
 from parser.inference.weights import EncoderWeights
 from parser.kernels import kernel
 from parser.kernels.products import multiply, width_of
 
-# Word types that are computed together.
-_TYPES_TOGETHER = 256
+# Signatures that are computed together.
+_SIGNATURES_TOGETHER = 256
 
 # tanh as a quotient of polynomials of x, which compilers turn into vector instructions: Eigen's, generic_fast_tanh_float.
 _BOUND = np.float32(7.90531110763549805)
@@ -37,7 +37,7 @@ _B4, _B6 = np.float32(1.18534705686654e-04), np.float32(1.19825839466702e-06)
 _HALF = np.float32(0.5)
 
 
-class RestingEncoder:
+class FrozenEncoder:
     """Makes the vectors of tokens; threads may ask at the same time.
 
     Args:
@@ -51,18 +51,18 @@ class RestingEncoder:
     def __init__(self, weights: EncoderWeights, int8: bool = False) -> None:
         arithmetic = self.arithmetic = Int8() if int8 else SinglePrecision()
         spec = weights.spec
-        layers = self._layers = [RestingLSTM(*weights.layer(number), arithmetic) for number in range(spec.layers)]
+        layers = self._layers = [FrozenLSTM(*weights.layer(number), arithmetic) for number in range(spec.layers)]
         first, *others = layers
         self._embeddings = weights.inputs
-        self._characters = None if spec.characters is None else _RestingCharacters(weights)
+        self._characters = None if spec.characters is None else _FrozenCharacters(weights)
         self._first = SinglePrecision().matrix(first.inputs, first.bias)
         self._others = [arithmetic.matrix(layer.inputs[:, : 2 * layer.hidden], layer.bias) for layer in others]
         self._tagger = None
         if spec.tagger is not None and weights.tag_outputs:
             above = layers[spec.tagger.layer]
-            self._tagger = _RestingTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
+            self._tagger = _FrozenTagger(weights, spec.tagger.layer, above.inputs[:, 2 * first.hidden :], arithmetic)
         n_rows = len(self._embeddings) + (0 if spec.characters is None else spec.characters.longest)
-        self._of_types = TypeRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
+        self._of_signatures = SignatureRows(self._fill, n_rows, np.zeros((0, 8 * first.hidden), np.float32))
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """See SentenceEncoder."""
@@ -75,9 +75,9 @@ class RestingEncoder:
 
     def _read(self, sentences: Sentences) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """What the layers make of all tokens, as it is stored: [tokens, 2 * hidden]; and the scores of their tags."""
-        types, inputs = self._of_types(sentences.values)
-        read = self._layers[0](inputs, types, sentences.offsets)
-        tokens = np.arange(len(types), dtype=np.int32)
+        signatures, inputs = self._of_signatures(sentences.values)
+        read = self._layers[0](inputs, signatures, sentences.offsets)
+        tokens = np.arange(len(signatures), dtype=np.int32)
         scores: dict[str, np.ndarray] = {}
         for number, (layer, matrix) in enumerate(zip(self._layers[1:], self._others, strict=True), 1):
             inputs = matrix(read)
@@ -102,20 +102,20 @@ class RestingEncoder:
         return self.arithmetic.rounded(weights)
 
     def _fill(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, for word types of these values."""
-        for start in range(0, values.shape[1], _TYPES_TOGETHER):
-            some = values[:, start : start + _TYPES_TOGETHER]
+        """Fills in the first of ``rows``, for signatures of these values."""
+        for start in range(0, values.shape[1], _SIGNATURES_TOGETHER):
+            some = values[:, start : start + _SIGNATURES_TOGETHER]
             parts = [matrix[of_attribute] for matrix, of_attribute in zip(self._embeddings, some, strict=False)]
             if self._characters is not None:
                 parts.append(self._characters(some[len(parts) :].T))
             rows[start : start + some.shape[1]] = self._first(np.concatenate(parts, axis=1))
 
 
-class _RestingCharacters:
-    """A character encoder at rest: what a character brings is one of the rows of a table."""
+class _FrozenCharacters:
+    """A frozen character encoder: what a character brings is one of the rows of a table."""
 
     def __init__(self, weights: EncoderWeights) -> None:
-        self._layer = RestingLSTM(*weights.characters(), SinglePrecision())
+        self._layer = FrozenLSTM(*weights.characters(), SinglePrecision())
         self._inputs = SinglePrecision().matrix(self._layer.inputs, self._layer.bias)(weights.tensors["characters.vectors"])
 
     def __call__(self, characters: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ class _RestingCharacters:
         return np.concatenate([read[offsets[1:] - 1, :hidden], read[offsets[:-1], hidden:]], axis=1)
 
 
-class _RestingTagger:
+class _FrozenTagger:
     """The scores of tags, and what their expected vectors bring to the inputs of a layer.
 
     Args:
@@ -170,7 +170,7 @@ def _softmax(scores: np.ndarray) -> np.ndarray:
     return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
-class RestingLSTM:
+class FrozenLSTM:
     """Both directions of a layer.
 
     Args:
@@ -228,7 +228,7 @@ def _read(reached, starts, lengths, inputs, rows, forwards, backwards, scale, ze
     Args:
         reached: int64[steps], the sentences that have a token at a step; they are the first ones.
         starts, lengths: int64[sentences], where the sentences begin, and how many tokens they have.
-        inputs, rows: see RestingLSTM.
+        inputs, rows: see FrozenLSTM.
         forwards, backwards: the recurrent weights.
         scale, zero: float32, what a state is multiplied by, and what is added, when it is stored.
         states: stored[2, sentences, hidden or more], overwritten.

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from parser.data.set_vocabulary import Elements, SetVocabulary
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Elements, SetVocabulary, Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
 from parser.kernels.activations import activation_number
 from parser.network_spec import ClassifierSpec, Counts, Shapes, ValueCounts
@@ -85,7 +84,7 @@ class Layout:
         }
         encoder = None
         if self._spec.encoder is not None:
-            encoder = RestingEncoder(self._encoder_weights(tensors), int8)
+            encoder = FrozenEncoder(self._encoder_weights(tensors), int8)
             vectors[TOKEN] = tensors[f"{_TOKENS}reserved"]
         made = ClassifierWeights(
             self._spec.activation,
@@ -129,13 +128,13 @@ def value_counts(tags: Mapping[str, Vocabulary]) -> dict[str, ValueCounts]:
 
 
 def value_vectors(table: np.ndarray, values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/embeddings.py)."""
+    """float32[values, size], of an attribute; of sets, the sums of their elements' vectors (networks/representation.py)."""
     return _sums(values.elements, len(values), table) if isinstance(values, SetVocabulary) else table
 
 
 @np.errstate(over="ignore", invalid="ignore")  # weights of a forged model may be of any size
 def tag_vectors(tables: Mapping[str, np.ndarray], values: Vocabulary) -> np.ndarray:
-    """float32[values, size], of a task of a tagger (networks/tagger.py)."""
+    """float32[values, size], of a task of a tagger (networks/tasks.py)."""
     if not isinstance(values, SetVocabulary):
         return tables["whole"]
     return np.asarray(tables["whole"] + _sums(values.elements, len(values), tables["elements"])[N_RESERVED:])

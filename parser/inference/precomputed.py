@@ -1,12 +1,12 @@
-"""Precomputed contributions to the hidden layer: what a slot that reads a certain number adds to the hidden units.
+"""Precomputed hidden activations: what a slot that reads a certain number adds to the hidden units (Chen and Manning 2014).
 
-The hidden layer of a configuration is then a sum of contributions, one for each slot, whatever the length of the vectors (Chen
-and Manning 2014). A one-hot slot has its contributions in the weights; for a slot that reads vectors they are the
-vectors times its part of the weights. Contributions of all values of a large vocabulary would not fit into memory, so those of
-attributes are computed for the values that occur in the given sentences, once per call, by one matrix product. Those of
-values are the same, to the last bit, whatever other values they are computed together with.
+The hidden layer of a configuration is then a sum of rows, one for each slot, whatever the length of the vectors. A one-hot slot
+has its rows in the weights; for a slot that reads vectors they are the vectors times its part of the weights. Rows of all
+values of a large vocabulary would not fit into memory, so those of attributes are computed for the values that occur in the
+given sentences, once per call, by one matrix product. Those of values are the same, to the last bit, whatever other values they
+are computed together with.
 
-Classifier.forward is the reference implementation. Compiled parsers add up what the slots of a word contribute once for all
+Classifier.forward is the reference implementation. Compiled parsers add up what the slots of a word add once for all
 (precomputed_tokens.py). Exploration multiplies many configurations at a time (networks/batch_scorer.py).
 """
 
@@ -32,7 +32,7 @@ Scorer = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class HiddenContributions:
+class SlotActivations:
     """What slots add to the hidden layer, for the tokens that it was computed for.
 
     Attributes:
@@ -48,8 +48,8 @@ class HiddenContributions:
     bias: np.ndarray
 
 
-class ContributionMaker:
-    """Computes the contributions of the slots of a classifier; what does not depend on the sentences is computed once.
+class SlotPrecomputation:
+    """Computes the hidden activations of the slots of a classifier; what does not depend on the sentences is computed once.
 
     Args:
         weights: the weights of the classifier.
@@ -59,7 +59,7 @@ class ContributionMaker:
         table: as given.
         embedded: by attribute of words that is read as a vector, the slots that read it.
         vectors: by attribute, float32[values, size]; see ClassifierWeights.
-        one_hot: float32[rows, hidden], what every value of the one-hot slots contributes.
+        one_hot: float32[rows, hidden], what every value of the one-hot slots adds.
     """
 
     def __init__(self, weights: ClassifierWeights, table: FeatureTable) -> None:
@@ -94,15 +94,15 @@ class ContributionMaker:
         """
         return self._places.get(column) or (None, int(self._starts[column]))
 
-    def of_sentences(self, sentences: Sentences) -> HiddenContributions:
-        """The contributions of all that occurs in the sentences."""
-        return self._contributions(self.table.values(sentences), self._weights.vectors_in(sentences))
+    def of_sentences(self, sentences: Sentences) -> SlotActivations:
+        """The activations of all that occurs in the sentences."""
+        return self._activations(self.table.values(sentences), self._weights.vectors_in(sentences))
 
-    def of_values(self, values: np.ndarray) -> HiddenContributions:
+    def of_values(self, values: np.ndarray) -> SlotActivations:
         """Those of int32[attributes, tokens] of a static representation; of a contextual one, all tokens must be ABSENT."""
-        return self._contributions(values, self._weights.vectors)
+        return self._activations(values, self._weights.vectors)
 
-    def _contributions(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> HiddenContributions:
+    def _activations(self, values: np.ndarray, vectors: Mapping[str, np.ndarray]) -> SlotActivations:
         starts, values = self._starts.copy(), values.copy()
         filled = len(self._always)
         occurring = []
@@ -118,7 +118,7 @@ class ContributionMaker:
         rows[: len(self._always)] = self._always
         for slots, used_vectors, places in occurring:
             slots.fill(used_vectors, rows[places])
-        return HiddenContributions(rows, starts, values, self._bias)
+        return SlotActivations(rows, starts, values, self._bias)
 
 
 class EmbeddedSlots:
@@ -139,7 +139,7 @@ class EmbeddedSlots:
         self.panels = panels_in_fours(weights)
 
     def fill(self, vectors: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in ``rows``, float32[slots * n, hidden]: what n vectors contribute in the first slot, in the second..."""
+        """Fills in ``rows``, float32[slots * n, hidden]: what n vectors add in the first slot, in the second..."""
         slots, n = len(self.columns), len(vectors)
         by_slot = rows.reshape(slots, n, self._hidden)
         width = len(self.panels.bias) // slots
@@ -183,10 +183,10 @@ def precomputed_scorer(weights: ClassifierWeights, table: FeatureTable, sentence
 
 def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sentences) -> Callable[[np.ndarray], np.ndarray]:
     """From features to float32[m, hidden], what goes into the activation; see precomputed_scorer."""
-    contributions = ContributionMaker(weights, table).of_sentences(sentences)
-    # The contributions have numbers of their own for the values that occur in the sentences.
+    activations = SlotPrecomputation(weights, table).of_sentences(sentences)
+    # The rows have numbers of their own for the values that occur in the sentences.
     renumbered = {}
-    for name, ours, theirs in zip(table.attributes, table.values(sentences), contributions.values, strict=True):
+    for name, ours, theirs in zip(table.attributes, table.values(sentences), activations.values, strict=True):
         renumbered[name] = np.zeros(max(ours.max(initial=0), 0) + 1, np.int32)
         renumbered[name][ours] = theirs
     identity = np.arange(N_RESERVED + len(weights.output_bias), dtype=np.int32)  # there are fewer relations than outputs
@@ -195,8 +195,8 @@ def hidden_layer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
     flat = np.concatenate(numbers)
 
     def hidden_of(features: np.ndarray) -> np.ndarray:
-        hidden = np.empty((len(features), len(contributions.bias)), np.float32)
-        arrays = contributions.starts, contributions.rows, contributions.bias
+        hidden = np.empty((len(features), len(activations.bias)), np.float32)
+        arrays = activations.starts, activations.rows, activations.bias
         _add_up(features, flat, firsts, *arrays, np.empty(features.shape[1], np.int64), hidden)
         return hidden
 

@@ -1,12 +1,12 @@
-"""What tokens contribute to the hidden layer at each address, precomputed, so that a step adds one row per address.
+"""Precomputed hidden activations of tokens: what each adds to the hidden units at each address, so that a step adds one row per
+address.
 
-A *word type* is a distinct combination of the values of all attributes; a running text has far fewer word types than words.
-With a static token representation, the contributions of all slots at one address (precomputed.py) are added up once
-for a word type; with a contextual one, every token is a word type of its own. All are relative to a configuration without
-any node: what ABSENT contributes is in the bias, and an address at which there is no node, or a relation that is not there,
-adds nothing at all.
+With a static token representation, what all slots at one address add (precomputed.py) is added up once for a token signature
+(signature_rows.py); with a contextual one, every token has a signature of its own. All are relative to a configuration without
+any node: what ABSENT adds is in the bias, and an address at which there is no node, or a relation that is not there, adds
+nothing at all.
 
-The contributions of a word type are the same whatever other types they are computed together with: a parse depends only on its
+The activations of a signature are the same whatever others they are computed together with: a parse depends only on its
 sentence.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,69 +22,71 @@ from numba import njit
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.inference.precomputed import ContributionMaker
-from parser.inference.signature_rows import MAX_BYTES, TypeRows
+from parser.inference.precomputed import SlotPrecomputation
+from parser.inference.signature_rows import MAX_BYTES, SignatureRows
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights
 from parser.kernels.products import Panels, multiply, panels_of_floats, widened
 from parser.kernels.tiles import WIDTH
 from parser.transitions.features import TOKEN, FeatureTable
 
-# Types that go along: with 256 hidden units, half a megabyte of contributions.
-_TYPES = 512
+# Signatures that go along: with 256 hidden units, half a megabyte of activations.
+_TOGETHER = 512
 
 _ONE_HOT = -1
 
 
-@dataclass(frozen=True)
-class TypedSentences:
-    """Sentences as word types, and the contributions of these types.
+class PrecomputedWords(NamedTuple):
+    """The signatures of the tokens of sentences, and the hidden activations of these signatures.
 
     Attributes:
-        types: int32[total], the type of each token, in the layout of ``Sentences``.
-        contributions: float32[at least the rows in use, hidden]: first those of the relations, then those of the types, as
-            far as they are computed; those of the types here are.
+        signatures: int32[total], that of each token, in the layout of ``Sentences``.
+        activations: float32[at least the rows in use, hidden]: first those of the relations, then those of signatures, as far
+            as they are computed; those of the signatures here are.
+        first, per_signature: see TokenActivations.
     """
 
-    types: np.ndarray
-    contributions: np.ndarray
+    signatures: np.ndarray
+    activations: np.ndarray
+    first: int
+    per_signature: int
 
 
-def address_contributions(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> AddressContributions:
+def token_activations(weights: ClassifierWeights, table: FeatureTable, n_relations: int) -> TokenActivations:
     """Those of a classifier with these weights."""
-    maker = ContributionMaker(weights, table)
+    maker = SlotPrecomputation(weights, table)
     if weights.encoder is None:
-        return TypeContributions(maker, table, n_relations)
+        return SignatureActivations(maker, table, n_relations)
     of_tokens = [part for part in weights.embedded if part.attribute == TOKEN]
-    return TokenContributions(maker, table, n_relations, weights.encoder, of_tokens)
+    return ContextualActivations(maker, table, n_relations, weights.encoder, of_tokens)
 
 
-class AddressContributions(ABC):
-    """Computes the contributions of sentences; threads may ask at the same time.
+class TokenActivations(ABC):
+    """Computes the hidden activations of sentences; threads may ask at the same time.
 
     Args:
-        maker: computes the contributions of single slots.
+        maker: computes those of single slots.
         table: the features.
         n_relations: number of relations.
 
     Attributes:
         bias: float32[hidden]: the hidden layer of a configuration without any node.
-        first: the first row of the word types; type t has the rows ``first + t * per_type + p``.
-        per_type: rows of a word type, one for each address at which a token is read.
+        first: the first row of the signatures; signature t has the rows ``first + t * per_signature + p``.
+        per_signature: rows of a signature, one for each address at which a token is read.
         places: int32[addresses]: which of them, p, the address reads; NO_NODE if it reads only the relation.
         relation_rows: int32[addresses]: relation r at the address has the row ``relation_rows[a] + r``; NO_NODE if the address
             does not read it.
     """
 
     @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; there will be trees anyway
-    def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int) -> None:
+    def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int) -> None:
         nothing = maker.of_values(np.full((len(table.attributes), 1), ABSENT, np.int32))
         self.bias = nothing.bias.copy()
         with_words = np.unique(table.columns[table.columns[:, 1] != NO_NODE, 0])
-        self.per_type = len(with_words)
+        self.per_signature = len(with_words)
         self.places = np.full(len(table.programs), NO_NODE, np.int32)
-        self.places[with_words] = np.arange(self.per_type)
+        self.places[with_words] = np.arange(self.per_signature)
         self.relation_rows = np.full(len(table.programs), NO_NODE, np.int32)
-        self._absent = np.zeros((self.per_type, len(self.bias)), np.float32)
+        self._absent = np.zeros((self.per_signature, len(self.bias)), np.float32)
         relations: list[np.ndarray] = []
         for start, (address, attribute) in zip(nothing.starts, table.columns, strict=True):
             absent = nothing.rows[start + ABSENT]
@@ -99,24 +100,24 @@ class AddressContributions(ABC):
         self._relations = np.concatenate([*relations, np.zeros((0, len(self.bias)), np.float32)])
 
     @abstractmethod
-    def __call__(self, sentences: Sentences) -> TypedSentences:
-        """The word types of the tokens, and the contributions of all of them."""
+    def __call__(self, sentences: Sentences) -> PrecomputedWords:
+        """The signatures of the tokens, and the hidden activations of all of them."""
 
 
-class TokenContributions(AddressContributions):
-    """Contributions of a contextual representation: computed for any sentences, a token being a word type of its own.
+class ContextualActivations(TokenActivations):
+    """Those of a contextual representation: computed for any sentences, each token having a signature of its own.
 
     There is one slot at each address, which reads the token, so that one product makes the rows of all tokens as they lie.
 
     Args:
-        maker, table, n_relations: see AddressContributions.
+        maker, table, n_relations: see TokenActivations.
         encoder: makes the vectors of tokens.
         of_tokens: the weights of the slots that read them, where there are any.
     """
 
     def __init__(
         self,
-        maker: ContributionMaker,
+        maker: SlotPrecomputation,
         table: FeatureTable,
         n_relations: int,
         encoder: SentenceEncoder,
@@ -130,39 +131,41 @@ class TokenContributions(AddressContributions):
             by_place[self.places[table.columns[part.columns, 0]]] = part.weights
             self._matrix = encoder.matrix(by_place.reshape(-1, by_place.shape[2]), -self._absent.reshape(-1))
             # The rows of relations take the places of those of some tokens that are not there.
-            self._lead = -(-self.first // self.per_type)
-            self.first = self._lead * self.per_type
+            self._lead = -(-self.first // self.per_signature)
+            self.first = self._lead * self.per_signature
 
-    def __call__(self, sentences: Sentences) -> TypedSentences:
-        """See AddressContributions."""
-        types = np.arange(sentences.offsets[-1], dtype=np.int32)
+    def __call__(self, sentences: Sentences) -> PrecomputedWords:
+        """See TokenActivations."""
+        signatures = np.arange(sentences.offsets[-1], dtype=np.int32)
         if self._matrix is None:
-            return TypedSentences(types, self._relations)
+            return PrecomputedWords(signatures, self._relations, self.first, self.per_signature)
         vectors = self._encoder.encode(sentences)
         lead = np.zeros((self._lead, vectors.shape[1]), vectors.dtype)
         rows = self._matrix(np.concatenate([lead, vectors])).reshape(-1, len(self.bias))
         rows[: len(self._relations)] = self._relations
-        return TypedSentences(types, rows)
+        return PrecomputedWords(signatures, rows, self.first, self.per_signature)
 
 
-class TypeContributions(AddressContributions):
-    """Contributions of a static representation, computed once for each word type and all threads (signature_rows.py).
+class SignatureActivations(TokenActivations):
+    """Those of a static representation, computed once for each signature and all threads.
 
     Args:
-        maker, table, n_relations: see AddressContributions.
-        max_bytes: contributions of word types are forgotten when they would take more.
+        maker, table, n_relations: see TokenActivations.
+        max_bytes: the activations of signatures are forgotten when they would take more.
     """
 
-    def __init__(self, maker: ContributionMaker, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, maker: SlotPrecomputation, table: FeatureTable, n_relations: int, max_bytes: int = MAX_BYTES) -> None:
         super().__init__(maker, table, n_relations)
         of_words = np.flatnonzero(table.columns[:, 1] != NO_NODE)
         places = self.places[table.columns[of_words, 0]]
-        make = SummedContributions(maker, [of_words[places == place].tolist() for place in range(self.per_type)], self._absent)
-        self._of_types = TypeRows(make, len(table.attributes), self._relations, self.per_type, max_bytes)
+        make = SummedActivations(
+            maker, [of_words[places == place].tolist() for place in range(self.per_signature)], self._absent
+        )
+        self._rows = SignatureRows(make, len(table.attributes), self._relations, self.per_signature, max_bytes)
 
-    def __call__(self, sentences: Sentences) -> TypedSentences:
-        """See AddressContributions."""
-        return TypedSentences(*self._of_types(sentences.values))
+    def __call__(self, sentences: Sentences) -> PrecomputedWords:
+        """See TokenActivations."""
+        return PrecomputedWords(*self._rows(sentences.values), self.first, self.per_signature)
 
 
 class _Vectors(NamedTuple):
@@ -171,7 +174,7 @@ class _Vectors(NamedTuple):
     Attributes:
         used: float32[n, size], the vectors of the values that occur.
         panels: the weights of all slots, one after the other.
-        numbers: int32[types], which of them a type has.
+        numbers: int32[signatures], which of them a signature has.
     """
 
     used: np.ndarray
@@ -195,8 +198,8 @@ class _Slots(NamedTuple):
     attributes: np.ndarray
 
 
-class SummedContributions:
-    """Adds up what slots contribute.
+class SummedActivations:
+    """Adds up what slots add to the hidden units.
 
     Args:
         maker: of a static representation; has the weights.
@@ -204,7 +207,7 @@ class SummedContributions:
         absent: float32[addresses, hidden], what is subtracted from the sums of each.
     """
 
-    def __init__(self, maker: ContributionMaker, slots: Sequence[Sequence[int]], absent: np.ndarray) -> None:
+    def __init__(self, maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray) -> None:
         self._maker = maker
         self._absent = absent
         names = list(maker.embedded)
@@ -217,9 +220,9 @@ class SummedContributions:
         self._slots = _Slots(ends, *np.array(flat, np.int64).reshape(-1, 3).T.copy())
 
     def __call__(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, float32[types * addresses or more, hidden], of int32[attributes, types]."""
-        for first in range(0, values.shape[1], _TYPES):
-            some = np.ascontiguousarray(values[:, first : first + _TYPES])
+        """Fills in the first of ``rows``, float32[signatures * addresses or more, hidden], of int32[attributes, signatures]."""
+        for first in range(0, values.shape[1], _TOGETHER):
+            some = np.ascontiguousarray(values[:, first : first + _TOGETHER])
             parts = [self._vectors(name, some) for name in self._maker.embedded] or [_NO_VECTORS]
             _fill(some, tuple(parts), self._maker.one_hot, self._slots, self._absent, rows[first * len(self._absent) :])
 
@@ -234,20 +237,20 @@ _NO_VECTORS = _Vectors(np.zeros((0, 1), np.float32), panels_of_floats(np.zeros((
 
 @njit(cache=True, nogil=True)
 def _fill(values, parts, one_hot, slots, absent, rows):
-    """Fills in the first of ``rows``; the sums of a type take what its slots contribute in the order of the slots."""
-    n_types, hidden = values.shape[1], absent.shape[1]
+    """Fills in the first of ``rows``; the sums of a signature take what its slots add in the order of the slots."""
+    n_signatures, hidden = values.shape[1], absent.shape[1]
     width = hidden + (-hidden) % WIDTH  # as wide as the panels of a slot
-    products = np.empty((n_types, width), np.float32)
+    products = np.empty((n_signatures, width), np.float32)
     for p in range(len(absent)):
-        for t in range(n_types):
+        for t in range(n_signatures):
             row = rows[t * len(absent) + p]
             for h in range(hidden):
                 row[h] = -absent[p, h]
         for i in range(slots.ends[p - 1] if p else 0, slots.ends[p]):
             if slots.embedded[i] < 0:
-                of_types, first = values[slots.attributes[i]], slots.numbers[i]
-                for t in range(n_types):
-                    row, contribution = rows[t * len(absent) + p], one_hot[first + of_types[t]]
+                of_signatures, first = values[slots.attributes[i]], slots.numbers[i]
+                for t in range(n_signatures):
+                    row, contribution = rows[t * len(absent) + p], one_hot[first + of_signatures[t]]
                     for h in range(hidden):
                         row[h] += contribution[h]
                 continue
@@ -255,7 +258,7 @@ def _fill(values, parts, one_hot, slots, absent, rows):
             first, end = slots.numbers[i] * (width // WIDTH), (slots.numbers[i] + 1) * (width // WIDTH)
             of_slot = Panels(panels.weights[first:end], panels.start, panels.scale, panels.bias[:width])
             multiply(used, len(used), of_slot, products)
-            for t in range(n_types):
+            for t in range(n_signatures):
                 row, contribution = rows[t * len(absent) + p], products[numbers[t]]
                 for h in range(hidden):
                     row[h] += contribution[h]

@@ -1,4 +1,4 @@
-"""The weights of a classifier at rest, as numpy arrays: what parsing needs of it, without torch, whose import takes seconds.
+"""The weights of a frozen classifier, as numpy arrays: what parsing needs of it, without torch, whose import takes seconds.
 
 A torch classifier gives them (Classifier.weights), or a model folder (layouts.py): then no torch module is made at all. What is
 computed from them is the same to the last bit either way.
@@ -104,7 +104,7 @@ class SlotWeights:
 
 
 class SentenceEncoder(Protocol):
-    """A contextual token representation at rest. Threads may ask at the same time."""
+    """A frozen contextual token representation. Threads may ask at the same time."""
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """The vectors of all tokens, [tokens, size], as the encoder stores them: made now, if it has not made them before."""

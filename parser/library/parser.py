@@ -24,9 +24,9 @@ from parser.beam_settings import Merge, Search
 from parser.conllu.checks import EMPTY
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.files.missing_columns import check_columns
 from parser.decoding.files.tag_writing import TagPredictor
-from parser.decoding.greedy.compiled import SHARE
 from parser.decoding.probabilities import ProbabilityParser
 from parser.library.parsed_sentence import TAG_COLUMNS, InputError, ParsedSentence, Word, WordColumns, named, read_words
 from parser.model.loading import AnyModel, load_for_parsing
@@ -129,7 +129,7 @@ class Parser:
             encoded = self.model.vocabularies.encode(read)
         return [
             parsed
-            for first, last in encoded.spans(SHARE)
+            for first, last in encoded.spans(batch_sizes.TOKENS_PER_SPAN)
             for parsed in self._parsed(read[first:last], encoded.span(first, last), single_root)
         ]
 

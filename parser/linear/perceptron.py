@@ -9,7 +9,7 @@
 The average of w over all steps is what parses. It is kept in O(1) per update: u += steps * delta beside w += delta; the
 average is w - u / steps. w is float32, u float64; whole numbers, so that they are exact.
 
-The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal. training/online.py drives it;
+The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal. training/passes/online.py drives it;
 training/beam_perceptron.py learns from whole computations, by scores() and change().
 """
 
@@ -28,7 +28,7 @@ from parser.transitions.lr_spine import LRSpine
 from parser.transitions.system import TransitionSystem, behaves_as
 
 
-class Step:
+class OnlineStep:
     """What the perceptron says of a configuration; the next step writes over it.
 
     Attributes:
@@ -72,7 +72,7 @@ class Perceptron:
         self._weights = Weights(new_places(0), np.zeros(0, np.int32), np.zeros(0, np.float32))
         self._sums = np.zeros(0, np.float64)
         self._blocks = system.block_starts, system.block_sizes
-        self._step = Step()
+        self._step = OnlineStep()
 
     def step(
         self,
@@ -84,7 +84,7 @@ class Perceptron:
         *,
         canonical: bool,
         follows: bool,
-    ) -> Step:
+    ) -> OnlineStep:
         """Predicts the move of one configuration, learns from it, and takes it, or the right one.
 
         Args:

@@ -1,12 +1,12 @@
 """A trained parser, and the folder that holds it.
 
-The folder: ``settings.json`` (the format's number, the features, the classifier's shape, versions), ``vocabularies.json``
+The folder: ``settings.json`` (the format's number, the features, the classifier's spec, versions), ``vocabularies.json``
 (the values of every attribute, the relations; characters and tags where the model has them) and ``classifier.safetensors``
 (weights and word vectors). That is all that parsing needs: no training data, no gensim, and nothing that is unpickled or that
 names code to run.
 
 Torch is imported with the first classifier that needs it: to train, or on another device. Parsing takes the weights as numpy
-arrays (classifier/weights.py), so that it begins at once.
+arrays (inference/weights.py), so that it begins at once.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from parser.beam_settings import Beam, Search
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import UD_ROOT, Vocabulary
-from parser.inference.biaffine import RestingHeads
+from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, no_int8, under
 from parser.model_folder import (
+    FORMAT,
+    FORMATS,
     SETTINGS,
     TENSORS,
     VOCABULARIES,
@@ -44,8 +46,8 @@ from parser.model_folder import (
     read_json,
     read_tensors,
     read_vocabularies,
+    upgrade,
 )
-from parser.model_formats import FORMAT, FORMATS, upgrade
 from parser.network_spec import ClassifierSpec
 from parser.storage.atomic import replacing_folder, write_json
 from parser.storage.versions import versions
@@ -64,7 +66,7 @@ class Model:
         vocabularies: of the attributes.
         relations: the relations; relation number i is ``relations.symbols[i]``.
         slots: the feature slots.
-        shape: how the classifier is built.
+        spec: how the classifier is built.
         system: the transition system over these relations.
         beam: how parse.py searches by default; None: it parses greedily.
         lattice_beam: how parse.py searches lattices by default; None: as other input.
@@ -80,7 +82,7 @@ class Model:
     vocabularies: Vocabularies
     relations: Vocabulary
     slots: list[Slot]
-    shape: ClassifierSpec
+    spec: ClassifierSpec
     system: TransitionSystem
     beam: Search | None = None
     lattice_beam: Beam | None = None
@@ -89,7 +91,7 @@ class Model:
     int8: bool = False
 
     def __post_init__(self) -> None:
-        attributes = self.vocabularies.attributes if self.shape.encoder is None else [TOKEN]
+        attributes = self.vocabularies.attributes if self.spec.encoder is None else [TOKEN]
         self.table = FeatureTable(self.slots, attributes, self.system.anchors)
         # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
         self._classifier: Classifier | None = None
@@ -102,7 +104,7 @@ class Model:
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
-        shape: ClassifierSpec,
+        spec: ClassifierSpec,
         system: str = "arc_standard",
         options: Mapping[str, int] | None = None,
         lookahead: int | None = None,
@@ -110,12 +112,12 @@ class Model:
         """A model with fresh weights, drawn from torch's global generator.
 
         Args:
-            vocabularies, relations, slots, shape: see the class.
+            vocabularies, relations, slots, spec: see the class.
             system: the name of the transition system.
             options: of the transition system, such as its degree.
             lookahead: see the class.
         """
-        model = cls._without_weights(vocabularies, relations, slots, shape, system, options or {})
+        model = cls._without_weights(vocabularies, relations, slots, spec, system, options or {})
         model.lookahead = lookahead
         model._classifier = model._new_classifier()
         return model
@@ -126,13 +128,13 @@ class Model:
         vocabularies: Vocabularies,
         relations: Vocabulary,
         slots: list[Slot],
-        shape: ClassifierSpec,
+        spec: ClassifierSpec,
         system: str,
         options: Mapping[str, int],
     ) -> Model:
         root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
         parses_with = transitions.create(system, len(relations.symbols), root_relation, **options)
-        return cls(vocabularies, relations, slots, shape, parses_with)
+        return cls(vocabularies, relations, slots, spec, parses_with)
 
     @property
     def classifier(self) -> Classifier:
@@ -153,20 +155,20 @@ class Model:
     def _new_classifier(self) -> Classifier:
         from parser.networks.build import new_classifier
 
-        return new_classifier(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+        return new_classifier(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
     def _layout(self) -> Layout:
-        return Layout(self.shape, self.slots, self.vocabularies, self.relations, self.n_outputs)
+        return Layout(self.spec, self.slots, self.vocabularies, self.relations, self.n_outputs)
 
-    def heads(self) -> RestingHeads | None:
+    def biaffine_scorer(self) -> FrozenBiaffineScorer | None:
         """What scores heads and relations, with the weights as they are now; None if the encoder predicts none."""
-        if self.shape.encoder is None or self.shape.encoder.heads is None:
+        if self.spec.encoder is None or self.spec.encoder.heads is None:
             return None
         prefix = "tokens.heads."
         if self._classifier is None:
-            return RestingHeads(under(prefix, self._tensors))
+            return FrozenBiaffineScorer(under(prefix, self._tensors))
         state = under(prefix, self._classifier.state_dict())
-        return RestingHeads({name: tensor.numpy(force=True) for name, tensor in state.items()})
+        return FrozenBiaffineScorer({name: tensor.numpy(force=True) for name, tensor in state.items()})
 
     def frozen(self) -> Model:
         """The model with its weights as they are now: all parsers and taggers that are made of it share what they compute."""
@@ -191,7 +193,7 @@ class Model:
     @property
     def contextual(self) -> bool:
         """Whether an encoder reads the sentences."""
-        return self.shape.encoder is not None
+        return self.spec.encoder is not None
 
     def is_like(self, other: Model) -> bool:
         """Whether the weights of the one would mean the same in the other."""
@@ -205,7 +207,7 @@ class Model:
             **({"transition_options": self.system.options} if self.system.options else {}),
             **({} if self.lookahead is None else {"lattice": {"lookahead": self.lookahead}}),
             "slots": [str(slot) for slot in self.slots],
-            "classifier": asdict(self.shape),
+            "classifier": asdict(self.spec),
         }
         vocabularies: dict[str, Any] = {
             "attributes": {name: vocabulary.symbols for name, vocabulary in self.vocabularies.by_attribute.items()},
@@ -267,19 +269,19 @@ class Model:
         stored = settings
         with errors_named(folder / SETTINGS):
             settings, header = upgrade(stored, header)
-            shape = check_settings(settings, header)
+            spec = check_settings(settings, header)
             slots = [Slot.parse(text) for text in settings["slots"]]
             beam = beam_settings.of_fields(settings["beam"]) if "beam" in settings else None
             lattice_beam = Beam(**settings["lattice_beam"]) if "lattice_beam" in settings else None
             calibration = Calibration.of_fields(settings.get("calibration", {}))
-        characters = shape.encoder and shape.encoder.characters
-        tagger = shape.encoder is not None and shape.encoder.tagger is not None
+        characters = spec.encoder and spec.encoder.characters
+        tagger = spec.encoder is not None and spec.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
         system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
-        if int8 and shape.encoder is None:
+        if int8 and spec.encoder is None:
             raise no_int8(folder)
         with errors_named(folder / SETTINGS):
-            model = cls._without_weights(vocabularies, relations, slots, shape, system, options)
+            model = cls._without_weights(vocabularies, relations, slots, spec, system, options)
             model.calibration, model.int8 = calibration, int8
             model.lookahead = settings.get("lattice", {}).get("lookahead")
             expected = model._layout().shapes

@@ -1,4 +1,4 @@
-"""Scores of many configurations at a time from precomputed contributions: the weights are at rest."""
+"""Scores of many configurations at a time from precomputed hidden activations, by frozen weights."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def batch_scorer(weights: ClassifierWeights, table: FeatureTable, sentences: Sen
 
 
 class ContextualScorer:
-    """The same for a contextual representation, some of the sentences at a time: a token has contributions of its own.
+    """The same for a contextual representation, some of the sentences at a time: a token has activations of its own.
 
     Args:
         weights, table, sentences: see batch_scorer().

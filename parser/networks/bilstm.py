@@ -2,7 +2,7 @@
 
 A token goes in as the vectors of its attributes and of its characters, side by side; the artificial root is the first token of
 its sentence. Each layer reads the outputs of the one below, in both directions. A tagger may read the outputs of one of the
-layers; the next one reads the expected tags beside them (tagger.py). In training, whole attributes of tokens are dropped,
+layers; the next one reads the expected tags beside them (tasks.py). In training, whole attributes of tokens are dropped,
 and of what goes from layer to layer the same numbers are dropped all through a sentence (Gal and Ghahramani 2016).
 
 Sentences of a batch are padded at their ends, also for the direction that begins there: it reads each sentence reversed. So no
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.vocabulary import ABSENT, Vocabulary
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder
 from parser.network_spec import BiLSTMSpec, CharacterSpec, Counts
@@ -70,9 +70,9 @@ class BiLSTM(ContextualRepresentation):
         """See TokenRepresentation."""
         self.inputs.set_vectors(attribute, matrix)
 
-    def at_rest(self, int8: bool = False) -> TaggingEncoder:
+    def frozen(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation; on a CPU, a faster way."""
-        return RestingEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().at_rest(int8)
+        return FrozenEncoder(self.encoder_weights(), int8) if self.reserved.is_cpu else super().frozen(int8)
 
     def encoder_weights(self) -> EncoderWeights:
         """The weights as they are now, as numpy arrays, some of which share their memory with the parameters."""

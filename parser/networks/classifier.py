@@ -119,7 +119,7 @@ class Classifier(nn.Module):
         Raises:
             Int8Error: they cannot be here.
         """
-        encoder = self.tokens.at_rest(int8)
+        encoder = self.tokens.frozen(int8)
         made = self._weights(self.tokens.fixed_vectors(), encoder)
         return made.rounded_by(encoder) if int8 and encoder is not None else made
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.set_vocabulary import Elements
+from parser.data.vocabularies import Elements
 from parser.data.vocabulary import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
@@ -49,7 +49,7 @@ class Embeddings(nn.Module):
     Args:
         embeddings: by attribute, how it is embedded.
         n_values: by attribute, how many values there are (reserved ones included); other attributes may be there too.
-        elements: by attribute, the elements of its values, for those attributes whose values are sets (set_vocabulary.py).
+        elements: by attribute, the elements of its values, for those attributes whose values are sets (SetVocabulary).
 
     Attributes:
         vectors: by attribute, float32[values, size], or float32[elements, size] where the values are sets.
@@ -141,7 +141,7 @@ class TokenRepresentation(nn.Module, ABC):
         """By attribute in ``sizes``, the first of the same vectors: those that do not depend on sentences."""
         return self.embeddings.matrices()
 
-    def at_rest(self, int8: bool = False) -> SentenceEncoder | None:
+    def frozen(self, int8: bool = False) -> SentenceEncoder | None:
         """What makes the vectors of tokens with the weights as they are now; None for a static representation.
 
         Args:
@@ -213,7 +213,7 @@ class ContextualRepresentation(TokenRepresentation):
             dropping: whether dropout is in force; an argument, because threads may encode at the same time.
         """
 
-    def at_rest(self, int8: bool = False) -> TaggingEncoder:
+    def frozen(self, int8: bool = False) -> TaggingEncoder:
         """See TokenRepresentation: here, what encode() does, on any device."""
         if int8:
             raise Int8Error("8-bit products are supported only on the CPU; parse without --int8, or on the CPU")

@@ -9,7 +9,7 @@ import oracles
 from parser import transitions
 from parser.conllu.checks import DEPREL, FORM, UPOS
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.decoding.files.file_parsing import Columns
+from parser.decoding.files.file_parsing import RawColumns
 from parser.drawing.drawn_tree import DrawnTree
 from parser.drawing.html import drawing, page, table, text
 from parser.model.model import Model
@@ -105,7 +105,7 @@ def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
     if len(forms) > WORDS:
         return [*parts, f'<p class="note">Steps are shown for sentences of up to {WORDS} words.</p>']
     oracle = oracles.create(transitions.system_class(model.system.name).oracles[0], None, **model.system.options)
-    trace = model_trace(model, Columns(sentence), len(forms), oracle)
+    trace = model_trace(model, RawColumns(sentence), len(forms), oracle)
     if trace.heads != heads:
         parts.append(
             '<p class="note">The parser is not greedy. What follows are the steps of a greedy one, which finds another '

@@ -17,7 +17,7 @@ from parser.conllu.checks import BYTE_ORDER_MARK, DEPREL, DEPS, FORM, HEAD
 from parser.conllu.chunks import read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
-from parser.decoding.files.file_parsing import ChunkParser, Columns
+from parser.decoding.files.file_parsing import ChunkParser, RawColumns
 from parser.decoding.files.missing_columns import refuse_missing_columns
 from parser.decoding.files.tag_writing import TagPredictor, TagUse, tags_to_write
 from parser.model.loading import AnyModel
@@ -147,7 +147,7 @@ class Service:
         if parser:
             return (self._tagging_parser if tagger else self._parser).texts(sentences)
         assert self._predict_tags is not None
-        encoded = self.model.vocabularies.encode([Columns(sentence) for sentence in sentences])
+        encoded = self.model.vocabularies.encode([RawColumns(sentence) for sentence in sentences])
         _, predicted = self._predict_tags(encoded)
         texts = []
         for sentence, end in zip(sentences, encoded.offsets[1:].tolist(), strict=True):

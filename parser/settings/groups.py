@@ -175,7 +175,7 @@ class DistillationSettings:
 
 @dataclass
 class LatticeSettings:
-    """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattice_corpus.py."""
+    """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattices.py."""
 
     train: str | None = None
     dev: str | None = None

@@ -22,7 +22,7 @@ from safetensors.numpy import save
 
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import EncoderWeights, under
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
 from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec
@@ -93,7 +93,7 @@ class Segmenter:
 
     Args:
         tensors: the weights of a trained SegmenterNetwork, by name.
-        shape: its sizes.
+        spec: its sizes.
         vocabularies: the values of each of ATTRIBUTES.
         threshold: a sentence ends with a token whose probability is higher.
     """
@@ -101,14 +101,14 @@ class Segmenter:
     def __init__(
         self,
         tensors: Mapping[str, np.ndarray],
-        shape: SegmenterSpec,
+        spec: SegmenterSpec,
         vocabularies: dict[str, Vocabulary],
         threshold: float,
     ) -> None:
-        self.tensors, self.shape, self.vocabularies, self.threshold = tensors, shape, vocabularies, threshold
+        self.tensors, self.spec, self.vocabularies, self.threshold = tensors, spec, vocabularies, threshold
         of_encoder = under("encoder.", tensors)
         inputs = [of_encoder[f"inputs.vectors.{name}"] for name in vocabularies]
-        self._encoder = RestingEncoder(EncoderWeights(shape.lstms, inputs, of_encoder))
+        self._encoder = FrozenEncoder(EncoderWeights(spec.lstms, inputs, of_encoder))
         self._output = self._encoder.matrix(tensors["output.weight"], tensors["output.bias"])
 
     @classmethod
@@ -120,19 +120,19 @@ class Segmenter:
         """
         settings, header = read_json(folder, SETTINGS), read_header(folder, TENSORS)
         with errors_named(folder / SETTINGS):
-            shape = SegmenterSpec.read(settings["shape"], n_numbers(header), "shape")
+            spec = SegmenterSpec.read(settings["shape"], n_numbers(header), "shape")
             if not 0 <= (threshold := float(settings["threshold"])) <= 1:
                 raise ValueError(f"the threshold {threshold} is not a probability")
             vocabularies = {name: Vocabulary(settings["vocabularies"][name]) for name in ATTRIBUTES}
-            check_tensors(header, shape.shapes({name: len(vocabulary) for name, vocabulary in vocabularies.items()}))
-        return cls(read_tensors(folder, TENSORS), shape, vocabularies, threshold)
+            check_tensors(header, spec.shapes({name: len(vocabulary) for name, vocabulary in vocabularies.items()}))
+        return cls(read_tensors(folder, TENSORS), spec, vocabularies, threshold)
 
     def save(self, folder: Path, notes: dict[str, Any] | None = None) -> None:
         """Writes it into a model's folder; ``notes`` are for people who look into segmenter.json."""
         with replacing(folder / TENSORS) as temporary:
             temporary.write_bytes(save(dict(self.tensors)))
         vocabularies = {name: vocabulary.symbols for name, vocabulary in self.vocabularies.items()}
-        settings = {"threshold": self.threshold, "shape": asdict(self.shape), **(notes or {}), "vocabularies": vocabularies}
+        settings = {"threshold": self.threshold, "shape": asdict(self.spec), **(notes or {}), "vocabularies": vocabularies}
         write_json(folder / SETTINGS, settings)
 
     def split(self, paragraphs: Sequence[Sequence[Token]]) -> list[list[list[Token]]]:

@@ -77,7 +77,7 @@ class SegmenterTraining:
     """How a segmenter is trained; chosen on the dev part of got.
 
     Attributes:
-        shape: the sizes of the network.
+        spec: the sizes of the network.
         window: tokens of a window.
         batch: windows of a batch.
         tokens: that are read in all, which bounds the epochs of a large treebank.
@@ -86,7 +86,7 @@ class SegmenterTraining:
         unknown: share of the forms that are read as one which training never saw; their affixes are not.
     """
 
-    shape: SegmenterSpec = field(default_factory=SegmenterSpec)
+    spec: SegmenterSpec = field(default_factory=SegmenterSpec)
     window: int = 80
     batch: int = 8
     tokens: int = 600_000
@@ -167,7 +167,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
     epochs = min(how.most_epochs, max(1, how.tokens // max(n_tokens, 1)))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = SegmenterNetwork(how.shape, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
+        network = SegmenterNetwork(how.spec, {name: len(vocabulary) for name, vocabulary in vocabularies.items()})
         optimizer = torch.optim.Adam(network.parameters(), how.learning_rate)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 - epoch / epochs)
         for _ in range(epochs):
@@ -178,7 +178,7 @@ def fitted(paragraphs: Sequence[Paragraph], seed: int, how: SegmenterTraining) -
                 nn.utils.clip_grad_norm_(network.parameters(), 5.0)
                 optimizer.step()
             schedule.step()
-    return Segmenter(network.tensors(), how.shape, vocabularies, _THRESHOLDS[0])
+    return Segmenter(network.tensors(), how.spec, vocabularies, _THRESHOLDS[0])
 
 
 def ends_of(paragraph: Paragraph) -> np.ndarray:
@@ -229,19 +229,19 @@ class SegmenterNetwork(nn.Module):
     """From the attributes of tokens to the scores of sentence ends, for training.
 
     Args:
-        shape: its sizes.
+        spec: its sizes.
         n_values: by attribute, how many values there are, reserved ones included.
     """
 
-    def __init__(self, shape: SegmenterSpec, n_values: dict[str, int]) -> None:
+    def __init__(self, spec: SegmenterSpec, n_values: dict[str, int]) -> None:
         super().__init__()
-        sizes = {name: Embedding(shape.size_of(name), True) for name in n_values}
-        self.encoder = BiLSTM(Embeddings(sizes, n_values), Embeddings({}, {}), shape.lstms, input_dropout=shape.dropout)
+        sizes = {name: Embedding(spec.size_of(name), True) for name in n_values}
+        self.encoder = BiLSTM(Embeddings(sizes, n_values), Embeddings({}, {}), spec.lstms, input_dropout=spec.dropout)
         self.encoder.initialize()
         for vectors in self.encoder.inputs.vectors.values():  # longer than a parser's, with which it learns less on got
             nn.init.normal_(vectors)
-        self.dropout = nn.Dropout(shape.dropout)
-        self.output = nn.Linear(2 * shape.hidden, 1)
+        self.dropout = nn.Dropout(spec.dropout)
+        self.output = nn.Linear(2 * spec.hidden, 1)
 
     def forward(self, values: Tensor, lengths: np.ndarray) -> Tensor:
         """float32[tokens], scores (logits), for training.

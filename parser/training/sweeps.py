@@ -21,7 +21,7 @@ class JobError(ValueError):
 
 
 @dataclass(frozen=True)
-class Job:
+class SweepJob:
     """What became of a job.
 
     Attributes:
@@ -54,20 +54,20 @@ class CurrentSweep(Callback):
         CurrentSweep.folder = Path(config.hydra.sweep.dir).absolute()
 
 
-def read_jobs(sweep: Path) -> list[Job]:
+def read_jobs(sweep: Path) -> list[SweepJob]:
     """The jobs of a sweep in their order, from the folders below its own; one that left nothing has failed."""
     jobs = []
     for folder in sweep.iterdir():
         if not (number := re.match(r"\d+", folder.name)) or not folder.is_dir():
             continue
         if (folder / _JOB).is_file():
-            jobs.append(Job(**json.loads((folder / _JOB).read_text(encoding="utf-8"))))
+            jobs.append(SweepJob(**json.loads((folder / _JOB).read_text(encoding="utf-8"))))
         else:
-            jobs.append(Job(int(number[0]), [folder.name], error="it ended without a result"))
+            jobs.append(SweepJob(int(number[0]), [folder.name], error="it ended without a result"))
     return sorted(jobs, key=lambda job: job.number)
 
 
-def table(jobs: list[Job]) -> str:
+def table(jobs: list[SweepJob]) -> str:
     """A line for each job: number, the settings in which the jobs differ, dev and test LAS, seconds; or why it failed."""
     common = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
     settings = [" ".join(override for override in job.overrides if override not in common) for job in jobs]

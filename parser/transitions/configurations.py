@@ -1,4 +1,4 @@
-"""Configurations of many sentences that are parsed in lockstep, as arrays that compiled kernels take whole."""
+"""Configurations of many sentences that are parsed side by side, as arrays that compiled kernels take whole."""
 
 from __future__ import annotations
 

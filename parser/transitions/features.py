@@ -26,7 +26,7 @@ from parser.transitions.system import Moves, TransitionSystem
 
 RELATION = "deprel"
 
-# What slots read where the vector of a token depends on its sentence (classifier/representation.py): the token itself.
+# What slots read where the vector of a token depends on its sentence (networks/representation.py): the token itself.
 TOKEN = "token"
 
 # Anchors: addresses that a transition system fills in for each move (lr_spine.py).

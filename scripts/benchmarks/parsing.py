@@ -42,10 +42,11 @@ from parser.commands.parsing_options import short_switch_interval
 from parser.conllu.chunks import find_words, read_chunks
 from parser.conllu.stream import read_raw_sentences
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.signature import merges_by_signature
-from parser.decoding.files.file_parsing import Columns, parse_file
+from parser.decoding.files.file_parsing import RawColumns, parse_file
 from parser.decoding.files.word_cache import WordCache
-from parser.decoding.greedy.compiled import SHARE, CompiledParser
+from parser.decoding.greedy.compiled import CompiledParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model import loading as models
 from parser.model.loading import AnyModel
@@ -155,7 +156,7 @@ def run(
     text = b"".join(map(_read, files))
     parser, _ = models.load_for_parsing(model, int8=int8)
     others = [(name, folder, models.load_for_parsing(folder, int8=int8)[0]) for name, folder in over]
-    sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
+    sentences = [RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(text))]
     words = sum(len(sentence.forms) for sentence in sentences)
     encoded = parser.vocabularies.encode(sentences)
     jobs: dict[str, TimedTask] = {}
@@ -349,7 +350,7 @@ def read(model: AnyModel, text: bytes) -> None:
         if (words := find_words(chunk)) is not None:
             cache.encode(words)
         else:
-            cache.encode_slowly([Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))])
+            cache.encode_slowly([RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(chunk.content))])
 
 
 def has_word_rows(model: AnyModel) -> bool:
@@ -358,10 +359,10 @@ def has_word_rows(model: AnyModel) -> bool:
 
 
 def make_word_rows(model: AnyModel, sentences: Sentences) -> None:
-    """What decoding works out before the first step: for each word type, or each word that an encoder has read, its rows."""
+    """What decoding works out before the first step: rows for each token signature, or each word that an encoder has read."""
     parser = parser_of(model)
     assert isinstance(parser, CompiledParser)
-    for span in sentences.spans(SHARE):
+    for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
         parser.words_of(sentences.span(*span))
 
 

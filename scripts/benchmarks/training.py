@@ -5,7 +5,7 @@ other, as many times as there are epochs:
 
 * an epoch of updates, from the examples on;
 * the matrix products of these updates alone, by the same library, and by torch.mm: for an MLP with the vectors of all slots
-  side by side. An MLP whose vectors are trained has a fifth of them (parser/training/compiled/contributions.py), so that an
+  side by side. An MLP whose vectors are trained has a fifth of them (parser/training/compiled/embedded_layer.py), so that an
   epoch may take less time than they would;
 * an exploration of the second pass, oracle included. Its share is that of the training (explorations and epochs, no
   evaluation) of a second pass as long as the settings say.
@@ -260,7 +260,7 @@ Shape = tuple[int, int, int]
 
 
 def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Batches as in SentenceFitter, without its noise: the tokens of their sentences, roots counted, and their examples.
+    """Batches as in SentenceObjective, without its noise: the tokens of their sentences, roots counted, and their examples.
 
     Args:
         lengths: int[sentences], words of the sentences of an epoch.
@@ -277,9 +277,9 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
     """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
 
-    A batch holds whole sentences, like those of a SentenceFitter, of similar lengths. In each layer and direction, inputs are
-    multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect to
-    inputs and weights. Characters and tags are not counted, so that they appear as overhead.
+    A batch holds whole sentences of similar lengths, like those of a SentenceObjective. In each layer and direction, inputs
+    are multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect
+    to inputs and weights. Characters and tags are not counted, so that they appear as overhead.
 
     Args:
         classifier: with an encoder.

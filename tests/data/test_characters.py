@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.characters import Characters
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies
 from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 from tests.toy import sentence
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.set_vocabulary import Elements, SetVocabulary, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Elements, SetVocabulary, Vocabularies, vocabulary_for
 from parser.data.vocabulary import N_RESERVED, Vocabulary
 
 FEATS = ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Sing", "Case=Nom|Number=Plur|Person=3"]

@@ -37,9 +37,9 @@ def lattice_model(
     known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
     vocabularies = Vocabularies({name: Vocabulary(symbols) for name, symbols in known.items()})
     slots = {name: [a for a in addresses if a not in ("b0", "b1")[read:]] for name, addresses in slots.items()}
-    shape = ClassifierSpec(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
+    spec = ClassifierSpec(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
     options = {"degree": 2} if system == "attardi" else {}
-    arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), shape, system, options, lookahead
+    arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), spec, system, options, lookahead
     model = Model.new(*arguments)
     with torch.no_grad():
         for parameter in model.classifier.parameters():

@@ -6,7 +6,7 @@ import pytest
 
 from parser import transitions
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.beam.batched import search_in_lockstep
+from parser.decoding.beam.batched import search_batched
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.transitions.features import FeatureTable, Slot
 from tests.decoding.computations import Space, all_computations, best_by_tree, plain_beam
@@ -31,7 +31,7 @@ def test_a_beam_with_room_for_all_finds_the_best_trees_in_their_order(system, de
     expected = best_by_tree(computations)
     for merge in (Merge.NONE, Merge.CONFIGURATION):
         beam = Beam(1000, merge, scores)
-        items = search_in_lockstep(encoded, parsed_with, table, scorer, beam, single_root=single_root)
+        items = search_batched(encoded, parsed_with, table, scorer, beam, single_root=single_root)
         trees = distinct(
             (
                 Tree(float(total), items.now.heads[row, 1 : n + 1], items.now.relations[row, 1 : n + 1])
@@ -58,7 +58,7 @@ def test_a_beam_is_that_of_plain_lists(system, degree, single_root, scores, size
     encoded, scorer = sentence_of_tokens(n), hashing_scorer(TABLE, parsed_with.n_outputs)
     space = Space(system, degree, n_relations, root_relation, single_root, scores is Scores.LOCAL, TABLE)
     for merge in (Merge.NONE, Merge.CONFIGURATION):
-        items = search_in_lockstep(encoded, parsed_with, table, scorer, Beam(size, merge, scores), single_root=single_root)
+        items = search_batched(encoded, parsed_with, table, scorer, Beam(size, merge, scores), single_root=single_root)
         *_, expected = plain_beam(space, n, size, merging=merge is Merge.CONFIGURATION)
         assert items.totals.tolist() == pytest.approx([total for total, _ in expected], abs=1e-9)
         for heads, relations, (_, state) in zip(items.now.heads, items.now.relations, expected, strict=True):

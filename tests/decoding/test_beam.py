@@ -11,7 +11,7 @@ import torch
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.decoding.beam import compiled as beam_module
-from parser.decoding.beam.batched import LockstepBeamParser
+from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.beam.tree_stacks import TreeStacks
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
@@ -36,7 +36,7 @@ def sentences():
 
 def of_degree(model: Model, degree: int) -> Model:
     """A model with random weights and the slots of another, for Attardi's system."""
-    return Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
+    return Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -50,7 +50,7 @@ def test_one_item_is_greedy_parsing(sentences, single_root, activation):
         found = beam_parser_of(model, beam).parse(encoded, single_root=single_root)
         np.testing.assert_array_equal(found.heads, greedy.heads)
         np.testing.assert_array_equal(found.relations, greedy.relations)
-    slow = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, Beam(1))
+    slow = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, Beam(1))
     np.testing.assert_array_equal(slow.parse(encoded, single_root=single_root).heads, greedy.heads)
 
 
@@ -76,7 +76,7 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
     for size in (2, 5):
         beam = Beam(size, merge, scores)
         fast = beam_parser_of(model, beam).k_best(encoded, size, single_root=single_root)
-        slow = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, beam)
+        slow = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, beam)
         expected = slow.k_best(encoded, size, single_root=single_root)
         for ours, theirs in zip(fast, expected, strict=True):
             np.testing.assert_allclose([t.score for t in ours], [t.score for t in theirs], rtol=1e-5, atol=1e-4)
@@ -93,9 +93,9 @@ def test_other_systems_have_a_beam(sentences, system):
     model = random_model(sentences, {"form": 5})
     if system == "lr_spine":
         slots = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
-        model = Model.new(model.vocabularies, model.relations, slots, model.shape, system)
+        model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
     else:
-        model = Model.new(model.vocabularies, model.relations, model.slots, model.shape, system)
+        model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, system)
     encoded = model.vocabularies.encode(sentences[:8])
     greedy = parser_of(model).parse(encoded)
     np.testing.assert_array_equal(beam_parser_of(model, Beam(1)).parse(encoded).heads, greedy.heads)
@@ -116,35 +116,35 @@ def test_trees_are_valid_and_in_order(sentences, degree):
             assert len(own) <= 4
 
 
-def test_a_search_that_lacks_room_gets_more(sentences, monkeypatch):
+def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
     model = of_degree(random_model(sentences, {"form": 5}), 3)
     encoded = model.vocabularies.encode(sentences)
     beam = Beam(4)
     expected = beam_parser_of(model, beam).parse(encoded)
-    room = TreeStacks.room
-    monkeypatch.setattr(TreeStacks, "room", lambda tokens, steps: room(tokens, steps // 16))
+    allocate = TreeStacks.allocate
+    monkeypatch.setattr(TreeStacks, "allocate", lambda tokens, steps: allocate(tokens, steps // 16))
     found = beam_parser_of(model, beam).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert len(beam_parser_of(model, beam).k_best(encoded, 2)) == len(sentences)
 
 
-def test_a_search_that_makes_several_parts_in_a_step_gets_room_for_them(monkeypatch):
+def test_a_workspace_grows_where_a_step_makes_several_parts(monkeypatch):
     sentences = [sentence([0] + [1] * (29 if COMPILED else 14))]
     model = of_degree(random_model(sentences * 2, {"form": 5}), MAX_DEGREE)
     with torch.no_grad():  # all tokens onto the stack, then the deepest arcs: each makes nine cells of the stack anew
         model.classifier.output.bias[0] += 1000
         model.classifier.output.bias[1 + 2 * (MAX_DEGREE - 1) * len(model.relations.symbols) :] += 500
-    made, make_room = [], beam_module.BeamSearch._make_room
+    made, allocate = [], beam_module.BeamSearch._allocate
 
-    def make_some_room(search, times):
+    def allocate_and_count(search, times):
         made.append(search)
-        assert len(made) < 9, "the room is doubled again and again"
-        make_room(search, times)
+        assert len(made) < 9, "the workspace is doubled again and again"
+        allocate(search, times)
 
-    monkeypatch.setattr(beam_module.BeamSearch, "_make_room", make_some_room)
+    monkeypatch.setattr(beam_module.BeamSearch, "_allocate", allocate_and_count)
     encoded = model.vocabularies.encode(sentences)
     found = beam_parser_of(model, Beam(3)).parse(encoded)
-    expected = LockstepBeamParser.of_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
+    expected = BatchedBeamParser.of_weights(model.weights(), model.system, model.table, Beam(3)).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert made
 

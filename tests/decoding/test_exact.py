@@ -19,6 +19,7 @@ from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
+from parser.decoding import batch_sizes
 from parser.decoding.exact import exact
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.files.file_parsing import parse_file
@@ -36,7 +37,7 @@ from tests.toy import sentence
 def found_tree(scores: np.ndarray, n: int, rules: ChartRules, local: bool = False) -> tuple[float, dict[int, tuple[int, int]]]:
     """The score of the best tree, and its arcs."""
     tops, fronts = states(n)
-    moves = StateScores.room(n_states(n))
+    moves = StateScores.allocate(n_states(n))
     for first in range(0, len(scores), 7):
         some = slice(first, first + 7)
         choose_outputs(scores[some], tops[some], fronts[some], n, rules, local, first, moves)
@@ -98,10 +99,10 @@ def random_model(sentences: list[Sentence], slots: dict[str, list[str]] | None =
     """A BiLSTM with random weights, over the top of the stack and the front of the buffer."""
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     embeddings = {"form": Embedding(6, True), "deprel": Embedding(3, True)}
-    shape = ClassifierSpec(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(1, 5, 0.0, 0.0))
+    spec = ClassifierSpec(12, "tanh", 0.0, 0.0, 0.0, embeddings, BiLSTMSpec(1, 5, 0.0, 0.0))
     torch.manual_seed(0)
     table = slots_of(slots or {"token": ["s0", "b0", "b1"]})
-    model = Model.new(vocabularies, Vocabulary(["nsubj", "root"]), table, shape, system)
+    model = Model.new(vocabularies, Vocabulary(["nsubj", "root"]), table, spec, system)
     with torch.no_grad():
         model.classifier.output.weight *= 8  # so that trees differ
         model.classifier.output.bias.normal_()
@@ -136,7 +137,7 @@ def test_it_finds_what_a_beam_with_room_for_all_finds(model, sentences, scores, 
 
 
 def test_it_scores_at_least_what_a_beam_finds_in_longer_sentences(monkeypatch):
-    monkeypatch.setattr(exact, "_STATES", 100)
+    monkeypatch.setattr(batch_sizes, "STATES_PER_BATCH", 100)
     rng = random.Random(1)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in (9, 23, 0, 30)]
     model = random_model(sentences)

@@ -19,7 +19,7 @@ from parser.conllu.chunks import Chunk
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import ChunkParser, OnError, Parsed, parse_file
+from parser.decoding.files.file_parsing import ChunkParser, FileCounts, OnError, parse_file
 from parser.decoding.files.word_cache import WordCache
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
@@ -34,16 +34,16 @@ SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b
 def model() -> Model:
     torch.manual_seed(1)
     vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
-    shape = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
-    made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), shape)
+    spec = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
+    made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec)
     with torch.no_grad():
         for parameter in made.classifier.parameters():
             parameter.normal_()
     return made
 
 
-def nothing(model: Model) -> Parsed:
-    return Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
+def nothing(model: Model) -> FileCounts:
+    return FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
 
 
 def slowly(model: Model, content: bytes, single_root: bool = True):

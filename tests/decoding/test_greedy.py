@@ -1,4 +1,4 @@
-"""The compiled parser against the lockstep one with torch, for every kind of classifier; any batching, any threads."""
+"""The compiled parser against the batched one with torch, for every kind of classifier; any batching, any threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Vocabularies, vocabulary_for
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
@@ -46,8 +45,8 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
             "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
         }
     )
-    shape = ClassifierSpec(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), shape)
+    spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), spec)
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)
@@ -57,11 +56,11 @@ def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("embeddings", EMBEDDINGS)
 @pytest.mark.parametrize("single_root", [True, False])
-def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root):
+def test_it_parses_as_the_batched_one(sentences, activation, embeddings, single_root):
     slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
     model = random_model(sentences, embeddings, activation, slots)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)
@@ -71,7 +70,7 @@ def test_it_parses_as_in_lockstep(sentences, activation, embeddings, single_root
 def test_features_of_one_kind_alone(sentences, slots):
     model = random_model(sentences, {"form": 5}, slots=slots)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
+    expected = parse_batched(encoded, model.system, model.table, model.scorer())
     np.testing.assert_array_equal(parse(model, sentences).heads, expected.heads)
 
 
@@ -93,9 +92,9 @@ def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_
 @pytest.mark.parametrize("single_root", [True, False])
 def test_attardis_system_of_any_degree(sentences, degree, single_root):
     model = random_model(sentences, {"form": 5})
-    model = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi", {"degree": degree})
+    model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)
     np.testing.assert_array_equal(found.heads, expected.heads)
     np.testing.assert_array_equal(found.relations, expected.relations)

@@ -153,11 +153,11 @@ def test_what_cannot_be_is_refused():
     assert model.table.read_ahead == 2
     with pytest.raises(BeamError, match="lookahead=1, but the model reads b1; give at least 2"):
         LatticeParser(model, Beam(1), 1)
-    other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi")
+    other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
     with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
         LatticeParser(other, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
         LatticeParser(model, Beam(2)).k_best_of_lattices([], model.vocabularies, 3)
-    other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "arc_hybrid")
+    other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "arc_hybrid")
     with pytest.raises(BeamError, match="system=arc_hybrid"):
         LatticeParser(other, Beam(2))

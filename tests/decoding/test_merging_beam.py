@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from experiments.derivations import count_derivations
 from parser import transitions
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.decoding.beam.batched import search_in_lockstep
-from parser.decoding.beam.derivations import Item, arcs_of, best_trees, count_derivations
+from parser.decoding.beam.batched import search_batched
+from parser.decoding.beam.derivations import Item, arcs_of, best_trees
 from parser.decoding.beam.signature import visible_parts
+from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.merging import MergingSearch
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.sentence_parser import distinct
@@ -44,7 +46,9 @@ def search(
 
 def steps_of(slots: list[str], n: int, n_relations: int = 1, **options) -> list[list[Item]]:
     scorer = hashing_scorer(slots, 1 + 2 * n_relations)
-    return list(search(slots, n_relations, **options).steps(sentence_of_tokens(n), 0, scorer))
+    merging = search(slots, n_relations, **options)
+    buckets = list(merging.buckets(sentence_of_tokens(n), 0, Arcs.of_sentence(n), scorer))
+    return buckets[merging._lookahead :]  # before the first step come the choices of what is ahead
 
 
 def test_the_visible_parts_of_the_papers_features():
@@ -113,10 +117,10 @@ def test_where_all_is_visible_items_are_configurations(size, scores):
     slots = whole_stacks(n)
     scorer, encoded = hashing_scorer(slots, 1 + 2 * n_relations), sentence_of_tokens(n)
     merging = search(slots, n_relations, 1, False, scores, size)
-    *_, last = merging.steps(encoded, 0, scorer)
+    *_, last = merging.buckets(encoded, 0, Arcs.of_sentence(n), scorer)
     table = FeatureTable([Slot.parse(slot) for slot in slots], ["form"])
     system = transitions.create("arc_standard", n_relations, 1)
-    expected = search_in_lockstep(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
+    expected = search_batched(encoded, system, table, scorer, Beam(size, Merge.CONFIGURATION, scores), single_root=False)
     assert [item.prefix for item in last] == pytest.approx(expected.totals.tolist(), abs=1e-9)
     for item, heads, relations in zip(last, expected.now.heads, expected.now.relations, strict=True):
         np.testing.assert_array_equal(arcs_of(item.stack[0], n + 1), [heads, relations])
@@ -133,12 +137,12 @@ def test_what_holds_of_every_item():
             for item in items:
                 front = item.ahead[0] if item.ahead else 6
                 assert item.size == 2 * front - 1 - m
-                for tail, shift in item.tails:
-                    assert tail.ahead[0] == item.began[0]
-                    assert tail in steps[m - (2 * (front - item.began[0]) - 1)]
-                    assert item.prefix >= tail.prefix + shift + item.inside - 1e-9 or size is not None
-                if item.tails and size is None:
-                    best = max(tail.prefix + shift + item.inside for tail, shift in item.tails)
+                for predictor, shift in item.predictors:
+                    assert predictor.ahead[0] == item.began[0]
+                    assert predictor in steps[m - (2 * (front - item.began[0]) - 1)]
+                    assert item.prefix >= predictor.prefix + shift + item.inside - 1e-9 or size is not None
+                if item.predictors and size is None:
+                    best = max(predictor.prefix + shift + item.inside for predictor, shift in item.predictors)
                     assert item.prefix == pytest.approx(best, abs=1e-9)
 
 
@@ -195,6 +199,6 @@ def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences,
 
 def test_other_systems_do_not_merge_by_signature(sentences):
     model = random_model(sentences, {"form": 5})
-    other = Model.new(model.vocabularies, model.relations, model.slots, model.shape, "attardi")
+    other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
     with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
         beam_parser_of(other, Beam(4, Merge.SIGNATURE))

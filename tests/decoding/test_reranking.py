@@ -12,10 +12,10 @@ import torch
 from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.beam import reranking
+from parser.decoding import batch_sizes
 from parser.decoding.parsers import beam_parser_of
-from parser.inference import biaffine as resting_heads
-from parser.inference.encoder import RestingEncoder
+from parser.inference import biaffine as frozen_biaffine
+from parser.inference.encoder import FrozenEncoder
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 from parser.networks.tasks import BiaffineScorer
@@ -96,7 +96,7 @@ def test_items_that_stand_for_many_trees_give_more_than_there_are_items(model, e
 
 def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
     expected = beam_parser_of(model, BEAM).parse(encoded)
-    monkeypatch.setattr(reranking, "_SHARE", 30)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SEARCH", 30)
     for threads in (1, 3):
         found = beam_parser_of(model, BEAM, threads).parse(encoded)
         assert np.array_equal(found.heads, expected.heads)
@@ -104,20 +104,20 @@ def test_threads_and_spans_change_nothing(model, encoded, monkeypatch):
 
 
 def test_a_long_sentence_is_scored_a_part_at_a_time(model, monkeypatch):
-    heads = model.heads()
+    heads = model.biaffine_scorer()
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(31, 6)).astype(np.float32)
     trees = np.array([random_tree(random.Random(seed), 30) for seed in range(4)])
     expected = heads.log_probabilities(vectors, trees, relations := rng.integers(3, size=trees.shape))
-    monkeypatch.setattr(resting_heads, "_SCORES_TOGETHER", 100)
-    monkeypatch.setattr(resting_heads, "_ARCS_TOGETHER", 7)
+    monkeypatch.setattr(frozen_biaffine, "_SCORES_TOGETHER", 100)
+    monkeypatch.setattr(frozen_biaffine, "_ARCS_TOGETHER", 7)
     assert heads.log_probabilities(vectors, trees, relations) == pytest.approx(expected, rel=1e-5)
 
 
 def test_sentences_are_encoded_once(model, encoded, monkeypatch):
     read = []
-    read_layers = RestingEncoder._read
-    monkeypatch.setattr(RestingEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
+    read_layers = FrozenEncoder._read
+    monkeypatch.setattr(FrozenEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
     beam_parser_of(model, BEAM).parse(encoded)
     assert sum(read) == len(encoded)
 

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
+from experiments.derivations import count_derivations
 from parser.beam_settings import Beam, Merge, Scores
-from parser.decoding.beam.derivations import count_derivations
 from parser.decoding.beam.signature import arc_standard_alone
 from parser.decoding.beam.signature_beam import SignatureBeamParser, SignatureItems, best_outputs
 from parser.decoding.lattice.compiled import Arcs
@@ -99,20 +99,20 @@ def test_where_nothing_of_the_stack_is_seen_one_item_stands_for_all(sentences):
     assert count_derivations(items[0]) == 67 * n_relations**4  # BEAM.md's count of computations; four arcs
 
 
-def test_a_search_that_lacks_room_gets_more(sentences, monkeypatch):
+def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
     model = random_model(sentences, {"form": 5}, slots={"form": ["s0", "b0"]})
     encoded = model.vocabularies.encode(sentences)
     beam = Beam(6, Merge.SIGNATURE)
     expected = compiled(model, beam).k_best(encoded, 9)
-    made, room = [], SignatureItems.room
+    made, allocate = [], SignatureItems.allocate
 
-    def too_little_room(tokens, size, elements, times):
+    def allocate_too_little(tokens, size, elements, times):
         made.append(times)
-        items = room(tokens, size, elements, times)
+        items = allocate(tokens, size, elements, times)
         few = times * 4
-        return items._replace(tails=items.tails[:few], ways=items.ways[:few], costs=items.costs[:few])
+        return items._replace(predictors=items.predictors[:few], ways=items.ways[:few], costs=items.costs[:few])
 
-    monkeypatch.setattr(SignatureItems, "room", too_little_room)
+    monkeypatch.setattr(SignatureItems, "allocate", allocate_too_little)
     found = compiled(model, beam).k_best(encoded, 9)
     assert max(made) > 2
     for ours, theirs in zip(found, expected, strict=True):

@@ -1,4 +1,4 @@
-"""The compiled parser of LR-spine against the lockstep one with torch, on random sentences; any threads."""
+"""The compiled parser of LR-spine against the batched one with torch, on random sentences; any threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.greedy.spine import SpineParser
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
@@ -43,9 +43,9 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
         }
     )
     embeddings = {"form": Embedding(5, True), "deprel": Embedding(3, True), "upos": Embedding(3, True)}
-    shape = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
+    spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
     slots = slots_of(anchored(table, LRSpine))
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, shape, "lr_spine")
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, spec, "lr_spine")
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)
@@ -55,10 +55,10 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("table", TABLES)
-def test_it_parses_as_in_lockstep(sentences, table, activation, single_root):
+def test_it_parses_as_the_batched_one(sentences, table, activation, single_root):
     model = random_model(sentences, TABLES[table], activation)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(), single_root=single_root)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     parser = parser_of(model)
     assert isinstance(parser, SpineParser)
     found = parser.parse(encoded, single_root=single_root)
@@ -71,7 +71,7 @@ def test_it_parses_as_in_lockstep(sentences, table, activation, single_root):
 def test_with_an_encoder(sentences):
     model = random_model(sentences, {"token": ["s0", "s1", "b0"], "deprel": ["s0.l1"]}, encoder=BiLSTMSpec(1, 4, 0.0, 0.0))
     encoded = model.vocabularies.encode(sentences[:9])
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
     np.testing.assert_array_equal(parser_of(model).parse(encoded).heads, expected.heads)
 
 

@@ -14,7 +14,7 @@ from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE
 from parser.data.treebank import Sentence
 from parser.decoding import probabilities as module
-from parser.decoding.greedy.batched import LockstepParser, StepProbabilities, parse_in_lockstep
+from parser.decoding.greedy.batched import BatchedParser, StepProbabilities, parse_batched
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser, follow
 from parser.inference.calibration import Calibration, expected_calibration_error
@@ -61,10 +61,10 @@ def test_they_are_those_of_a_softmax(kind, single_root):
     rng = random.Random(1)
     model = small_model(kind)
     encoded = model.vocabularies.encode([sentence([0] + [1] * (n - 1), rng) for n in (1, 2, 5, 3)])
-    probabilities = StepProbabilities.room_for(encoded)
-    parser = LockstepParser(model.weights(), model.system, model.table)
+    probabilities = StepProbabilities.allocate(encoded)
+    parser = BatchedParser(model.weights(), model.system, model.table)
     parses = parser.parse(encoded, single_root=single_root, probabilities=probabilities)
-    plain = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
+    plain = parse_batched(encoded, model.system, model.table, model.scorer(encoded), single_root=single_root)
     np.testing.assert_array_equal(parses.heads, plain.heads)
     for number, (of_arcs, total) in enumerate(probabilities_step_by_step(model, encoded, single_root)):
         start = encoded.offsets[number]
@@ -82,7 +82,7 @@ def model_of(system: str, options: dict[str, int]) -> Model:
     """A random model of any system, with weights of the size of trained ones."""
     like = small_model("static")
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
-    model = Model.new(like.vocabularies, like.relations, slots, like.shape, system, options)
+    model = Model.new(like.vocabularies, like.relations, slots, like.spec, system, options)
     torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
     with torch.no_grad():
         for parameter in model.classifier.parameters():
@@ -102,8 +102,8 @@ def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, o
     rng = random.Random(1)
     model = model_of(system, options)
     encoded = model.vocabularies.encode([known_sentence(n, rng) for n in range(2, 14)])
-    parser = LockstepParser(model.weights(), model.system, model.table)
-    expected, found = StepProbabilities.room_for(encoded), StepProbabilities.room_for(encoded)
+    parser = BatchedParser(model.weights(), model.system, model.table)
+    expected, found = StepProbabilities.allocate(encoded), StepProbabilities.allocate(encoded)
     parses = parser.parse(encoded, single_root=single_root, probabilities=expected)
     again = follow(parses, encoded, parser, model.system, found, single_root)
     np.testing.assert_array_equal(again.heads, parses.heads)
@@ -124,7 +124,7 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     beam = Beam(4, merge)
     parses, probabilities = ProbabilityParser(model, beam).parse(encoded)
     np.testing.assert_array_equal(parses.heads, parser_with_beam(model, beam).parse(encoded).heads)
-    parser, again = LockstepParser(model.weights(), model.system, model.table), StepProbabilities.room_for(encoded)
+    parser, again = BatchedParser(model.weights(), model.system, model.table), StepProbabilities.allocate(encoded)
     np.testing.assert_array_equal(follow(parses, encoded, parser, model.system, again).heads, parses.heads)
     assert (probabilities.arcs[parses.heads >= 0] < 0).any()
     assert (probabilities.trees <= 0).all()

@@ -7,9 +7,10 @@ from io import BytesIO
 import pytest
 
 from parser import Parser
+from parser.decoding import batch_sizes
 from parser.decoding.files.file_parsing import ChunkParser, OnError, parse_file
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
-from parser.inference.encoder import RestingEncoder
+from parser.inference.encoder import FrozenEncoder
 from parser.networks import bilstm
 from parser.serving.service import Service
 from tests.forgery import small_model
@@ -79,12 +80,12 @@ def test_a_model_without_tags_says_so():
 def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
     made = []
 
-    class Counted(RestingEncoder):
+    class Counted(FrozenEncoder):
         def __init__(self, *arguments):
             made.append(self)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(bilstm, "RestingEncoder", Counted)
+    monkeypatch.setattr(bilstm, "FrozenEncoder", Counted)
     model = random_text_model()
     ChunkParser(model, tags=TagUse.OVERWRITE)
     assert len(made) == 1
@@ -102,9 +103,9 @@ def test_the_parser_and_its_tags_share_an_encoder(monkeypatch):
 @pytest.mark.parametrize("share", [1, 4, 4_000])
 def test_sentences_are_read_once_for_their_tags_and_their_trees(monkeypatch, share):
     plain, read = parsed(TagUse.KEEP), []
-    monkeypatch.setattr("parser.decoding.files.tag_writing.SHARE", share)
-    read_layers = RestingEncoder._read
-    monkeypatch.setattr(RestingEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", share)
+    read_layers = FrozenEncoder._read
+    monkeypatch.setattr(FrozenEncoder, "_read", lambda self, part: read.append(len(part)) or read_layers(self, part))
     tagged = parsed(TagUse.OVERWRITE)
     assert sum(read) == len(SENTENCES)
     assert [columns(tagged, place) for place in (6, 7)] == [columns(plain, place) for place in (6, 7)]

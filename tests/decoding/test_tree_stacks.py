@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, find, read_trees, take_move, top_nodes
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, find, read_trees, take_move, top_nodes
 from parser.transitions.features import program_of
 from tests.decoding.computations import find as find_slowly
 from tests.jit import COMPILED
@@ -22,7 +22,7 @@ def test_stacks_that_share_their_parts_are_stacks(degree):
     elements, path, tops = np.empty(9, np.int32), np.empty(20, np.int32), np.empty(3, np.int32)
     for _ in range(60 if COMPILED else 10):
         n = rng.randint(1, 9)
-        stacks = TreeStacks.room(n, 40 * n)
+        stacks = TreeStacks.allocate(n, 40 * n)
         cell, state = clear(stacks, n, 2 * n), State.initial(n)
         earlier = []
         while not state.final:
@@ -43,8 +43,8 @@ def test_stacks_that_share_their_parts_are_stacks(degree):
                 assert (heads[token], relations[token]) == arcs.get(token, (NO_NODE, NO_NODE))
 
 
-def test_equal_stacks_have_one_number_and_a_full_room_says_so():
-    stacks = TreeStacks.room(3, 9)
+def test_equal_stacks_have_one_number_and_full_ones_say_so():
+    stacks = TreeStacks.allocate(3, 9)
     elements, path = np.empty(9, np.int32), np.empty(4, np.int32)
     start = clear(stacks, 3, 3)
     three = start
@@ -56,7 +56,7 @@ def test_equal_stacks_have_one_number_and_a_full_room_says_so():
     right = take_move(stacks, take_move(stacks, two, 3, 2, 6, elements, path), 3, 0, 0, elements, path)
     assert left == take_move(stacks, right, 4, 1, 5, elements, path)
     for relation in range(100):
-        if take_move(stacks, three, 4, 1, relation, elements, path) == NO_ROOM:
+        if take_move(stacks, three, 4, 1, relation, elements, path) == FULL:
             break
     else:
-        raise AssertionError("there was always room")
+        raise AssertionError("it was never full")

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.attributes import ATTRIBUTES
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, vocabulary_for
 from parser.data.vocabulary import Vocabulary
-from parser.decoding.files.file_parsing import Columns
+from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.word_cache import WordCache
 from tests.odd_files import files, line
 
@@ -33,7 +31,7 @@ def words_of(content: bytes):
 
 def assert_encoded(cache: WordCache, content: bytes) -> None:
     found = cache.encode(words_of(content))
-    sentences = [Columns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
+    sentences = [RawColumns(sentence) for sentence in read_raw_sentences(io.BytesIO(content)) if len(sentence)]
     expected = VOCABULARIES.encode(sentences)
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(found.unseen, expected.unseen)

@@ -32,9 +32,9 @@ def dev_part(tmp_path) -> Path:
 
 
 def model(system: str = "arc_standard", addresses: tuple[str, ...] = ("s0", "b0")) -> Model:
-    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     known = Vocabularies({"form": Vocabulary(["w1", "w2"])}), Vocabulary(["root", "obj"])
-    return Model.new(*known, slots_of({"form": list(addresses)}), shape, system)
+    return Model.new(*known, slots_of({"form": list(addresses)}), spec, system)
 
 
 @pytest.mark.parametrize("addresses", [("s0", "b0"), ("s1", "s0", "b0"), ("s0", "s0.l1", "s0.r1")])

@@ -137,7 +137,7 @@ def test_what_8_bits_cost():
         by_treebank.setdefault(row["treebank"], []).append(float(row["las"]) - float(row["int8_las"]))
     most, worst = max(map(np.mean, by_treebank.values())), max(map(max, by_treebank.values()))
     text = README.read_text(encoding="utf-8")
-    assert f"which costs {most:.2f} LAS at most (hu, el, cu, got, test, mean of 3 seeds;" in text
+    assert f"costs {most:.2f} LAS at most (hu, el, cu, got, test, mean of 3 seeds;" in text
     assert {name: len(losses) for name, losses in by_treebank.items()} == dict.fromkeys(("hu", "el", "cu", "got"), 3)
     of_experiments = EXPERIMENTS.read_text(encoding="utf-8")
     assert f"at most {most:.2f} LAS in the mean of 3 seeds (goal: 0.1), {worst:.2f} with one seed of cu" in of_experiments

@@ -40,8 +40,8 @@ def test_sentences_of_a_length_have_the_words_of_the_file_in_their_order(test_pa
 
 def test_the_command(test_part, tmp_path):
     vocabularies = Vocabularies({"form": Vocabulary(["w1", "w2"])})
-    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
-    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of({"form": ["s0", "b0"]}), shape).save(tmp_path / "model")
+    spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of({"form": ["s0", "b0"]}), spec).save(tmp_path / "model")
     overrides = ["lengths=[5,20]", "length_words=50", "sizes=[100]", "threads=[1,2]", "repeats=1", f"output={tmp_path}/out"]
     where = [f"model={tmp_path}/model", f"paths.treebanks={tmp_path}"]
     settings = settings_of(growth.Growth, "growth", [*overrides, *where])

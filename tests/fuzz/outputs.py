@@ -99,7 +99,7 @@ def hostile_model(name: str) -> Model:
         return small_model(_OF_FORGERY[name])
     if name == "exact":
         like = small_model("contextual")
-        return Model.new(like.vocabularies, like.relations, slots_of({"token": ["s0", "b0"]}), like.shape, "arc_hybrid")
+        return Model.new(like.vocabularies, like.relations, slots_of({"token": ["s0", "b0"]}), like.spec, "arc_hybrid")
     like, system = small_model("static"), system_class(name)
     slots = slots_of(anchored({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
-    return Model.new(like.vocabularies, like.relations, slots, like.shape, name)
+    return Model.new(like.vocabularies, like.relations, slots, like.spec, name)

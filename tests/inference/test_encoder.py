@@ -1,4 +1,4 @@
-"""The encoder at rest against torch's, and its integers of 8 bits against plain arithmetic."""
+"""The frozen encoder against torch's, and its integers of 8 bits against plain arithmetic."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 from parser.data.sentences import Sentences
-from parser.decoding.greedy import compiled
-from parser.decoding.greedy.batched import LockstepParser
+from parser.decoding import batch_sizes
+from parser.decoding.greedy.batched import BatchedParser
 from parser.decoding.parsers import parser_of
-from parser.inference import encoder as resting_encoder
+from parser.inference import encoder as frozen_encoder
 from parser.inference.arithmetic import INT8_SCALE, INT8_ZERO, Int8, SinglePrecision, quantized
-from parser.inference.encoder import RestingEncoder, RestingLSTM, _tanh
+from parser.inference.encoder import FrozenEncoder, FrozenLSTM, _tanh
 from parser.inference.weights import Int8Error
 from parser.kernels.tiles import ROWS
 from parser.model.loading import load_for_parsing
@@ -40,11 +40,11 @@ def test_tanh_is_exact_but_for_the_last_digits(x):
 
 @pytest.mark.parametrize("together", [7, 256])
 def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
-    monkeypatch.setattr(resting_encoder, "_TYPES_TOGETHER", together)
+    monkeypatch.setattr(frozen_encoder, "_SIGNATURES_TOGETHER", together)
     for model in models(sentences):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
         expected = tokens.encoded(encoded)
-        found = tokens.at_rest().encode(encoded)
+        found = tokens.frozen().encode(encoded)
         torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-5)
         assert model.weights().vectors_in(encoded)["token"].shape == (3 + len(found), found.shape[1])
 
@@ -52,9 +52,9 @@ def test_vectors_are_those_of_the_encoder(sentences, monkeypatch, together):
 def test_tags_are_those_of_the_encoder(sentences):
     for model, columns in zip(models(sentences), ([], ["upos", "feats"], ["upos", "feats"]), strict=True):
         encoded, tokens = model.vocabularies.encode(sentences), model.classifier.tokens
-        resting = tokens.at_rest()
-        expected, (vectors, found) = tokens.tags_of(encoded), resting.encode_with_tags(encoded)
-        np.testing.assert_array_equal(vectors, resting.encode(encoded))
+        frozen = tokens.frozen()
+        expected, (vectors, found) = tokens.tags_of(encoded), frozen.encode_with_tags(encoded)
+        np.testing.assert_array_equal(vectors, frozen.encode(encoded))
         assert list(found) == list(expected) == columns
         for column in columns:
             np.testing.assert_array_equal(found[column], expected[column])
@@ -63,23 +63,23 @@ def test_tags_are_those_of_the_encoder(sentences):
 def test_what_is_known_of_a_type_is_not_worked_out_again(sentences, monkeypatch):
     model = models(sentences)[1]
     encoded = model.vocabularies.encode(sentences)
-    resting = model.classifier.tokens.at_rest()
-    assert isinstance(resting, RestingEncoder)
-    first = resting.encode(encoded)
-    monkeypatch.setattr(resting, "_first", None)
-    np.testing.assert_array_equal(resting.encode(encoded), first)
+    frozen = model.classifier.tokens.frozen()
+    assert isinstance(frozen, FrozenEncoder)
+    first = frozen.encode(encoded)
+    monkeypatch.setattr(frozen, "_first", None)
+    np.testing.assert_array_equal(frozen.encode(encoded), first)
 
 
 @pytest.mark.parametrize("int8", [False, True])
 def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
     for model in models(sentences):
         encoded = model.vocabularies.encode(sentences)
-        whole, tags = model.classifier.tokens.at_rest(int8).encode_with_tags(encoded)
+        whole, tags = model.classifier.tokens.frozen(int8).encode_with_tags(encoded)
         assert whole.dtype == (np.uint8 if int8 else np.float32)
-        resting = model.classifier.tokens.at_rest(int8)
+        frozen = model.classifier.tokens.frozen(int8)
         places = [(first, first + 1) for first in range(len(encoded))]
         with ThreadPoolExecutor(3) as pool:
-            alone = list(pool.map(resting.encode_with_tags, [encoded.span(*place) for place in places]))
+            alone = list(pool.map(frozen.encode_with_tags, [encoded.span(*place) for place in places]))
         np.testing.assert_array_equal(np.concatenate([vectors for vectors, _ in alone]), whole)
         for column, of_all in tags.items():
             np.testing.assert_array_equal(np.concatenate([of_sentence[column] for _, of_sentence in alone]), of_all)
@@ -90,7 +90,7 @@ def test_a_vector_and_its_tags_depend_on_their_sentence_alone(sentences, int8):
 def test_a_layer_is_that_of_torch(hidden, width, lengths, seed):
     torch.manual_seed(seed)
     sides = nn.LSTM(width, hidden), nn.LSTM(width, hidden)
-    layer = RestingLSTM(*map(weights_of, sides), SinglePrecision())
+    layer = FrozenLSTM(*map(weights_of, sides), SinglePrecision())
     tokens = torch.randn(sum(lengths), width)
     rows = np.random.default_rng(seed).permutation(len(tokens)).astype(np.int32)  # tokens may share rows, in any order
     inputs = SinglePrecision().matrix(layer.inputs, layer.bias)(tokens.numpy())
@@ -107,7 +107,7 @@ def weights_of(side: nn.LSTM) -> dict[str, np.ndarray]:
     return {name: weight.detach().numpy() for name, weight in side.named_parameters()}
 
 
-def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.ndarray) -> np.ndarray:
+def slow_layer(layer: FrozenLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.ndarray) -> np.ndarray:
     """float64[tokens, 2 * hidden]: the layer over one sentence, with weights and states that are rounded to integers."""
     hidden = layer.hidden
 
@@ -131,7 +131,7 @@ def slow_layer(layer: RestingLSTM, sides: tuple[nn.LSTM, nn.LSTM], inputs: np.nd
 def test_a_layer_of_8_bits_is_that_of_plain_arithmetic():
     torch.manual_seed(0)
     sides = nn.LSTM(6, 21), nn.LSTM(6, 21)
-    layer = RestingLSTM(*map(weights_of, sides), Int8())
+    layer = FrozenLSTM(*map(weights_of, sides), Int8())
     lengths = [3, 1, 9, 5]
     inputs = np.random.default_rng(0).normal(size=(sum(lengths), 8 * 21)).astype(np.float32)
     offsets = np.cumsum([0, *lengths])
@@ -172,13 +172,13 @@ def test_weights_of_any_size_have_integers():
 
 @pytest.mark.parametrize("int8", [False, True])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
+def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, monkeypatch, threads, int8):
     for model in models(sentences):
         model.int8 = int8
         encoded = model.vocabularies.encode(sentences)
-        expected = LockstepParser(model.weights(), model.system, model.table).parse(encoded)
+        expected = BatchedParser(model.weights(), model.system, model.table).parse(encoded)
         for together in (15, 10_000):
-            monkeypatch.setattr(compiled, "SHARE", together)
+            monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
             found = parser_of(model, threads).parse(encoded)
             np.testing.assert_array_equal(found.heads, expected.heads)
             np.testing.assert_array_equal(found.relations, expected.relations)
@@ -194,8 +194,8 @@ def test_8_bits_are_refused_without_an_encoder(tmp_path):
 
 def test_sentences_of_one_token_and_none(sentences):
     model = random_model(sentences)
-    resting = model.classifier.tokens.at_rest()
+    frozen = model.classifier.tokens.frozen()
     one = Sentences(np.full((3, 2), 1, np.int32), np.array([0, 1, 2]))
-    found = resting.encode(one)
+    found = frozen.encode(one)
     np.testing.assert_array_equal(found[0], found[1])
     assert SinglePrecision().floats(found) is found

@@ -1,4 +1,4 @@
-"""Rows of word types against the sums of what their slots contribute, and that they depend on nothing else."""
+"""Rows of signatures against the sums of what their slots add, and that they depend on nothing else."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import parser.inference.signature_rows as module
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.inference.precomputed import ContributionMaker
-from parser.inference.precomputed_tokens import TypeContributions
+from parser.inference.precomputed import SlotPrecomputation
+from parser.inference.precomputed_tokens import SignatureActivations
 from tests.decoding.test_greedy import random_model
 from tests.toy import sentence
 
@@ -27,12 +27,12 @@ def model():
     return random_model([sentence([0] * 9, rng) for _ in range(20)], {"form": 5, "deprel": 3})
 
 
-def maker_of(model) -> ContributionMaker:
-    return ContributionMaker(model.weights(), model.table)
+def maker_of(model) -> SlotPrecomputation:
+    return SlotPrecomputation(model.weights(), model.table)
 
 
-def type_contributions(model, **bounds) -> TypeContributions:
-    return TypeContributions(maker_of(model), model.table, model.system.n_relations, **bounds)
+def signature_activations(model, **bounds) -> SignatureActivations:
+    return SignatureActivations(maker_of(model), model.table, model.system.n_relations, **bounds)
 
 
 def one_sentence(values: np.ndarray) -> Sentences:
@@ -46,60 +46,62 @@ def draw_values(model, seed: int, tokens: int) -> np.ndarray:
 
 
 def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
-    of_types = type_contributions(model)
+    of_signatures = signature_activations(model)
     values = draw_values(model, 1, 50)
-    typed = of_types(one_sentence(values))
+    typed = of_signatures(one_sentence(values))
     of_slots = maker_of(model).of_sentences(one_sentence(values))
     for token in range(50):
-        expected = np.zeros((len(model.table.programs), len(of_types.bias)))
+        expected = np.zeros((len(model.table.programs), len(of_signatures.bias)))
         for start, (address, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
             if attribute != NO_NODE:
                 expected[address] += of_slots.rows[start + of_slots.values[attribute, token]] - of_slots.rows[start + ABSENT]
-        for address, place in enumerate(of_types.places):
+        for address, place in enumerate(of_signatures.places):
             if place != NO_NODE:
-                found = typed.contributions[of_types.first + typed.types[token] * of_types.per_type + place]
+                found = typed.activations[of_signatures.first + typed.signatures[token] * of_signatures.per_signature + place]
                 np.testing.assert_allclose(found, expected[address], rtol=1e-4, atol=1e-5)
 
 
 def test_relations_and_the_configuration_without_nodes(model):
-    of_types = type_contributions(model)
-    typed = of_types(one_sentence(draw_values(model, 1, 1)))
+    of_signatures = signature_activations(model)
+    typed = of_signatures(one_sentence(draw_values(model, 1, 1)))
     of_slots = maker_of(model).of_values(np.full((2, 1), ABSENT, np.int32))
     np.testing.assert_allclose(
-        of_types.bias, of_slots.bias + of_slots.rows[of_slots.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
+        of_signatures.bias, of_slots.bias + of_slots.rows[of_slots.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
     )
     for start, (address, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
         if attribute == NO_NODE:
             for relation in range(model.system.n_relations):
                 expected = of_slots.rows[start + N_RESERVED + relation] - of_slots.rows[start + ABSENT]
-                np.testing.assert_array_equal(typed.contributions[of_types.relation_rows[address] + relation], expected)
+                np.testing.assert_array_equal(typed.activations[of_signatures.relation_rows[address] + relation], expected)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 80)), min_size=1, max_size=4), st.sampled_from([0, 10_000, 2**26]))
 def test_rows_are_the_same_to_the_last_bit_whatever_was_asked_before(model, asked, max_bytes):
-    of_types = type_contributions(model, max_bytes=max_bytes)
-    places = np.arange(of_types.per_type)
+    of_signatures = signature_activations(model, max_bytes=max_bytes)
+    places = np.arange(of_signatures.per_signature)
     for seed, tokens in asked:
         values = draw_values(model, seed, tokens)
-        typed = of_types(one_sentence(values))
+        typed = of_signatures(one_sentence(values))
         for token in range(tokens):
-            alone = type_contributions(model)(one_sentence(values[:, token : token + 1]))
-            found = typed.contributions[of_types.first + typed.types[token] * of_types.per_type + places]
-            np.testing.assert_array_equal(found, alone.contributions[of_types.first + places])
+            alone = signature_activations(model)(one_sentence(values[:, token : token + 1]))
+            found = typed.activations[of_signatures.first + typed.signatures[token] * of_signatures.per_signature + places]
+            np.testing.assert_array_equal(found, alone.activations[of_signatures.first + places])
 
 
-def test_equal_tokens_have_equal_types(model):
+def test_equal_tokens_have_equal_signatures(model):
     values = draw_values(model, 3, 500)
-    of_types = type_contributions(model)
-    types = np.concatenate([of_types(one_sentence(values[:, :200])).types, of_types(one_sentence(values[:, 200:])).types])
+    of_signatures = signature_activations(model)
+    signatures = np.concatenate(
+        [of_signatures(one_sentence(values[:, :200])).signatures, of_signatures(one_sentence(values[:, 200:])).signatures]
+    )
     combinations = {}
     for token in range(500):
-        combinations.setdefault(tuple(values[:, token].tolist()), []).append(types[token])
+        combinations.setdefault(tuple(values[:, token].tolist()), []).append(signatures[token])
     assert all(len(set(found)) == 1 for found in combinations.values())
-    assert len(set(types.tolist())) == len(combinations)
+    assert len(set(signatures.tolist())) == len(combinations)
 
 
-def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monkeypatch):
+def test_who_meets_signatures_that_another_computes_waits_for_their_rows(model, monkeypatch):
     asked_to_wait = threading.Event()
 
     class Watched(Future):
@@ -109,8 +111,8 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
 
     monkeypatch.setattr(module, "Future", Watched)
     values = draw_values(model, 4, 30)
-    of_types = type_contributions(model)
-    make = of_types._of_types._make
+    of_signatures = signature_activations(model)
+    make = of_signatures._rows._make
     making = threading.Event()
 
     def make_when_another_waits(new, rows):
@@ -118,26 +120,26 @@ def test_who_meets_types_that_another_computes_waits_for_their_rows(model, monke
         assert asked_to_wait.wait(timeout=60), "nobody waits"
         make(new, rows)
 
-    monkeypatch.setattr(of_types._of_types, "_make", make_when_another_waits)
+    monkeypatch.setattr(of_signatures._rows, "_make", make_when_another_waits)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(of_types, one_sentence(values))
+        first = pool.submit(of_signatures, one_sentence(values))
         assert making.wait(timeout=60)
-        second = pool.submit(lambda: (typed := of_types(one_sentence(values)), typed.contributions.copy()))
+        second = pool.submit(lambda: (typed := of_signatures(one_sentence(values)), typed.activations.copy()))
         typed, copied = second.result()
-    made = of_types.first + np.arange((typed.types.max() + 1) * of_types.per_type)
-    np.testing.assert_array_equal(copied[made], first.result().contributions[made])
-    np.testing.assert_array_equal(copied[made], type_contributions(model)(one_sentence(values)).contributions[made])
+    made = of_signatures.first + np.arange((typed.signatures.max() + 1) * of_signatures.per_signature)
+    np.testing.assert_array_equal(copied[made], first.result().activations[made])
+    np.testing.assert_array_equal(copied[made], signature_activations(model)(one_sentence(values)).activations[made])
 
 
 def small_batches(model, monkeypatch):
-    """The values of some tokens, and what makes their rows, four types at a time; and how."""
-    monkeypatch.setattr(module, "_TYPES", 4)
-    of_types = type_contributions(model)
-    return draw_values(model, 4, 30), of_types, of_types._of_types._make
+    """The values of some tokens, and what makes their rows, four signatures at a time; and how."""
+    monkeypatch.setattr(module, "_IN_BATCH", 4)
+    of_signatures = signature_activations(model)
+    return draw_values(model, 4, 30), of_signatures, of_signatures._rows._make
 
 
 def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch):
-    values, of_types, make = small_batches(model, monkeypatch)
+    values, of_signatures, make = small_batches(model, monkeypatch)
     computed = []
     first_begun, all_but_one_done = threading.Event(), threading.Event()
 
@@ -147,25 +149,25 @@ def test_who_waits_computes_the_batches_that_nobody_has_begun(model, monkeypatch
             assert all_but_one_done.wait(timeout=60), "nobody else computes"
         make(new, rows)
         computed.append(new.shape[1])
-        if sum(computed) == n_types - 4:
+        if sum(computed) == n_signatures - 4:
             all_but_one_done.set()
 
-    n_types = len(np.unique(values, axis=1).T)
-    monkeypatch.setattr(of_types._of_types, "_make", make_slowly)
+    n_signatures = len(np.unique(values, axis=1).T)
+    monkeypatch.setattr(of_signatures._rows, "_make", make_slowly)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(of_types, one_sentence(values))
+        first = pool.submit(of_signatures, one_sentence(values))
         assert first_begun.wait(timeout=60)
-        second = pool.submit(of_types, one_sentence(values[:, :1]))
+        second = pool.submit(of_signatures, one_sentence(values[:, :1]))
         second.result()
-    assert sum(computed) == n_types > 12
-    made = of_types.first + np.arange(n_types * of_types.per_type)
+    assert sum(computed) == n_signatures > 12
+    made = of_signatures.first + np.arange(n_signatures * of_signatures.per_signature)
     np.testing.assert_array_equal(
-        first.result().contributions[made], type_contributions(model)(one_sentence(values)).contributions[made]
+        first.result().activations[made], signature_activations(model)(one_sentence(values)).activations[made]
     )
 
 
-def test_types_whose_rows_could_not_be_computed_are_computed_again(model, monkeypatch):
-    values, of_types, make = small_batches(model, monkeypatch)
+def test_signatures_whose_rows_could_not_be_computed_are_computed_again(model, monkeypatch):
+    values, of_signatures, make = small_batches(model, monkeypatch)
     calls = []
 
     def fail_once(new, rows):
@@ -174,17 +176,17 @@ def test_types_whose_rows_could_not_be_computed_are_computed_again(model, monkey
             raise MemoryError("full")
         make(new, rows)
 
-    monkeypatch.setattr(of_types._of_types, "_make", fail_once)
+    monkeypatch.setattr(of_signatures._rows, "_make", fail_once)
     with pytest.raises(MemoryError, match="full"):
-        of_types(one_sentence(values))
-    found, expected = of_types(one_sentence(values)), type_contributions(model)(one_sentence(values))
-    made = np.arange(of_types.first + (expected.types.max() + 1) * of_types.per_type)
-    np.testing.assert_array_equal(found.types, expected.types)
-    np.testing.assert_array_equal(found.contributions[made], expected.contributions[made])
+        of_signatures(one_sentence(values))
+    found, expected = of_signatures(one_sentence(values)), signature_activations(model)(one_sentence(values))
+    made = np.arange(of_signatures.first + (expected.signatures.max() + 1) * of_signatures.per_signature)
+    np.testing.assert_array_equal(found.signatures, expected.signatures)
+    np.testing.assert_array_equal(found.activations[made], expected.activations[made])
 
 
 def test_an_error_of_another_thread_comes_to_who_needs_the_rows(model, monkeypatch):
-    values, of_types, make = small_batches(model, monkeypatch)
+    values, of_signatures, make = small_batches(model, monkeypatch)
     first_begun, other_failed = threading.Event(), threading.Event()
 
     def fail_in_the_other_thread(new, rows):
@@ -194,11 +196,11 @@ def test_an_error_of_another_thread_comes_to_who_needs_the_rows(model, monkeypat
         assert other_failed.wait(timeout=60)
         make(new, rows)
 
-    monkeypatch.setattr(of_types._of_types, "_make", fail_in_the_other_thread)
+    monkeypatch.setattr(of_signatures._rows, "_make", fail_in_the_other_thread)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(of_types, one_sentence(values))
+        first = pool.submit(of_signatures, one_sentence(values))
         assert first_begun.wait(timeout=60)
-        second = pool.submit(of_types, one_sentence(values))
+        second = pool.submit(of_signatures, one_sentence(values))
         with pytest.raises(MemoryError, match="full"):
             second.result()
         other_failed.set()

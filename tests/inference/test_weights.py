@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from parser import network_spec
 from parser.inference.layouts import Layout
 from parser.kernels import activations as compiled_activations
 from parser.model.model import Model
@@ -27,7 +28,7 @@ def static_model(embeddings) -> Model:
 
 
 def layout(model: Model) -> Layout:
-    return Layout(model.shape, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
+    return Layout(model.spec, model.slots, model.vocabularies, model.relations, model.system.n_outputs)
 
 
 def models() -> list[Model]:
@@ -69,8 +70,8 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
         assert list(tags) == list(expected_tags)
         for column, values in tags.items():
             np.testing.assert_array_equal(values, expected_tags[column])
-    heads, expected_heads = loaded.heads(), model.heads()
-    assert (heads is None) == (expected_heads is None) == (model.shape.encoder is None or model.shape.encoder.heads is None)
+    heads, expected_heads = loaded.biaffine_scorer(), model.biaffine_scorer()
+    assert (heads is None) == (expected_heads is None) == (model.spec.encoder is None or model.spec.encoder.heads is None)
     if heads is not None:
         tree = vectors[:3], np.array([[0, 1], [2, 0]]), np.array([[0, 1], [1, 1]])
         np.testing.assert_array_equal(heads.log_probabilities(*tree), expected_heads.log_probabilities(*tree))
@@ -78,7 +79,7 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
 
 
 def test_both_know_the_same_activations():
-    assert list(compiled_activations.NAMES) == list(ACTIVATIONS)
+    assert list(network_spec.ACTIVATIONS) == list(ACTIVATIONS)
     with pytest.raises(ValueError, match="known: relu, tanh"):
         compiled_activations.activation_number("swish")
 

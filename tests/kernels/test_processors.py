@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 WITH_KERNELS = (
     "tests/kernels/test_products.py",
     "tests/inference/test_encoder.py",
-    "tests/inference/test_summed_contributions.py",
+    "tests/inference/test_summed_activations.py",
     "tests/kernels/test_active_units.py",
     "tests/training/test_compiled_updates.py",
 )

@@ -70,7 +70,15 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, t
     perceptron = Perceptron(model.system, model.templates)
     for i in range(2):
         generator = np.random.default_rng([1, i])
-        iterate(perceptron, model, data, bound, generator, canonical=mode == "static", follow=float(mode == "explore"))
+        iterate(
+            perceptron,
+            model,
+            data,
+            bound,
+            generator,
+            canonical=mode == "static",
+            probability=float(mode == "explore"),
+        )
     model.weights = perceptron.average()
 
     columns = [{"form": s.forms, "upos": s.upos, "feats": s.feats} for s in treebank]
@@ -114,7 +122,7 @@ def test_a_subclass_takes_its_own_moves(treebank, system, options, oracle):
     for parses_with in (model.system, Own(len(RELATIONS.symbols), model.system.root_relation, **options)):
         model.system = parses_with
         perceptron = Perceptron(parses_with, model.templates)
-        iterate(perceptron, model, data, bound, np.random.default_rng(1), canonical=False, follow=1.0)
+        iterate(perceptron, model, data, bound, np.random.default_rng(1), canonical=False, probability=1.0)
         learned.append((perceptron.steps, perceptron.average().values.tolist()))
     assert learned[0] == learned[1]
     assert len(taken) == perceptron.steps

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser.data.set_vocabulary import Elements, vocabulary_for
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Elements, Vocabularies, vocabulary_for
 from parser.data.vocabulary import ABSENT, Vocabulary
-from parser.decoding.greedy import batched as lockstep
-from parser.decoding.greedy import compiled
-from parser.decoding.greedy.batched import LockstepParser, parse_in_lockstep
+from parser.decoding import batch_sizes
+from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
@@ -59,8 +57,8 @@ def random_model(sentences, *, deprel: int | None = None, dropping: bool = True)
         embeddings["deprel"] = Embedding(deprel, True)
     of_units, of_inputs, of_layers, of_attributes = (0.5, 0.1, 0.3, 0.2) if dropping else (0.0,) * 4
     encoder = BiLSTMSpec(2, 5, of_layers, of_attributes)
-    shape = ClassifierSpec(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), shape)
+    spec = ClassifierSpec(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
+    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), spec)
     with torch.no_grad():
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)
@@ -139,14 +137,13 @@ def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier
 
 @pytest.mark.parametrize("together", [15, 10_000])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_it_parses_as_in_lockstep_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
+def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
     model = random_model(sentences)
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
-    monkeypatch.setattr(compiled, "SHARE", together)
-    monkeypatch.setattr(lockstep, "_SHARE", together)
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
     found = parser_of(model, threads).parse(encoded)
-    for parses in (found, LockstepParser(model.weights(), model.system, model.table).parse(encoded)):
+    for parses in (found, BatchedParser(model.weights(), model.system, model.table).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)
 

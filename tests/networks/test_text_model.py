@@ -6,11 +6,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from parser.data.characters import Characters
-from parser.data.set_vocabulary import tag_vocabulary
+from parser.data.vocabularies import Characters, tag_vocabulary
 from parser.data.vocabulary import N_RESERVED
-from parser.decoding.greedy import compiled
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding import batch_sizes
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
 from parser.network_spec import CharacterSpec, TaggerSpec
@@ -91,11 +90,11 @@ def test_tags_alone_are_those_of_the_whole_encoder(sentences):
 def test_a_saved_text_model_parses_and_tags_the_same(sentences, tmp_path, monkeypatch):
     model = random_text_model()
     encoded = model.vocabularies.encode(sentences)
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
+    expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
     model.save(tmp_path / "model")
     loaded = Model.load(tmp_path / "model")
     assert loaded.is_like(model)
-    monkeypatch.setattr(compiled, "SHARE", 15)
+    monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", 15)
     for parses in (parse(model, sentences), parse(loaded, sentences), parser_of(loaded, 3).parse(encoded)):
         np.testing.assert_array_equal(parses.heads, expected.heads)
         np.testing.assert_array_equal(parses.relations, expected.relations)

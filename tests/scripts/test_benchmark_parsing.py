@@ -25,8 +25,8 @@ def model_and_file(tmp_path):
     sentences = [sentence([0, 1, 2], rng) for _ in range(5)]
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     slots = slots_of({"form": ["s0", "b0"], "deprel": ["s0.l1"]})
-    shape = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
-    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots, shape).save(tmp_path / "model")
+    spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
+    Model.new(vocabularies, Vocabulary(["root", "obj"]), slots, spec).save(tmp_path / "model")
     return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
 

@@ -12,7 +12,7 @@ from setuptools import find_namespace_packages
 
 import oracles
 import parser
-from parser.commands import command_line
+from parser.commands import benchmark, command_line
 from parser.commands.__main__ import COMMANDS
 from tests.toy import ROOT, settings
 
@@ -63,6 +63,12 @@ def test_an_installed_package_holds_settings_and_sample_and_no_scripts():
     assert {Path("data/sample") / path.name for path in (ROOT / "data" / "sample").glob("*.conllu")} <= shipped
     module, _, function = PYPROJECT["project"]["scripts"]["optimal-step"].partition(":")
     assert (module, function) == ("parser.commands.__main__", "main")
+
+
+def test_benchmarks_are_those_of_a_checkout(tmp_path, monkeypatch):
+    monkeypatch.setattr(benchmark, "_CHECKOUT", tmp_path)
+    with pytest.raises(SystemExit, match="need a checkout"):
+        benchmark.command()
 
 
 def test_a_parser_of_the_users_beside_a_script_is_not_ours(tmp_path):

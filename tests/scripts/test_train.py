@@ -19,7 +19,7 @@ from omegaconf import DictConfig
 from parser.commands import command_line
 from parser.commands.train import _run
 from parser.training import run as training_run
-from parser.training.sweeps import CurrentSweep, Job, read_jobs, table
+from parser.training.sweeps import CurrentSweep, SweepJob, read_jobs, table
 from tests.forked import script, started
 from tests.toy import ROOT, forget_what_is_stored
 
@@ -77,8 +77,8 @@ def test_a_job_returns_las_on_dev(tmp_path, monkeypatch, las):
 
 
 def test_a_table_of_jobs(tmp_path):
-    Job(1, ["seed=1", "column=2"], 50.0, None, 2.0).write(_made(tmp_path / "1-toy"))
-    Job(0, ["seed=1", "column=1"], error="it broke").write(_made(tmp_path / "0-toy"))
+    SweepJob(1, ["seed=1", "column=2"], 50.0, None, 2.0).write(_made(tmp_path / "1-toy"))
+    SweepJob(0, ["seed=1", "column=1"], error="it broke").write(_made(tmp_path / "0-toy"))
     _made(tmp_path / "10-killed")
     _made(tmp_path / "notes")
     lines = table(read_jobs(tmp_path)).splitlines()

@@ -43,13 +43,13 @@ def test_passes(overrides, names):
 
 def test_a_plan_stays_as_it_is():
     with pytest.raises(FrozenInstanceError):
-        plan(settings()).seed = 2  # type: ignore[misc]
+        plan(settings()).seed = 2
 
 
 def test_schedules_span_passes_or_runs():
     epochs = ["first_pass.epochs=3", "second_pass.epochs=5"]
     spans = {
-        over: [one.optimizer.span for one in plan(settings(*epochs, f"optimizer.schedule_over={over}")).passes]  # type: ignore[union-attr]
+        over: [one.optimizer.span for one in plan(settings(*epochs, f"optimizer.schedule_over={over}")).passes]
         for over in ("pass", "run")
     }
     assert spans == {"pass": [Span(0, 3), Span(0, 5)], "run": [Span(0, 8), Span(3, 8)]}

@@ -16,7 +16,7 @@ import pytest
 from parser.beam_settings import Beam, Merge
 from parser.commands import parse_many
 from parser.decoding.files import file_parsing
-from parser.decoding.files.file_parsing import Parsed, parse_file
+from parser.decoding.files.file_parsing import FileCounts, parse_file
 from parser.model.model import Model
 from parser.text import worker
 from parser.text.local_engine import parse_shards
@@ -235,7 +235,7 @@ def test_products_of_8_bits_are_used_where_they_are_asked_for(tmp_path, monkeypa
 
     def note(model, *arguments, **options):
         asked.append(model.int8)
-        return Parsed(0, 0, 0, {})
+        return FileCounts(0, 0, 0, {})
 
     monkeypatch.setattr(file_parsing, "parse_file", note)
     monkeypatch.setattr(worker, "_parser", None)

@@ -17,7 +17,7 @@ from parser.training.run import train
 from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED
 from tests.training.small_runs import files_of, run, train_until_killed
-from tests.training.test_beam_updates import (
+from tests.training.test_gold_beam_search import (
     gold_of,
     objective_of,
     random_sentences,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.data.parses import NO_NODE
-from parser.data.set_vocabulary import Elements
+from parser.data.vocabularies import Elements
 from parser.kernels import torch_products as matrix_products
 from parser.kernels.torch_products import product
 from parser.network_spec import Embedding

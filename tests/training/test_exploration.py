@@ -12,14 +12,14 @@ from oracles import NOT_APPLICABLE, Trees
 from parser.data.parses import NO_NODE
 from parser.data.vocabularies import Vocabularies
 from parser.data.vocabulary import N_RESERVED, Vocabulary
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_batched
 from parser.settings.choices import Policy
 from parser.training.examples.examples import (
     Examples,
     GatheredExamples,
     Target,
     TrainingSentences,
-    batches,
+    batched_computations,
     eager_columns,
     gold_examples,
     new_examples,
@@ -120,7 +120,7 @@ def test_exploration_with_a_perfect_classifier_is_the_gold_computation():
     np.testing.assert_array_equal(examples.targets, gold.targets)
     assert (report.left_optimum_percent, report.reached_gold_percent, report.lost_edges) == (0, 100, 0)
     assert report.steps == 10
-    parses = parse_in_lockstep(toy.data.sentences, toy.system, toy.table, scorer)
+    parses = parse_batched(toy.data.sentences, toy.system, toy.table, scorer)
     np.testing.assert_array_equal(parses.heads, toy.data.trees.heads)
     np.testing.assert_array_equal(parses.relations, toy.data.relations)
 
@@ -291,7 +291,7 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
     examples = gold_examples(toy.data, oracle, system, table)
     assert len(examples) == 2 * sum(map(len, trees))
     made = [0] * len(trees)
-    for batch in batches(toy.data, system):
+    for batch in batched_computations(toy.data, system):
         for rows in batch:
             scores = batch.score(oracle, rows)
             moves = system.moves(batch.now, rows)

@@ -11,7 +11,7 @@ import pytest
 import tests.transitions.toy_system  # noqa: F401 - registers a system
 from oracles import Trees
 from parser.data.treebank import read_treebank
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.settings import Settings
@@ -56,7 +56,7 @@ def test_it_trains_and_parses(system, treebank, tmp_path):
     trees = Trees.from_heads(heads)  # refuses cycles
     assert trees.projective.all() or not model.system.projective
     encoded = model.vocabularies.encode(sentences)
-    slow = parse_in_lockstep(encoded, model.system, model.table, model.scorer(encoded))
+    slow = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
     np.testing.assert_array_equal(parses.heads, slow.heads)
     np.testing.assert_array_equal(parses.relations, slow.relations)
 

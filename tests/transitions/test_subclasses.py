@@ -9,7 +9,7 @@ import pytest
 
 from parser.beam_settings import Beam, BeamError, Merge
 from parser.data.parses import NO_NODE
-from parser.decoding.greedy.batched import parse_in_lockstep
+from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.model.model import Model
@@ -52,7 +52,7 @@ def test_who_behaves_as_whom():
 def test_it_is_parsed_with_its_own_moves(model):
     rng = random.Random(1)
     encoded = model.vocabularies.encode([sentence([0] + [1] * rng.randint(1, 12), rng) for _ in range(20)])
-    expected = parse_in_lockstep(encoded, model.system, model.table, model.scorer())
+    expected = parse_batched(encoded, model.system, model.table, model.scorer())
     found = parser_of(model).parse(encoded)
     np.testing.assert_array_equal(found.heads, expected.heads)
     assert found.heads.tolist() != parser_of(small_model("static")).parse(encoded).heads.tolist()

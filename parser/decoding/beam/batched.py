@@ -15,8 +15,9 @@ import numpy as np
 from parser.beam_settings import Beam, Merge
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import finite, normalizer
-from parser.decoding.sentence_parser import Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct, write_trees
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.configurations import Configurations
@@ -24,12 +25,9 @@ from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import Features, FeatureTable
 from parser.transitions.system import Moves, TransitionSystem
 
-# Tokens whose sentences advance together.
-_SHARE = 2_000
-
 
 @dataclass
-class LockstepItems:
+class BatchedItems:
     """The items of all sentences.
 
     Attributes:
@@ -42,12 +40,12 @@ class LockstepItems:
     numbers: np.ndarray
     totals: np.ndarray
 
-    def take(self, rows: np.ndarray) -> LockstepItems:
+    def take(self, rows: np.ndarray) -> BatchedItems:
         """Copies of some of them."""
-        return LockstepItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
+        return BatchedItems(Configurations(*(array[rows] for array in self.now)), self.numbers[rows], self.totals[rows])
 
 
-def search_in_lockstep(
+def search_batched(
     sentences: Sentences,
     system: TransitionSystem,
     table: Features,
@@ -55,7 +53,7 @@ def search_in_lockstep(
     beam: Beam,
     *,
     single_root: bool = True,
-) -> LockstepItems:
+) -> BatchedItems:
     """The final items of all sentences.
 
     Args:
@@ -64,19 +62,19 @@ def search_in_lockstep(
         table: the features.
         scorer: the classifier.
         beam: the beam.
-        single_root: see parse_in_lockstep.
+        single_root: see parse_batched.
     """
     numbers = np.arange(len(sentences))
-    items = LockstepItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
+    items = BatchedItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
     while len(rows := system.unfinished(items.now)):
         moves = system.moves(items.now, rows, single_root)
         scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
-        items = step(items, rows, system, moves, scores, beam, single_root=single_root).items
+        items = advance_items(items, rows, system, moves, scores, beam, single_root=single_root).items
     return items
 
 
 @dataclass
-class Step:
+class NextItems:
     """The items after a step.
 
     Attributes:
@@ -85,13 +83,13 @@ class Step:
         columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
     """
 
-    items: LockstepItems
+    items: BatchedItems
     parents: np.ndarray
     columns: np.ndarray
 
 
-def step(
-    items: LockstepItems,
+def advance_items(
+    items: BatchedItems,
     rows: np.ndarray,
     system: TransitionSystem,
     moves: Moves,
@@ -99,7 +97,7 @@ def step(
     beam: Beam,
     *,
     single_root: bool,
-) -> Step:
+) -> NextItems:
     """The items after one more move; final ones stay as they are.
 
     Args:
@@ -109,7 +107,7 @@ def step(
         moves: of these.
         scores: float32[feature rows, outputs], of these.
         beam: the beam.
-        single_root: see parse_in_lockstep.
+        single_root: see parse_batched.
     """
     parents, columns, relations, totals = [], [], [], []
     ranks = {row: rank for rank, row in enumerate(rows.tolist())}
@@ -140,7 +138,7 @@ def step(
     of_parents = np.array([ranks[parents[row]] for row in advancing])
     system.apply(made.now, advancing, _taken(moves, of_parents), taken[advancing], np.array(relations, np.int32)[advancing])
     kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
-    return Step(made.take(kept), np.array(parents)[kept], taken[kept])
+    return NextItems(made.take(kept), np.array(parents)[kept], taken[kept])
 
 
 def _best_moves(
@@ -170,7 +168,7 @@ def _taken(moves: Moves, rows: np.ndarray) -> Moves:
     return Moves(moves.rows[rows], moves.blocks[rows], moves.heads[rows], moves.children[rows])
 
 
-def _distinct_rows(made: LockstepItems, size: int) -> np.ndarray:
+def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:
     """int64[m]: of each sentence the first ``size`` items whose configurations differ from all before them."""
     kept, seen = [], set()
     counts: dict[int, int] = {}
@@ -186,7 +184,7 @@ def _distinct_rows(made: LockstepItems, size: int) -> np.ndarray:
     return np.array(kept)
 
 
-class LockstepBeamParser:
+class BatchedBeamParser:
     """Parses with any scores, for any transition system; see KBestParser.
 
     Args:
@@ -205,26 +203,24 @@ class LockstepBeamParser:
     @classmethod
     def of_weights(
         cls, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, beam: Beam
-    ) -> LockstepBeamParser:
+    ) -> BatchedBeamParser:
         """One that parses with the weights of a classifier."""
         return cls(system, table, partial(precomputed_scorer, weights, table), beam)
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        parses = Parses.room_for(sentences.offsets)
-        trees = self.k_best(sentences, 1, single_root=single_root)
-        for start, end, (tree, *_) in zip(sentences.offsets[:-1], sentences.offsets[1:], trees, strict=True):
-            parses.heads[start + 1 : end], parses.relations[start + 1 : end] = tree.heads, tree.relations
+        parses = Parses.allocate(sentences.offsets)
+        write_trees((best for best, *_ in self.k_best(sentences, 1, single_root=single_root)), parses)
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
         """See KBestParser; k is at most the size of the beam."""
         self._beam.check_k_best(k)
         found: list[list[Tree]] = []
-        for first, last in sentences.spans(_SHARE):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
             scorer = self._scorer_of(part)
-            items = search_in_lockstep(part, self._system, self._table, scorer, self._beam, single_root=single_root)
+            items = search_batched(part, self._system, self._table, scorer, self._beam, single_root=single_root)
             trees: list[list[Tree]] = [[] for _ in range(len(part))]
             for row, (number, total) in enumerate(zip(items.numbers.tolist(), items.totals.tolist(), strict=True)):
                 inside = slice(1, items.now.lengths[row] + 1)

@@ -17,10 +17,13 @@ import numpy as np
 from parser.beam_settings import Beam, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
-from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledModel, CompiledParser, Rules, Words, sum_rows
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
 from parser.decoding.sentence_parser import Tree, distinct
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import MAX_DEGREE, Attardi, forced_output, move_of
@@ -47,7 +50,7 @@ class Items(NamedTuple):
     outputs: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int) -> Items:
+    def allocate(cls, tokens: int, size: int) -> Items:
         """For a sentence of this many tokens."""
         shape = 2 * tokens + 1, size
         integers = [np.empty(shape, np.int32) for _ in range(4)]
@@ -78,7 +81,7 @@ class Expansion(NamedTuple):
     summed: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Expansion:
+    def allocate(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> Expansion:
         """For a sentence of this many tokens; ``elements`` of the stack that features can see."""
         return cls(
             np.empty((size, outputs), np.float32),
@@ -93,7 +96,7 @@ class Expansion(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one configuration: see scores.py, greedy/compiled.py and tree_stacks.take_move()."""
+    """Workspace of one configuration: see scores.py, greedy/compiled.py and tree_stacks.take_move()."""
 
     ahead: np.ndarray
     picked: np.ndarray
@@ -105,7 +108,7 @@ class Scratch(NamedTuple):
     path: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, addresses: int, units: int, outputs: int, read_ahead: int) -> Scratch:
+    def allocate(cls, tokens: int, addresses: int, units: int, outputs: int, read_ahead: int) -> Scratch:
         """For sentences of at most this many tokens; ``read_ahead`` of the buffer that features can see."""
         return cls(
             np.empty(read_ahead, np.int32),
@@ -143,7 +146,7 @@ class BeamWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, workspace, first, all_heads, all_relations):
-    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
+    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that does not fit.
 
     Args:
         offsets: int64[sentences + 1], where they begin; see Sentences.
@@ -167,7 +170,7 @@ def parse_sentences(offsets, model, rules, options, workspace, first, all_heads,
             for k in range(items.counts[m]):
                 score_item(model, rules, options.local, start, length, workspace, m, k)
             made = select_items(rules, options.size, options.merging, workspace, m)
-            if made == NO_ROOM:
+            if made == FULL:
                 return s
             items.counts[m + 1] = made
         heads, relations = all_heads[start : start + length + 1], all_relations[start : start + length + 1]
@@ -216,9 +219,9 @@ def score_item(model, rules, local, start, length, workspace, m, k):
     if not expansion.summed[front]:
         expansion.summed[front] = True
         count = pick_rows(start, stacks, tops, scratch.ahead, of_buffer, words, scratch.picked, 0)
-        sum_rows(layers.hidden_bias, words.contributions, scratch.picked, count, expansion.sums[front])
+        sum_rows(layers.hidden_bias, words.activations, scratch.picked, count, expansion.sums[front])
     count = pick_rows(start, stacks, tops, scratch.ahead, others, words, scratch.picked, 0)
-    sum_rows(expansion.sums[front], words.contributions, scratch.picked, count, scratch.hidden)
+    sum_rows(expansion.sums[front], words.activations, scratch.picked, count, scratch.hidden)
     expansion.best[k], expansion.norms[k] = score_outputs(layers, rules, size, buffered, local, scratch, row)
 
 
@@ -242,7 +245,7 @@ def _next_output(expansion, k, total):
 
 @kernel()
 def select_items(rules, size, merging, workspace, m):
-    """Makes the items of step m + 1, best first, and returns how many; NO_ROOM if there is none.
+    """Makes the items of step m + 1, best first, and returns how many; FULL if the stacks are.
 
     Of equal scores the item that was made from the better one comes first, then the better output of the classifier.
     """
@@ -265,8 +268,8 @@ def select_items(rules, size, merging, workspace, m):
         front = items.fronts[m, chosen]
         column, relation = move_of(output, rules.n_relations)
         cell = take_move(stacks, items.cells[m, chosen], front, column, relation, scratch.elements, scratch.path)
-        if cell == NO_ROOM:
-            return NO_ROOM
+        if cell == FULL:
+            return FULL
         is_new = True
         if merging:
             for other in range(made):
@@ -302,25 +305,25 @@ class BeamParser(CompiledParser):
         self._table = table
         self.beam = beam
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         self._search(parses.offsets, words, single_root).parse(parses.heads, parses.relations)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
         """See KBestParser."""
         self.beam.check_k_best(k)
         found: list[list[Tree]] = []
-        for span in sentences.spans(SHARE):
+        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(*span)
             search = self._search(part.offsets, self.words_of(part), single_root)
             found += [distinct(trees, k) for trees in search.final_trees()]
         return found
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> BeamSearch:
-        return BeamSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
+    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> BeamSearch:
+        return BeamSearch(offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table)
 
 
 class BeamSearch:
-    """The search through some sentences, with room for the longest of them.
+    """The search through some sentences, with a workspace for the longest of them.
 
     Args:
         offsets: int64[sentences + 1], where they begin.
@@ -332,7 +335,7 @@ class BeamSearch:
 
     _workspace: BeamWorkspace
 
-    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
         self.offsets = offsets
         self.model = model
         self.rules = rules
@@ -340,10 +343,10 @@ class BeamSearch:
         self.tokens = int(np.diff(offsets).max(initial=1)) - 1
         units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
         addresses = len(model.of_buffer.programs) + len(model.others.programs)
-        self.expansion = Expansion.room(self.tokens, beam.size, outputs, table.stack_elements, units)
-        self.scratch = Scratch.room(self.tokens, addresses, units, outputs, table.read_ahead)
+        self.expansion = Expansion.allocate(self.tokens, beam.size, outputs, table.stack_elements, units)
+        self.scratch = Scratch.allocate(self.tokens, addresses, units, outputs, table.read_ahead)
         self._times = 1
-        self._make_room(self._times)
+        self._allocate(self._times)
 
     def parse(self, heads: np.ndarray, relations: np.ndarray) -> None:
         """Parses all sentences into int32[total] heads and relations."""
@@ -362,22 +365,22 @@ class BeamSearch:
             yield int(self.offsets[s + 1] - self.offsets[s]) - 1
 
     def _search(self, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> None:
-        """Parses the sentences that begin at these offsets; with more room whenever there is too little."""
+        """Parses the sentences that begin at these offsets; with a larger workspace whenever it is too small."""
         first, last = 0, len(offsets) - 1
         while first < last:
             first = self._parse_from(first, offsets, heads, relations)
             if first < last:
                 self._times *= 2
-                self._make_room(self._times)
+                self._allocate(self._times)
 
-    def _make_room(self, times: int) -> None:
+    def _allocate(self, times: int) -> None:
         """Makes the workspace: for stacks, a part or more for each step, ``times`` as much as is usually needed."""
-        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * self.beam.size)
-        items = Items.room(self.tokens, self.beam.size) if times == 1 else self._workspace.items
+        stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * self.beam.size)
+        items = Items.allocate(self.tokens, self.beam.size) if times == 1 else self._workspace.items
         self._workspace = BeamWorkspace(stacks, items, self.expansion, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
-        """Parses the sentences from number ``first`` on; returns the first for which there is too little room."""
+        """Parses the sentences from number ``first`` on; returns the first for which the workspace is too small."""
         options = BeamOptions.of(self.beam)
         return parse_sentences(offsets, self.model, self.rules, options, self._workspace, first, heads, relations)
 

@@ -1,7 +1,7 @@
-"""Items that stand for many computations: how they are made, how many derivations they have, and the best of these.
+"""Items that stand for many computations: how they are made, and their derivations, best first.
 
-lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. The derivations
-of an item come best first, found when asked for (Huang and Chiang 2005).
+lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. Derivations are
+found when they are asked for (Huang and Chiang 2005).
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ class Item:
         stack: s0, s1, ... of the best computation, as far as features can see.
         prefix: score of the best computation from the start.
         inside: score of the best computation since the first token of s0 was shifted, that shift left out.
-        tails: the items out of which it was shifted.
+        predictors: the items out of which it was shifted.
         rank: its place among the items of its bucket.
-        reductions: the ways to make it by a reduction, best first.
+        backpointers: the ways to make it by a reduction, best first.
     """
 
     began: tuple[int, ...]
@@ -93,42 +93,26 @@ class Item:
     stack: tuple[Node, ...]
     prefix: float
     inside: float
-    tails: list[Tail]
+    predictors: list[Predictor]
     rank: int = 0
-    reductions: list[Reduction] = field(default_factory=list)
+    backpointers: list[Backpointer] = field(default_factory=list)
 
 
-class Tail(NamedTuple):
+class Predictor(NamedTuple):
     """An item, and the score of the shift out of it; with a lattice, that of the choice that follows, too."""
 
     item: Item
     shift: float
 
 
-class Reduction(NamedTuple):
-    """A way to make an item: from ``item`` and the tail ``below`` by a move that costs ``score`` and makes an arc."""
+class Backpointer(NamedTuple):
+    """A way to make an item: from ``item`` and the predictor ``below`` by a move that costs ``score`` and makes an arc."""
 
     item: Item
-    below: Tail
+    below: Predictor
     score: float
     left: bool  # s0 becomes a child of s1 (reduce_left)
     relation: int
-
-
-def count_derivations(item: Item) -> int:
-    """How many computations since the first token of s0 was shifted the item stands for."""
-    counts: dict[int, int] = {}
-    waiting = [item]
-    while waiting:  # no recursion: items are as deep as sentences are long
-        one = waiting[-1]
-        parts = [part for made in one.reductions for part in (made.item, made.below.item)]
-        unknown = [part for part in parts if id(part) not in counts]
-        if unknown:
-            waiting += unknown
-            continue
-        waiting.pop()
-        counts[id(one)] = sum(counts[id(made.item)] * counts[id(made.below.item)] for made in one.reductions) or 1
-    return counts[id(item)]
 
 
 class Derivations:
@@ -141,12 +125,12 @@ class Derivations:
 
     def __init__(self, item: Item, known: dict[int, Derivations]) -> None:
         self._known = known
-        self._reductions = item.reductions
-        self._found: list[tuple[float, Node]] = [] if item.reductions else [(item.inside, item.stack[0])]
-        # (minus score, reduction, rank of the upper part, rank of the lower part): those that may come next.
+        self._backpointers = item.backpointers
+        self._found: list[tuple[float, Node]] = [] if item.backpointers else [(item.inside, item.stack[0])]
+        # (minus score, backpointer, rank of the upper part, rank of the lower part): those that may come next.
         self._waiting: list[tuple[float, int, int, int]] = []
         # The last three of those whose parts have to be found first.
-        self._coming = [(reduction, 0, 0) for reduction in range(len(item.reductions))]
+        self._coming = [(backpointer, 0, 0) for backpointer in range(len(item.backpointers))]
         self._seen = {*self._coming}
 
     @classmethod
@@ -172,32 +156,32 @@ class Derivations:
         """Finds derivations up to this rank; returns whose derivation of which rank must be found before, None if done."""
         while len(self._found) <= rank:
             while self._coming:
-                reduction, above, below = self._coming[-1]
-                parts = self._parts(reduction)
+                backpointer, above, below = self._coming[-1]
+                parts = self._parts(backpointer)
                 for part, its_rank in zip(parts, (above, below), strict=True):
                     if not part._knows(its_rank):
                         return part, its_rank
                 self._coming.pop()
                 if above < len(parts[0]._found) and below < len(parts[1]._found):
-                    made = self._reductions[reduction]
+                    made = self._backpointers[backpointer]
                     score = parts[1]._found[below][0] + (made.below.shift + parts[0]._found[above][0] + made.score)
-                    heapq.heappush(self._waiting, (-score, reduction, above, below))
+                    heapq.heappush(self._waiting, (-score, backpointer, above, below))
             if not self._waiting:
                 return None
-            minus_score, reduction, above, below = heapq.heappop(self._waiting)
-            top, under = self._parts(reduction)
-            made = self._reductions[reduction]
+            minus_score, backpointer, above, below = heapq.heappop(self._waiting)
+            top, under = self._parts(backpointer)
+            made = self._backpointers[backpointer]
             tree = join(under._found[below][1], top._found[above][1], made.left, made.relation)
             self._found.append((-minus_score, tree))
-            for following in ((reduction, above + 1, below), (reduction, above, below + 1)):
+            for following in ((backpointer, above + 1, below), (backpointer, above, below + 1)):
                 if following not in self._seen:
                     self._seen.add(following)
                     self._coming.append(following)
         return None
 
-    def _parts(self, reduction: int) -> tuple[Derivations, Derivations]:
-        """The derivations of the item that is reduced, and of its tail."""
-        made = self._reductions[reduction]
+    def _parts(self, backpointer: int) -> tuple[Derivations, Derivations]:
+        """The derivations of the item that is reduced, and of its predictor."""
+        made = self._backpointers[backpointer]
         return self.of(made.item, self._known), self.of(made.below.item, self._known)
 
     def _knows(self, rank: int) -> bool:

@@ -1,6 +1,6 @@
 """Trees of a beam in another order: by the beam's scores and by the heads that the encoder predicts, added up.
 
-The encoder of recipe=text learns to predict heads and relations, each word's by itself (classifier/head_scorer.py). It errs
+The encoder of recipe=text learns to predict heads and relations, each word's by itself (networks/tasks.py). It errs
 elsewhere than the parser does, which sees one configuration at a time, but its heads need not be trees. So the parser makes
 trees, and the sum of the logarithms of both probabilities says which is best; k-best lists of parsers have long been reranked
 so (Collins 2000; Charniak and Johnson 2005).
@@ -16,12 +16,10 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.parses import Parses
 from parser.data.sentences import Sentences
-from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans
-from parser.inference.biaffine import RestingHeads
+from parser.decoding import batch_sizes
+from parser.decoding.sentence_parser import KBestParser, Tree, parse_spans, write_trees
+from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.weights import SentenceEncoder
-
-# Tokens whose sentences are parsed together.
-_SHARE = 2_000
 
 
 class RerankingParser:
@@ -39,7 +37,7 @@ class RerankingParser:
         self,
         search: KBestParser,
         encoder: SentenceEncoder,
-        heads: RestingHeads,
+        heads: FrozenBiaffineScorer,
         beam: Beam,
         threads: int = 1,
     ) -> None:
@@ -53,16 +51,14 @@ class RerankingParser:
         """See SentenceParser."""
 
         def parse(part: Sentences, parses: Parses) -> None:
-            for start, trees in zip(part.offsets, self._ranked(part, 1, single_root), strict=False):
-                inside = slice(start + 1, start + 1 + len(trees[0].heads))
-                parses.heads[inside], parses.relations[inside] = trees[0].heads, trees[0].relations
+            write_trees((best for best, *_ in self._ranked(part, 1, single_root)), parses)
 
-        return parse_spans(sentences, _SHARE, self._threads, parse)
+        return parse_spans(sentences, batch_sizes.TOKENS_PER_SEARCH, self._threads, parse)
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
         """See KBestParser; the scores of the trees are those that they are ranked by."""
         self.beam.check_k_best(k)
-        spans = sentences.spans(_SHARE)
+        spans = sentences.spans(batch_sizes.TOKENS_PER_SEARCH)
         return [trees[:k] for span in spans for trees in self._ranked(sentences.span(*span), k, single_root)]
 
     def _ranked(self, sentences: Sentences, k: int, single_root: bool) -> Iterator[list[Tree]]:

@@ -56,7 +56,7 @@ def log_partition(scores, highest, shares, powers):
     Args:
         scores: float32[outputs]; minus infinity counts nothing.
         highest: the highest of them.
-        shares, powers: float32[outputs], room.
+        shares, powers: float32[outputs], workspace.
     """
     _exponentials(scores, highest, shares, powers)
     bits = powers.view(np.int32)
@@ -114,7 +114,7 @@ def read_address(stacks, tops, ahead, program):
 
 @kernel(inline="always")
 def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
-    """Adds to ``picked``, in which there are ``count``, the rows of contributions that addresses read; how many there are then.
+    """Adds to ``picked``, in which there are ``count``, the rows of activations that addresses read; how many there are then.
 
     Args:
         start: where the sentence begins in ``words``.
@@ -128,7 +128,7 @@ def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
         token, relation = read_address(stacks, tops, ahead, addresses.programs[a])
         if token != NO_NODE:
             if addresses.places[a] != NO_NODE:
-                picked[count] = words.first + words.types[start + token] * words.per_type + addresses.places[a]
+                picked[count] = words.first + words.signatures[start + token] * words.per_signature + addresses.places[a]
                 count += 1
             if addresses.relation_rows[a] != NO_NODE and relation != NO_NODE:
                 picked[count] = addresses.relation_rows[a] + relation

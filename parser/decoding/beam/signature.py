@@ -130,8 +130,8 @@ class Parts(NamedTuple):
 
 
 @kernel()
-def step_of_tails(items, m, k):
-    """The step of the tails of item k of step m: that before the words of s0, of which all but one have become children."""
+def step_of_predictors(items, m, k):
+    """The step of the predictors of item k of step m: before the words of s0, of which all but one have become children."""
     return m - (2 * (items.fronts[m, k] - items.begins[m, k]) - 1)
 
 
@@ -141,13 +141,13 @@ def describe_move(items, m, k, below, column):
 
     Returns:
         The column, the first tokens of s0 and of the buffer after the move, the nodes at the top of the stack before it, and
-        those of the tail ``below``.
+        those of the predictor ``below``.
     """
     front, tops = items.fronts[m, k], items.tops[m, k]
     if column == 0:
         return np.int64(0), front, np.int32(front + 1), tops, tops
-    tails = step_of_tails(items, m, k)
-    return np.int64(column), items.begins[tails, below], front, tops, items.tops[tails, below]
+    earlier = step_of_predictors(items, m, k)
+    return np.int64(column), items.begins[earlier, below], front, tops, items.tops[earlier, below]
 
 
 @kernel(inline="always")

@@ -2,10 +2,10 @@
 
 What an item is, and what it costs, is said in lattice/merging.py, the reference implementation. Of a step, the best items that
 can be made are taken one by one. From each item come one stream of them by its shift, and one by reductions with each of its
-tails; a stream knows its next item by its scores alone. One whose signature is new (signature.py) is made, as long as there is
-room in the beam; any other is a further way to make an item that is there, or is lost. When the beam is full, what the streams
-still hold is compared with its items: all moves that differ only in their relation at once, as at most one of these relations
-is that of the item.
+predictors; a stream knows its next item by its scores alone. One whose signature is new (signature.py) is made, until the beam
+is full; any other is a further way to make an item that is there, or is lost. Then what the streams still hold is compared with
+the items of the beam: all moves that differ only in their relation at once, as at most one of these relations is that of the
+item.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import numpy as np
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
-from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees
-from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_tails
-from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, attach, clear, number, top_nodes
-from parser.decoding.greedy.compiled import SHARE, CompiledModel, Rules, Words
+from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees
+from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_predictors
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
 from parser.decoding.sentence_parser import Tree
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels import assign, kernel
 from parser.transitions.attardi import move_of
 from parser.transitions.features import FeatureTable
@@ -32,8 +34,8 @@ from parser.transitions.features import FeatureTable
 class SignatureItems(NamedTuple):
     """The items of a sentence; row m of each array holds those of step m, best first. See Item.
 
-    The tails of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out of
-    them is theirs; so a tail is the number of an item of that step.
+    The predictors of an item are all of one step, that before the first token of s0 was shifted, and the score of the shift out
+    of them is theirs; so a predictor is the number of an item of that step.
 
     Attributes:
         counts: int32[steps + 1], how many there are.
@@ -43,12 +45,12 @@ class SignatureItems(NamedTuple):
         fronts: int32[steps + 1, size], the first token of the buffer.
         prefixes, insides: float64[steps + 1, size].
         shifts: float64[steps + 1, size], what a shift costs, where it is among the moves that were looked at.
-        tail_counts, tail_starts: int32 and int64[steps + 1, size], how many of ``tails`` are theirs, and from which on.
-        tails: int32[room], numbers of items.
-        reductions: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
-        ways: int32[room, 4], of each reduction the numbers of the item and of the tail, the output, and the next reduction.
-        costs: float64[room], what the move of each costs.
-        used: int64[2], how much of the room of tails and of reductions is in use.
+        predictor_counts, predictor_starts: int32 and int64[steps + 1, size], how many of ``predictors`` are theirs, from where.
+        predictors: int32[capacity], numbers of items.
+        backpointers: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
+        ways: int32[capacity, 4], of each backpointer the numbers of the item and the predictor, the output, and the next one.
+        costs: float64[capacity], what the move of each costs.
+        used: int64[2], how many predictors and backpointers are in use.
     """
 
     counts: np.ndarray
@@ -59,17 +61,17 @@ class SignatureItems(NamedTuple):
     prefixes: np.ndarray
     insides: np.ndarray
     shifts: np.ndarray
-    tail_counts: np.ndarray
-    tail_starts: np.ndarray
-    tails: np.ndarray
-    reductions: np.ndarray
+    predictor_counts: np.ndarray
+    predictor_starts: np.ndarray
+    predictors: np.ndarray
+    backpointers: np.ndarray
     ways: np.ndarray
     costs: np.ndarray
     used: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
-        """For a sentence of this many tokens; ``times`` as many tails, and as many reductions, as items."""
+    def allocate(cls, tokens: int, size: int, elements: int, times: int) -> SignatureItems:
+        """For a sentence of this many tokens; ``times`` as many predictors, and as many backpointers, as items."""
         shape = 2 * tokens + 1, size
         most = times * shape[0] * size
         return cls(
@@ -92,19 +94,19 @@ class SignatureItems(NamedTuple):
 
 
 class Streams(NamedTuple):
-    """What the items of a step can become: for each of them and each of its tails a stream of items, best first.
+    """What the items of a step can become: for each of them and each of its predictors a stream of items, best first.
 
     Attributes:
         items: int32[streams], the item that is reduced, or shifted out of.
-        below: int32[streams], its tail; NO_NODE: the stream is the shift.
+        below: int32[streams], its predictor; NO_NODE: the stream is the shift.
         at: int32[streams], the place of the next output among those of the item; NO_NODE after the last.
         prefixes, insides: float64[streams], of what it makes.
         outputs: int32[size, size], of each item the best outputs, best first.
         n_outputs: int32[size], how many.
         seen: int32[size, parts], of each new item what must be equal for another to merge with it.
-        tails: int32[size, size], the tails of the new items.
-        n_tails: int32[size], how many.
-        pending: int32[tokens + 1, 4], room for items of a tree that is read: step, number, and the arc to it.
+        predictors: int32[size, size], the predictors of the new items.
+        n_predictors: int32[size], how many.
+        pending: int32[tokens + 1, 4], workspace for items of a tree that is read: step, number, and the arc to it.
     """
 
     items: np.ndarray
@@ -115,12 +117,12 @@ class Streams(NamedTuple):
     outputs: np.ndarray
     n_outputs: np.ndarray
     seen: np.ndarray
-    tails: np.ndarray
-    n_tails: np.ndarray
+    predictors: np.ndarray
+    n_predictors: np.ndarray
     pending: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, parts: int) -> Streams:
+    def allocate(cls, tokens: int, size: int, parts: int) -> Streams:
         """For a sentence of this many tokens."""
         most = size * (size + 1)
         return cls(
@@ -145,10 +147,10 @@ def open_streams(size, items, m, expansion, streams):
     for k in range(items.counts[m]):
         streams.n_outputs[k] = best_outputs(expansion.scores[k], size, streams.outputs[k])
         items.shifts[m, k] = np.float64(expansion.scores[k, 0]) - expansion.norms[k]
-        first = items.tail_starts[m, k]
-        for t in range(first - 1, first + items.tail_counts[m, k]):
+        first = items.predictor_starts[m, k]
+        for t in range(first - 1, first + items.predictor_counts[m, k]):
             streams.items[count] = k
-            streams.below[count] = items.tails[t] if t >= first else NO_NODE
+            streams.below[count] = items.predictors[t] if t >= first else NO_NODE
             look(items, m, expansion, streams, count, 0)
             count += 1
     return count
@@ -187,22 +189,22 @@ def look(items, m, expansion, streams, s, at):
         streams.prefixes[s] = items.prefixes[m, k] + items.shifts[m, k]
         streams.insides[s] = 0.0
     else:
-        tails = step_of_tails(items, m, k)
+        earlier = step_of_predictors(items, m, k)
         gain = gain_of(items, m, expansion, k, below, streams.outputs[k, at])
-        streams.prefixes[s] = items.prefixes[tails, below] + gain
-        streams.insides[s] = items.insides[tails, below] + gain
+        streams.prefixes[s] = items.prefixes[earlier, below] + gain
+        streams.insides[s] = items.insides[earlier, below] + gain
 
 
 @kernel()
 def gain_of(items, m, expansion, k, below, output):
-    """What is added to the scores of a tail when the item is reduced with it."""
+    """What is added to the scores of a predictor when the item is reduced with it."""
     cost = np.float64(expansion.scores[k, output]) - expansion.norms[k]
-    return items.shifts[step_of_tails(items, m, k), below] + items.insides[m, k] + cost
+    return items.shifts[step_of_predictors(items, m, k), below] + items.insides[m, k] + cost
 
 
 @kernel()
 def best_stream(streams, count):
-    """The stream whose next item is the best; of equal ones that of the better item, then that of the better tail."""
+    """The stream whose next item is the best; of equal ones that of the better item, then that of the better predictor."""
     best = NO_NODE
     for s in range(count):
         if streams.at[s] == NO_NODE:
@@ -229,7 +231,7 @@ class SignatureWorkspace(NamedTuple):
 
 @kernel()
 def parse_sentences(offsets, model, rules, options, parts, workspace, first, all_heads, all_relations):
-    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that lacks room.
+    """Parses the sentences from ``first`` on into ``all_heads`` and ``all_relations``; returns the first that does not fit.
 
     Args:
         offsets, model, rules, options, first, all_heads, all_relations: see compiled.parse_sentences().
@@ -245,7 +247,7 @@ def parse_sentences(offsets, model, rules, options, parts, workspace, first, all
         for m in range(2 * length):
             for k in range(items.counts[m]):
                 score_item(model, rules, options.local, start, length, workspace, m, k)
-            if _make_items(rules, options.size, parts, workspace, m) == NO_ROOM:
+            if _make_items(rules, options.size, parts, workspace, m) == FULL:
                 return s
         best = 0
         for k in range(1, items.counts[2 * length]):
@@ -264,15 +266,15 @@ def _begin(stacks, items, length, size):
     items.fronts[0, 0] = 1
     items.prefixes[0, 0] = 0.0
     items.insides[0, 0] = 0.0
-    items.tail_counts[0, 0] = 0
-    items.reductions[0, 0] = NO_NODE
+    items.predictor_counts[0, 0] = 0
+    items.backpointers[0, 0] = NO_NODE
     items.counts[0] = 1
     items.used[:] = 0
 
 
 @kernel()
 def _make_items(rules, size, parts, workspace, m):
-    """Makes the items of step m + 1, best first; NO_ROOM if there is none."""
+    """Makes the items of step m + 1, best first; FULL if the workspace is."""
     stacks, items, expansion, streams, scratch = workspace
     count = open_streams(size, items, m, expansion, streams)
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
@@ -288,66 +290,66 @@ def _make_items(rules, size, parts, workspace, m):
         other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
         if other == NO_NODE:
             other = made
-            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == NO_ROOM:
-                return np.int64(NO_ROOM)
+            if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == FULL:
+                return np.int64(FULL)
             for p in range(len(parts.programs)):
                 streams.seen[made, p] = read_after(parts, nodes, lists, moved, relation, p)
             made += 1
-        if _join(items, expansion, streams, m, s, output, other) == NO_ROOM:
-            return np.int64(NO_ROOM)
+        if _join(items, expansion, streams, m, s, output, other) == FULL:
+            return np.int64(FULL)
         look(items, m, expansion, streams, s, streams.at[s] + 1)
     items.counts[m + 1] = made
-    if _join_all(rules, parts, workspace, m, count) == NO_ROOM:
-        return np.int64(NO_ROOM)
-    return _keep_tails(items, streams, m + 1)
+    if _join_all(rules, parts, workspace, m, count) == FULL:
+        return np.int64(FULL)
+    return _keep_predictors(items, streams, m + 1)
 
 
 @kernel()
 def _make_item(stacks, items, streams, m, s, column, relation, new, path):
-    """Makes item ``new`` of step m + 1 of what a stream makes next, so far in no way; NO_ROOM if there is none."""
+    """Makes item ``new`` of step m + 1 of what a stream makes next, so far in no way; FULL if the workspace is."""
     k, below = streams.items[s], streams.below[s]
     front = items.fronts[m, k]
-    tails = step_of_tails(items, m, k)
+    earlier = step_of_predictors(items, m, k)
     if column == 0:
         cell = number(stacks.cells, front, items.cells[m, k], 0)
     else:
-        under, top = items.tops[tails, below, 0], items.tops[m, k, 0]
+        under, top = items.tops[earlier, below, 0], items.tops[m, k, 0]
         joined = attach(stacks, under, top, relation, path) if column == 1 else attach(stacks, top, under, relation, path)
-        if joined == NO_ROOM:
-            return np.int64(NO_ROOM)
-        cell = number(stacks.cells, joined, stacks.cells.keys[items.cells[tails, below], 1], 0)
-    if cell == NO_ROOM:
-        return np.int64(NO_ROOM)
+        if joined == FULL:
+            return np.int64(FULL)
+        cell = number(stacks.cells, joined, stacks.cells.keys[items.cells[earlier, below], 1], 0)
+    if cell == FULL:
+        return np.int64(FULL)
     items.cells[m + 1, new] = cell
     top_nodes(stacks, cell, items.tops[m + 1, new])
-    items.begins[m + 1, new] = front if column == 0 else items.begins[tails, below]
+    items.begins[m + 1, new] = front if column == 0 else items.begins[earlier, below]
     items.fronts[m + 1, new] = front + 1 if column == 0 else front
     items.prefixes[m + 1, new] = streams.prefixes[s]
     items.insides[m + 1, new] = streams.insides[s]
-    items.reductions[m + 1, new] = NO_NODE
-    streams.n_tails[new] = 0
+    items.backpointers[m + 1, new] = NO_NODE
+    streams.n_predictors[new] = 0
     return np.int64(new)
 
 
 @kernel()
 def _join(items, expansion, streams, m, s, output, new):
-    """Makes item ``new`` of step m + 1 in one more way: by an output of a stream; NO_ROOM if there is none."""
+    """Makes item ``new`` of step m + 1 in one more way: by an output of a stream; FULL if the workspace is."""
     k, below = streams.items[s], streams.below[s]
     if below == NO_NODE:
-        _add_tail(streams, new, k)
+        _add_predictor(streams, new, k)
         return np.int64(new)
-    tails = step_of_tails(items, m, k)
-    first = items.tail_starts[tails, below]
-    for t in range(first, first + items.tail_counts[tails, below]):
-        _add_tail(streams, new, items.tails[t])
+    earlier = step_of_predictors(items, m, k)
+    first = items.predictor_starts[earlier, below]
+    for t in range(first, first + items.predictor_counts[earlier, below]):
+        _add_predictor(streams, new, items.predictors[t])
     way = items.used[1]
     if way == len(items.ways):
-        return np.int64(NO_ROOM)
+        return np.int64(FULL)
     items.used[1] = way + 1
     items.ways[way, 0], items.ways[way, 1], items.ways[way, 2], items.ways[way, 3] = k, below, output, NO_NODE
     items.costs[way] = np.float64(expansion.scores[k, output]) - expansion.norms[k]
-    inside = items.insides[tails, below] + gain_of(items, m, expansion, k, below, output)
-    ways = items.reductions[m + 1, new]
+    inside = items.insides[earlier, below] + gain_of(items, m, expansion, k, below, output)
+    ways = items.backpointers[m + 1, new]
     if ways[0] == NO_NODE:
         ways[0] = ways[2] = way
     else:
@@ -360,17 +362,17 @@ def _join(items, expansion, streams, m, s, output, new):
 
 
 @kernel()
-def _add_tail(streams, new, tail):
-    for t in range(streams.n_tails[new]):
-        if streams.tails[new, t] == tail:
+def _add_predictor(streams, new, predictor):
+    for t in range(streams.n_predictors[new]):
+        if streams.predictors[new, t] == predictor:
             return
-    streams.tails[new, streams.n_tails[new]] = tail
-    streams.n_tails[new] += 1
+    streams.predictors[new, streams.n_predictors[new]] = predictor
+    streams.n_predictors[new] += 1
 
 
 @kernel()
 def _join_all(rules, parts, workspace, m, count):
-    """Joins all that streams still hold with the items of step m + 1 that have its signature; NO_ROOM if there is none."""
+    """Joins all that streams still hold with the items of step m + 1 that have its signature; FULL if the workspace is."""
     stacks, items, expansion, streams, _ = workspace
     nodes, lists, begins, fronts = stacks.nodes.keys, stacks.lists.keys, items.begins[m + 1], items.fronts[m + 1]
     made = items.counts[m + 1]
@@ -395,8 +397,8 @@ def _join_all(rules, parts, workspace, m, count):
                 for one in outputs:
                     its_column, _ = move_of(one, rules.n_relations)
                     joins = one == output if newest != NO_NODE else its_column == column
-                    if joins and _join(items, expansion, streams, m, s, one, other) == NO_ROOM:
-                        return np.int64(NO_ROOM)
+                    if joins and _join(items, expansion, streams, m, s, one, other) == FULL:
+                        return np.int64(FULL)
     return np.int64(made)
 
 
@@ -412,14 +414,14 @@ def _is_better(row, output, other):
 
 
 @kernel()
-def _keep_tails(items, streams, m):
-    """Puts the tails of the items of step m where they stay; NO_ROOM if there is none."""
+def _keep_predictors(items, streams, m):
+    """Puts the predictors of the items of step m where they stay; FULL if the workspace is."""
     for new in range(items.counts[m]):
-        first, count = items.used[0], streams.n_tails[new]
-        if first + count > len(items.tails):
-            return np.int64(NO_ROOM)
-        assign(items.tails[first : first + count], streams.tails[new])
-        items.tail_starts[m, new], items.tail_counts[m, new] = first, count
+        first, count = items.used[0], streams.n_predictors[new]
+        if first + count > len(items.predictors):
+            return np.int64(FULL)
+        assign(items.predictors[first : first + count], streams.predictors[new])
+        items.predictor_starts[m, new], items.predictor_counts[m, new] = first, count
         items.used[0] = first + count
     return np.int64(items.counts[m])
 
@@ -428,8 +430,8 @@ def _keep_tails(items, streams, m):
 def _read_tree(items, m, k, rules, pending, start, heads, relations):
     """Fills in the arcs of the best computation that item k of step m stands for.
 
-    The root of the tree that an item stands for is that of the item, or of the tail, that became the head in the best way to
-    make it; so the way goes from head to head down to a token, and whatever became a child on it waits for its turn.
+    The root of the tree that an item stands for is that of the item, or of the predictor, that became the head in the best way
+    to make it; so the way goes from head to head down to a token, and whatever became a child on it waits for its turn.
     """
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = m, k, NO_NODE, NO_NODE
     count = 1
@@ -437,20 +439,20 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
         count -= 1
         m, k, head, relation = pending[count, 0], pending[count, 1], pending[count, 2], pending[count, 3]
         bottom = count
-        way = items.reductions[m, k, 2]
+        way = items.backpointers[m, k, 2]
         while way != NO_NODE:
             upper, below, output = items.ways[way, 0], items.ways[way, 1], items.ways[way, 2]
-            tails = step_of_tails(items, m - 1, upper)
+            earlier = step_of_predictors(items, m - 1, upper)
             column, of_arc = move_of(output, rules.n_relations)
             if column == 1:  # s0 becomes a child of s1
                 pending[count, 0], pending[count, 1] = m - 1, upper
-                m, k = tails, below
+                m, k = earlier, below
             else:
-                pending[count, 0], pending[count, 1] = tails, below
+                pending[count, 0], pending[count, 1] = earlier, below
                 m, k = m - 1, upper
             pending[count, 3] = of_arc
             count += 1
-            way = items.reductions[m, k, 2]
+            way = items.backpointers[m, k, 2]
         token = items.begins[m, k]
         for child in range(bottom, count):
             pending[child, 2] = token
@@ -458,7 +460,7 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
             heads[start + token], relations[start + token] = head, relation
 
 
-# A way to make an item: the item that was reduced and its tail, each by step and number, the output, and what the move costs.
+# A way to make an item: the item that was reduced and its predictor, each by step and number, the output, and what it costs.
 _Way = tuple[tuple[int, int], tuple[int, int], int, float]
 
 
@@ -467,12 +469,14 @@ class SignatureBeamParser(BeamParser):
 
     def final_items(self, sentences: Sentences, *, single_root: bool = True) -> Iterator[list[Item]]:
         """For each sentence, the items of the last step, which stand for whole trees; best first."""
-        for span in sentences.spans(SHARE):
+        for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(*span)
             yield from self._search(part.offsets, self.words_of(part), single_root).final_items()
 
-    def _search(self, offsets: np.ndarray, words: Words, single_root: bool) -> SignatureSearch:
-        return SignatureSearch(offsets, self.model_on(words), Rules.of(self._system, single_root), self.beam, self._table)
+    def _search(self, offsets: np.ndarray, words: PrecomputedWords, single_root: bool) -> SignatureSearch:
+        return SignatureSearch(
+            offsets, self.model_on(words), AttardiRules.of(self._system, single_root), self.beam, self._table
+        )
 
 
 class SignatureSearch(BeamSearch):
@@ -480,15 +484,15 @@ class SignatureSearch(BeamSearch):
 
     _merging: SignatureWorkspace
 
-    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: Rules, beam: Beam, table: FeatureTable) -> None:
+    def __init__(self, offsets: np.ndarray, model: CompiledModel, rules: AttardiRules, beam: Beam, table: FeatureTable) -> None:
         self._parts = Parts.of(table.slots)
         super().__init__(offsets, model, rules, beam, table)
 
-    def _make_room(self, times: int) -> None:
+    def _allocate(self, times: int) -> None:
         size = self.beam.size
-        stacks = TreeStacks.room(self.tokens, times * 2 * self.tokens * size)
-        items = SignatureItems.room(self.tokens, size, self._parts.elements, 2 * times)
-        streams = Streams.room(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
+        stacks = TreeStacks.allocate(self.tokens, times * 2 * self.tokens * size)
+        items = SignatureItems.allocate(self.tokens, size, self._parts.elements, 2 * times)
+        streams = Streams.allocate(self.tokens, size, len(self._parts.programs)) if times == 1 else self._merging.streams
         self._merging = SignatureWorkspace(stacks, items, self.expansion, streams, self.scratch)
 
     def _parse_from(self, first: int, offsets: np.ndarray, heads: np.ndarray, relations: np.ndarray) -> int:
@@ -529,15 +533,15 @@ class SignatureSearch(BeamSearch):
         item = Item((begin,), (front,), 2 * front - 1 - m, m, (Node(begin),), *sums, [], k)
         for above, below, output, cost in ways:
             column, relation = move_of(output, self.rules.n_relations)
-            tail = Tail(known[below], float(items.shifts[below]))
-            item.reductions.append(Reduction(known[above], tail, cost, column == 1, relation))
+            predictor = Predictor(known[below], float(items.shifts[below]))
+            item.backpointers.append(Backpointer(known[above], predictor, cost, column == 1, relation))
         return item
 
     def _ways(self, m: int, k: int) -> Iterator[_Way]:
         """The ways to make an item by a reduction, in the order in which they were found."""
-        way = self._merging.items.reductions[m, k, 0]
+        way = self._merging.items.backpointers[m, k, 0]
         while way != NO_NODE:
             above, below, output, following = self._merging.items.ways[way].tolist()
-            tails = int(step_of_tails(self._merging.items, m - 1, above))
-            yield (m - 1, above), (tails, below), output, float(self._merging.items.costs[way])
+            earlier = int(step_of_predictors(self._merging.items, m - 1, above))
+            yield (m - 1, above), (earlier, below), output, float(self._merging.items.costs[way])
             way = following

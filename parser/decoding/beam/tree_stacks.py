@@ -21,8 +21,8 @@ import numpy as np
 from parser.data.parses import NO_NODE
 from parser.kernels import kernel
 
-# What a kernel returns that has no room left; it is called again with more.
-NO_ROOM = -2
+# What a kernel returns whose workspace is full; it is called again with a larger one.
+FULL = -2
 
 _FREE = -1
 
@@ -31,7 +31,7 @@ class Triples(NamedTuple):
     """Distinct triples, numbered from 0.
 
     Attributes:
-        keys: int32[room, 3].
+        keys: int32[capacity, 3].
         slots: int32[a power of two], the numbers of the triples where their hashes put them.
         state: int64[2]: how many triples there are, and how many of the slots are in use less one; a power of two of them,
             more when they are half full, up to all.
@@ -42,7 +42,7 @@ class Triples(NamedTuple):
     state: np.ndarray
 
     @classmethod
-    def room(cls, size: int) -> Triples:
+    def allocate(cls, size: int) -> Triples:
         """For this many triples."""
         slots = 1 << (2 * size).bit_length()
         return cls(np.empty((size, 3), np.int32), np.empty(slots, np.int32), np.zeros(2, np.int64))
@@ -56,12 +56,12 @@ class TreeStacks(NamedTuple):
     lists: Triples
 
     @classmethod
-    def room(cls, tokens: int, steps: int) -> TreeStacks:
+    def allocate(cls, tokens: int, steps: int) -> TreeStacks:
         """For a sentence of this many tokens and as many steps of all items together.
 
         Attardi's system of a degree above 1 may need more.
         """
-        return cls(Triples.room(steps + 1), Triples.room(tokens + 1 + steps), Triples.room(steps + 1))
+        return cls(Triples.allocate(steps + 1), Triples.allocate(tokens + 1 + steps), Triples.allocate(steps + 1))
 
 
 @kernel()
@@ -84,16 +84,16 @@ def clear(stacks, length, steps):
 
 @kernel()
 def number(triples, first, second, third):
-    """The number of a triple, which is added if it is new; NO_ROOM if there is none left."""
+    """The number of a triple, which is added if it is new; FULL if no more fit."""
     slot = _slot_of(triples, first, second, third)
     if triples.slots[slot] != _FREE:
         return np.int64(triples.slots[slot])
     new = triples.state[0]
     if new == len(triples.keys):
-        return np.int64(NO_ROOM)
+        return np.int64(FULL)
     if 2 * new > triples.state[1]:
         if not _use_more_slots(triples):
-            return np.int64(NO_ROOM)
+            return np.int64(FULL)
         slot = _slot_of(triples, first, second, third)
     triples.slots[slot] = new
     triples.keys[new, 0] = first
@@ -135,14 +135,14 @@ def _use_more_slots(triples):
 
 @kernel()
 def attach(stacks, head, child, relation, path):
-    """The node that ``head`` (a node) becomes with a further child; NO_ROOM if there is none.
+    """The node that ``head`` (a node) becomes with a further child; FULL if no more parts fit.
 
     Args:
         stacks: the stacks.
         head: a node.
         child: a node.
         relation: of the child.
-        path: int32[tokens or more], room for the lists that the new child goes after.
+        path: int32[tokens or more], workspace for the lists that the new child goes after.
     """
     nodes, lists = stacks.nodes.keys, stacks.lists.keys
     token = nodes[child, 0]
@@ -154,11 +154,11 @@ def attach(stacks, head, child, relation, path):
         count += 1
         inner = lists[inner, 2]
     children = number(stacks.lists, child, relation, inner)
-    while count and children != NO_ROOM:
+    while count and children != FULL:
         count -= 1
         children = number(stacks.lists, lists[path[count], 0], lists[path[count], 1], children)
-    if children == NO_ROOM:
-        return np.int64(NO_ROOM)
+    if children == FULL:
+        return np.int64(FULL)
     if side == 1:
         return number(stacks.nodes, nodes[head, 0], children, nodes[head, 2])
     return number(stacks.nodes, nodes[head, 0], nodes[head, 1], children)
@@ -174,7 +174,7 @@ def take_move(stacks, cell, front, column, relation, elements, path):
         front: the first token of the buffer.
         column: the move, which must be applicable.
         relation: of the new arc.
-        elements: int32[degree or more], room for the elements above the one at which the arc ends.
+        elements: int32[degree or more], workspace for the elements above the one at which the arc ends.
         path: see attach().
     """
     if column == 0:
@@ -188,19 +188,19 @@ def take_move(stacks, cell, front, column, relation, elements, path):
     deep, below = cells[below, 0], cells[below, 1]
     if column % 2 == 1:  # the top becomes a child of the deep element
         changed = attach(stacks, deep, elements[0], relation, path)
-        if changed == NO_ROOM:
-            return np.int64(NO_ROOM)
+        if changed == FULL:
+            return np.int64(FULL)
         result = number(stacks.cells, changed, below, 0)
         last = 1
     else:
         changed = attach(stacks, elements[0], deep, relation, path)
-        if changed == NO_ROOM:
-            return np.int64(NO_ROOM)
+        if changed == FULL:
+            return np.int64(FULL)
         elements[0] = changed
         result = np.int64(below)
         last = 0
     for d in range(depth - 1, last - 1, -1):
-        if result != NO_ROOM:
+        if result != FULL:
             result = number(stacks.cells, elements[d], result, 0)
     return result
 
@@ -261,7 +261,7 @@ def read_trees(stacks, cell, heads, relations, path):
         stacks: the stacks.
         cell: the stack.
         heads, relations: NO_NODE where there is none.
-        path: int32[tokens + 1 or more], room for nodes.
+        path: int32[tokens + 1 or more], workspace for nodes.
     """
     heads[:] = NO_NODE
     relations[:] = NO_NODE

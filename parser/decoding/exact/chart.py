@@ -70,8 +70,8 @@ class StateScores(NamedTuple):
     outputs: np.ndarray
 
     @classmethod
-    def room(cls, states: int) -> StateScores:
-        """Room for this many states."""
+    def allocate(cls, states: int) -> StateScores:
+        """For this many states."""
         return cls(np.empty((2, states)), np.empty((2, states)), np.empty((2, states), np.int32))
 
 

@@ -16,9 +16,10 @@ from parser.beam_settings import Beam, Exact, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT
-from parser.decoding.beam.batched import LockstepBeamParser
+from parser.decoding import batch_sizes
+from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
-from parser.decoding.sentence_parser import Tree
+from parser.decoding.sentence_parser import Tree, write_trees
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.batch_scorer import batch_scorer
@@ -31,10 +32,6 @@ log = logging.getLogger(__name__)
 # the one grows with the square and the other with the cube, a beam of this size finds a good tree.
 LONGEST = 1_000
 BEAM_OF_LONGER = 8
-
-# Tokens that are encoded together, and states that are scored together.
-_SHARE = 2_000
-_STATES = 8_192
 
 _STACK = 0  # see features.program_of
 
@@ -54,14 +51,12 @@ class ExactParser:
         self._system = system
         self._table = table
         self._search = search
-        self._of_longer = LockstepBeamParser.of_weights(weights, system, table, Beam(BEAM_OF_LONGER, scores=search.scores))
+        self._of_longer = BatchedBeamParser.of_weights(weights, system, table, Beam(BEAM_OF_LONGER, scores=search.scores))
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        parses = Parses.room_for(sentences.offsets)
-        for start, tree in zip(sentences.offsets, self._trees(sentences, single_root), strict=False):
-            inside = slice(start + 1, start + 1 + len(tree.heads))
-            parses.heads[inside], parses.relations[inside] = tree.heads, tree.relations
+        parses = Parses.allocate(sentences.offsets)
+        write_trees(self._trees(sentences, single_root), parses)
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
@@ -75,7 +70,7 @@ class ExactParser:
             text = "sentences of more than %d words are not searched exactly, but with a beam of %d: %d"
             log.warning(text, LONGEST, BEAM_OF_LONGER, too_long)
         rules = ChartRules.of(self._system, single_root)
-        for first, last in sentences.spans(_SHARE):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
             scorer = batch_scorer(self._weights, self._table, part)
             for s, n in enumerate(part.lengths.tolist()):
@@ -88,9 +83,9 @@ class ExactParser:
         """The best tree of sentence ``s``, of n tokens."""
         tops, fronts = states(n)
         features = features_of_states(self._table, sentences, s)
-        moves = StateScores.room(n_states(n))
-        for first in range(0, len(features), _STATES):
-            some = slice(first, first + _STATES)
+        moves = StateScores.allocate(n_states(n))
+        for first in range(0, len(features), batch_sizes.STATES_PER_BATCH):
+            some = slice(first, first + batch_sizes.STATES_PER_BATCH)
             local = self._search.scores is Scores.LOCAL
             choose_outputs(scorer(features[some]), tops[some], fronts[some], n, rules, local, first, moves)
         heads, relations = np.full((2, n + 1), NO_NODE, np.int32)

@@ -45,7 +45,7 @@ class OnError(StrEnum):
 
 
 @dataclass
-class Parsed:
+class FileCounts:
     """How much a file held.
 
     Attributes:
@@ -77,7 +77,7 @@ class Parsed:
                 found.append(f"{share} have a value of {name} that training never saw; tag the input as the training data was")
         return found
 
-    def add(self, part: Parsed) -> None:
+    def add(self, part: FileCounts) -> None:
         """Adds what a part of the file held."""
         self.lines += part.lines
         self.sentences += part.sentences
@@ -87,7 +87,7 @@ class Parsed:
             self.unknown[name] += count
 
 
-class Columns:
+class RawColumns:
     """The columns of a raw sentence under the names of gold data."""
 
     def __init__(self, sentence: RawSentence) -> None:
@@ -113,7 +113,7 @@ def parse_file(
     k_best: int | None = None,
     tags: TagUse = TagUse.KEEP,
     chunk_bytes: int = CHUNK_BYTES,
-) -> Parsed:
+) -> FileCounts:
     """Parses CoNLL-U; HEAD and DEPREL are rewritten, DEPS becomes ``_``, and every other byte passes through.
 
     With another ``tags`` than KEEP, tags that the model predicts are written, too.
@@ -147,7 +147,7 @@ def parse_file(
     chunks = read_chunks(source, chunk_bytes, threads)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
-    parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
+    parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
     for chunk, result in parallel_map(parser.parse, chunks, threads):
         text, part = result or parser.parse_slowly(chunk, name, parsed)
         target.write(text)
@@ -208,7 +208,7 @@ class ChunkParser:
         """
         self._parser.get()
 
-    def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, Parsed] | None:
+    def parse(self, chunk: Chunk) -> tuple[bytes | memoryview, FileCounts] | None:
         """The chunk with trees, and what it holds; None if parse_slowly() should read it."""
         if self._k_best is not None:
             return None
@@ -217,15 +217,15 @@ class ChunkParser:
         if words is None:
             return None
         if self._predict_tags is not None:  # line by line, as other columns are written, too; nothing is wrong with the lines
-            return self.parse_slowly(chunk, "-", Parsed(int(not chunk.first), 0, 0, {}))
+            return self.parse_slowly(chunk, "-", FileCounts(int(not chunk.first), 0, 0, {}))
         encoded = self._word_cache.encode(words)
         parses = self._parser.get().parse(encoded, single_root=self._single_root)
         is_word = parses.heads >= 0
         text = self._writer.write(words, parses.heads[is_word], parses.relations[is_word])
         unknown = self._model.vocabularies.unknown_counts(encoded)
-        return text, Parsed(words.n_lines, len(encoded), len(words.forms), unknown)
+        return text, FileCounts(words.n_lines, len(encoded), len(words.forms), unknown)
 
-    def parse_slowly(self, chunk: Chunk, name: str, before: Parsed) -> tuple[bytes | memoryview, Parsed]:
+    def parse_slowly(self, chunk: Chunk, name: str, before: FileCounts) -> tuple[bytes | memoryview, FileCounts]:
         """The same line by line, for any input.
 
         Args:
@@ -242,7 +242,7 @@ class ChunkParser:
         errors = [sentence.error for sentence in sentences if sentence.error]
         for error in errors:
             self._report(error)
-        encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
+        encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
         encoded, tags = self._tagged(sentences, encoded)
         texts = (
             self._best_texts(sentences, encoded, tags)
@@ -253,7 +253,7 @@ class ChunkParser:
             _blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text
             for sentence, text in zip(sentences, texts, strict=True)
         )
-        part = Parsed(
+        part = FileCounts(
             lines=sum(len(sentence.lines) for sentence in sentences),
             sentences=sum(len(sentence) > 0 for sentence in sentences),
             words=sum(map(len, sentences)),
@@ -264,7 +264,7 @@ class ChunkParser:
 
     def texts(self, sentences: list[RawSentence]) -> list[str]:
         """The text of each sentence with its tree, as parse_slowly() writes it; they may be of several files."""
-        encoded = self._word_cache.encode_slowly([Columns(sentence) for sentence in sentences])
+        encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
         return [*self._best_texts(sentences, *self._tagged(sentences, encoded))]
 
     def _tagged(self, sentences: list[RawSentence], encoded: Sentences) -> tuple[Sentences, list[dict[int, list[str]]]]:

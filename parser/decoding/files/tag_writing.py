@@ -12,7 +12,7 @@ from parser.conllu.checks import EMPTY
 from parser.conllu.stream import RawSentence
 from parser.data.attributes import COLUMN_NUMBERS
 from parser.data.sentences import Sentences
-from parser.decoding.greedy.compiled import SHARE
+from parser.decoding import batch_sizes
 from parser.inference.weights import TaggingEncoder
 from parser.model.loading import AnyModel
 from parser.model.model import Model
@@ -52,7 +52,7 @@ class TagPredictor:
         nothing.
         """
         # As many at a time as most parsers take, so that scores are the same, to the last digit, with tags and without.
-        parts = [self._encoder.encode_with_tags(sentences.span(*span)) for span in sentences.spans(SHARE)]
+        parts = [self._encoder.encode_with_tags(sentences.span(*span)) for span in sentences.spans(batch_sizes.TOKENS_PER_SPAN)]
         if not parts:
             return sentences, {column: [] for column in self._symbols}
         tags = {

@@ -1,7 +1,7 @@
 """From the bytes of words to the numbers of their attributes, looking every distinct word up in the vocabularies only once.
 
 An *entry* stands for all words with the same bytes in the columns FORM to FEATS, which are all that attributes are read off. A
-compiled hash table (byte_table.py) finds the entries of a chunk's words, and a table for each column the values of new entries.
+compiled hash table (a ByteTable) finds the entries of a chunk's words, and a table for each column the values of new entries.
 What a column has not had before goes through ``Vocabularies`` as the words of a sentence. So any attribute that depends only on
 the word costs nothing more per word, and Python sees a tag once. Vocabularies.encode, on the columns that conllu/stream.py
 reads, is the reference implementation.
@@ -46,8 +46,8 @@ class WordCache:
     """
 
     _entries: ByteTable
-    _columns: list[_Column]
-    _values: np.ndarray  # int32[rows, entries], with room for more: those of Sentences.values, then of Sentences.unseen
+    _columns: list[_ColumnValues]
+    _values: np.ndarray  # int32[rows, entries], with capacity for more: those of Sentences.values, then of Sentences.unseen
 
     def __init__(self, vocabularies: Vocabularies, max_entries: int = MAX_ENTRIES, max_bytes: int = MAX_BYTES) -> None:
         self._vocabularies = vocabularies
@@ -79,7 +79,7 @@ class WordCache:
     def _forget(self) -> None:
         # New arrays: other threads may still be reading the old ones.
         self._entries = ByteTable()
-        self._columns = [_Column(name, self._vocabularies) for name in COLUMN_NUMBERS]
+        self._columns = [_ColumnValues(name, self._vocabularies) for name in COLUMN_NUMBERS]
         self._values = np.empty((len(self._root), 0), np.int32)
 
     def _encode_entries(self, first: int) -> None:
@@ -94,7 +94,7 @@ class WordCache:
                     self._values[column.rows, first:n] = column.encode(keys, begins[column.place], ends[column.place])
 
 
-class _Column:
+class _ColumnValues:
     """The attributes that are read off one column.
 
     Args:

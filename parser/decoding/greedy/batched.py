@@ -13,6 +13,7 @@ import numpy as np
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
@@ -25,13 +26,6 @@ from parser.transitions.system import Moves, TransitionSystem
 # What chooses a move for each of some configurations, as best() does: from the configurations, which of them (int[m]), the
 # numbers of their sentences (int[m]), the moves and the scores, columns and relations, int32[m].
 Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-# Tokens that are parsed together with a contextual representation. What they contribute to the hidden layer is kept for each
-# token and address: some kilobytes for a token.
-_SHARE = 4_000
-
-# Sentences that advance together. More fill the matrix products no better, and cost memory.
-LOCKSTEP = 1024
 
 
 @dataclass
@@ -47,7 +41,7 @@ class StepProbabilities:
     trees: np.ndarray
 
     @classmethod
-    def room_for(cls, sentences: Sentences) -> StepProbabilities:
+    def allocate(cls, sentences: Sentences) -> StepProbabilities:
         """For these sentences, none of whose steps has been taken."""
         return cls(np.zeros(int(sentences.offsets[-1])), np.zeros(len(sentences)))
 
@@ -56,7 +50,7 @@ class StepProbabilities:
         return StepProbabilities(self.arcs[sentences.offsets[first] : sentences.offsets[last]], self.trees[first:last])
 
 
-def parse_in_lockstep(
+def parse_batched(
     sentences: Sentences,
     system: TransitionSystem,
     features: Features,
@@ -77,10 +71,10 @@ def parse_in_lockstep(
         probabilities: filled in, if given, where no step has been taken.
         choice: what chooses the moves; None: only the scores do.
     """
-    parses = Parses.room_for(sentences.offsets)
+    parses = Parses.allocate(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
-    for start in range(0, len(order), LOCKSTEP):
-        numbers = order[start : start + LOCKSTEP]
+    for start in range(0, len(order), batch_sizes.SENTENCES_PER_BATCH):
+        numbers = order[start : start + batch_sizes.SENTENCES_PER_BATCH]
         now = system.initial(sentences.lengths[numbers])
         while len(rows := system.unfinished(now)):
             moves = system.moves(now, rows, single_root)
@@ -104,7 +98,7 @@ def parse_in_lockstep(
     return parses
 
 
-class LockstepParser:
+class BatchedParser:
     """Parses with the weights of a classifier, for any transition system; see SentenceParser.
 
     Args:
@@ -126,22 +120,22 @@ class LockstepParser:
         probabilities: StepProbabilities | None = None,
         choice_of: Callable[[int, int], Choice] | None = None,
     ) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep.
+        """Parses sentences greedily; see parse_batched.
 
         Args:
             sentences, single_root, probabilities: as there.
             choice_of: what chooses the moves in the sentences from the first number to before the second.
         """
-        parses = Parses.room_for(sentences.offsets)
-        for first, last in sentences.spans(_SHARE if self._weights.contextual else len(parses.heads)):
-            part, room = sentences.span(first, last), parses.span(first, last)
+        parses = Parses.allocate(sentences.offsets)
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):
+            part, trees = sentences.span(first, last), parses.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             of_part = None if probabilities is None else probabilities.span(sentences, first, last)
             choice = None if choice_of is None else choice_of(first, last)
-            found = parse_in_lockstep(
+            found = parse_batched(
                 part, self._system, self._table, scorer, single_root=single_root, probabilities=of_part, choice=choice
             )
-            room.heads[:], room.relations[:] = found.heads, found.relations
+            trees.heads[:], trees.relations[:] = found.heads, found.relations
         return parses
 
 
@@ -158,11 +152,11 @@ class LinearParser:
         self._threads = threads
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
-        """Parses sentences greedily; see parse_in_lockstep."""
+        """Parses sentences greedily; see parse_batched."""
         model = self._model
 
         def parse(part: Sentences, parses: Parses) -> None:
-            found = parse_in_lockstep(part, model.system, model.templates, model.weights.scores, single_root=single_root)
+            found = parse_batched(part, model.system, model.templates, model.weights.scores, single_root=single_root)
             parses.heads[:], parses.relations[:] = found.heads, found.relations
 
-        return parse_spans(sentences, _SHARE, self._threads, parse)
+        return parse_spans(sentences, batch_sizes.TOKENS_PER_SPAN, self._threads, parse)

@@ -1,6 +1,6 @@
 """Parsing in a compiled loop: greedily for arc-standard and Attardi's system, and what all such loops have in common.
 
-A step adds up a precomputed contribution to the hidden layer for every address (precomputed_tokens.py), and multiplies the
+A step adds up precomputed hidden activations, a row for every address (inference/precomputed_tokens.py), and multiplies the
 active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
 is parsed along. spine.py has the loop for LR-spine, beam/compiled.py the one with a beam; batched.py is the reference
@@ -17,9 +17,10 @@ from numba import njit
 
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
+from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
-from parser.inference.precomputed import sum_rows as sum_rows  # what the loops use
-from parser.inference.precomputed_tokens import address_contributions
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords, token_activations
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.activations import activation_number
@@ -30,27 +31,13 @@ from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
 
-# Tokens that a thread takes at a time, unless a sentence has more; less if several threads have little to share, but not less
-# than the smaller number.
-SHARE = 4_000
-_SMALLEST_SHARE = 1_000
-
 
 class Addresses(NamedTuple):
-    """Some of the addresses that features read; see FeatureTable for their programs, AddressContributions for the rest."""
+    """Some of the addresses that features read; see FeatureTable for their programs, TokenActivations for the rest."""
 
     programs: np.ndarray
     places: np.ndarray
     relation_rows: np.ndarray
-
-
-class Words(NamedTuple):
-    """The words of sentences as types, and the contributions of types; see AddressContributions and TypedSentences."""
-
-    types: np.ndarray
-    contributions: np.ndarray
-    first: int
-    per_type: int
 
 
 class Layers(NamedTuple):
@@ -75,13 +62,13 @@ class CompiledModel(NamedTuple):
         layers: the layers.
     """
 
-    words: Words
+    words: PrecomputedWords
     of_buffer: Addresses
     others: Addresses
     layers: Layers
 
 
-class Rules(NamedTuple):
+class AttardiRules(NamedTuple):
     """What of the transition system the loop needs; see best_output."""
 
     degree: int
@@ -90,7 +77,7 @@ class Rules(NamedTuple):
     single_root: bool
 
     @classmethod
-    def of(cls, system: Attardi, single_root: bool) -> Rules:
+    def of(cls, system: Attardi, single_root: bool) -> AttardiRules:
         """Those of a transition system."""
         root_relation = NO_NODE if system.root_relation is None else system.root_relation
         return cls(system.degree, system.n_relations, root_relation, single_root)
@@ -113,35 +100,35 @@ class CompiledParser(ABC):
         table: FeatureTable,
         threads: int = 1,
     ) -> None:
-        contributions = address_contributions(weights, table, system.n_relations)
-        self._contributions = contributions
+        activations = token_activations(weights, table, system.n_relations)
+        self._activations = activations
         self._system = system
         self._layers = Layers(
-            contributions.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
+            activations.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
         self._threads = threads
-        # The buffer's addresses depend only on how far it is read: what they contribute changes on a shift.
-        of_buffer = table.in_buffer & (contributions.relation_rows == NO_NODE)
+        # The buffer's addresses depend only on how far it is read: what they add changes on a shift.
+        of_buffer = table.in_buffer & (activations.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
-            Addresses(table.programs[chosen], contributions.places[chosen], contributions.relation_rows[chosen])
+            Addresses(table.programs[chosen], activations.places[chosen], activations.relation_rows[chosen])
             for chosen in (of_buffer, ~of_buffer)
         )
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        share = SHARE
+        tokens = batch_sizes.TOKENS_PER_SPAN
         if self._threads > 1:
-            share = min(SHARE, max(_SMALLEST_SHARE, int(sentences.offsets[-1]) // (4 * self._threads)))
+            even = int(sentences.offsets[-1]) // (4 * self._threads)
+            tokens = min(tokens, max(batch_sizes.FEWEST_TOKENS_PER_SPAN, even))
         return parse_spans(
-            sentences, share, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
+            sentences, tokens, self._threads, lambda part, parses: self._parse_words(self.words_of(part), parses, single_root)
         )
 
-    def words_of(self, sentences: Sentences) -> Words:
-        """The words of sentences, their contributions computed."""
-        typed = self._contributions(sentences)
-        return Words(typed.types, typed.contributions, self._contributions.first, self._contributions.per_type)
+    def words_of(self, sentences: Sentences) -> PrecomputedWords:
+        """The words of sentences, their hidden activations computed."""
+        return self._activations(sentences)
 
-    def model_on(self, words: Words) -> CompiledModel:
+    def model_on(self, words: PrecomputedWords) -> CompiledModel:
         """The classifier on words."""
         return CompiledModel(words, self._of_buffer, self._others, self._layers)
 
@@ -150,12 +137,12 @@ class CompiledParser(ABC):
         return padded_outputs(weights, bias)
 
     @abstractmethod
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         """Parses the sentences of ``words`` into ``parses``."""
 
 
 def one_configuration(offsets: np.ndarray) -> Configurations:
-    """Room for one configuration of any of the sentences that begin at these offsets."""
+    """Workspace: one configuration of any of the sentences that begin at these offsets."""
     return Configurations.initial(np.diff(offsets).max(keepdims=True, initial=1) - 1)
 
 
@@ -171,7 +158,7 @@ def pick_words(start, nodes, addresses, words, picked):
     count = 0
     for a in range(len(nodes)):
         if nodes[a] != NO_NODE:
-            picked[count] = words.first + words.types[start + nodes[a]] * words.per_type + addresses.places[a]
+            picked[count] = words.first + words.signatures[start + nodes[a]] * words.per_signature + addresses.places[a]
             count += 1
     return count
 
@@ -184,7 +171,7 @@ def pick(now, start, nodes, addresses, words, picked):
         node = nodes[a]
         if node != NO_NODE:
             if addresses.places[a] != NO_NODE:
-                picked[count] = words.first + words.types[start + node] * words.per_type + addresses.places[a]
+                picked[count] = words.first + words.signatures[start + node] * words.per_signature + addresses.places[a]
                 count += 1
             if addresses.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
                 picked[count] = addresses.relation_rows[a] + now.relations[0, node]
@@ -204,14 +191,14 @@ class GreedyParser(CompiledParser):
 
     _system: Attardi
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
-        rules, now = Rules.of(self._system, single_root), one_configuration(parses.offsets)
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
+        rules, now = AttardiRules.of(self._system, single_root), one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)
 def _parse(offsets, model, rules, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
     nodes = np.empty(len(others.programs), np.int32)
@@ -235,10 +222,10 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
                     summed = front
                     find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
                     count = pick_words(start, buffer_nodes, of_buffer, words, picked)
-                    sum_rows(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
+                    sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
                 find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
                 count = pick(now, start, nodes, others, words, picked)
-                sum_rows(buffer_sum, words.contributions, picked, count, hidden)
+                sum_rows(buffer_sum, words.activations, picked, count, hidden)
                 output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)
                 output = best_output(
                     scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root

@@ -14,13 +14,13 @@ from numba import njit
 from parser.data.parses import NO_NODE, Parses
 from parser.decoding.greedy.compiled import (
     CompiledParser,
-    Words,
     one_configuration,
     padded_outputs,
     pick,
     pick_words,
-    sum_rows,
 )
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.transitions.configurations import clear, shift
 from parser.transitions.decisions import best_moves, required_root_relation
@@ -28,7 +28,7 @@ from parser.transitions.features import NO_ANCHORS, find_nodes
 from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
 
 
-class _Rules(NamedTuple):
+class _SpineRules(NamedTuple):
     """What of the transition system the loop needs: its blocks of outputs, and how a tree may be made.
 
     Attributes:
@@ -60,16 +60,16 @@ class SpineParser(CompiledParser):
         self._padded_starts = np.arange(len(blocks) + 1, dtype=np.int32) * len(blocks[0][1])
         return np.stack([w for w, _ in blocks]), np.stack([b for _, b in blocks])
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         system = self._system
-        rules = _Rules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
+        rules = _SpineRules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
         now = one_configuration(parses.offsets)
         _parse(parses.offsets, self.model_on(words), rules, len(system.anchors), now, parses.heads, parses.relations)
 
 
 @njit(cache=True, nogil=True)
 def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
-    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is room for one configuration of the longest."""
+    """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
     rows, starts = np.zeros(1, np.int64), np.zeros(2, np.int64)
@@ -105,7 +105,7 @@ def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
                 summed = front
                 find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
                 count = pick_words(start, buffer_nodes, of_buffer, words, picked)
-                sum_rows(layers.hidden_bias, words.contributions, picked, count, buffer_sum)
+                sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
             first_count = 0
             for column in range(width):
                 row = feature_rows[0, column]
@@ -116,7 +116,7 @@ def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
                 if row == 0:
                     find_nodes(now, 0, anchors[0], others.programs, nodes)
                     count = pick(now, start, nodes, others, words, picked)
-                    sum_rows(buffer_sum, words.contributions, picked, count, first_hidden)
+                    sum_rows(buffer_sum, words.activations, picked, count, first_hidden)
                     first_count = activate_units(first_hidden, layers.activation, first_active)
                 else:
                     same = True
@@ -125,7 +125,7 @@ def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
                     if not same:
                         find_nodes(now, 0, anchors[row], others.programs, nodes)
                         count = pick(now, start, nodes, others, words, picked)
-                        sum_rows(buffer_sum, words.contributions, picked, count, hidden)
+                        sum_rows(buffer_sum, words.activations, picked, count, hidden)
                         count = activate_units(hidden, layers.activation, active)
                         scores_of_units(
                             hidden, layers.weights[block], layers.bias[block], active, count, scores[row, begin:end]

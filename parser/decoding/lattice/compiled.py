@@ -27,9 +27,11 @@ from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
-from parser.decoding.beam.tree_stacks import NO_ROOM, TreeStacks, clear, read_trees, take_move, top_nodes
-from parser.decoding.greedy.compiled import CompiledModel, CompiledParser, Rules, Words, sum_rows
-from parser.decoding.sentence_parser import Tree
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
+from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
+from parser.decoding.sentence_parser import Tree, write_trees
+from parser.inference.precomputed import sum_rows
+from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
 from parser.kernels.active_units import activate_units
@@ -97,7 +99,7 @@ class LatticeItems(NamedTuple):
     totals: np.ndarray
 
     @classmethod
-    def room(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
+    def allocate(cls, buckets: int, size: int, lookahead: int) -> LatticeItems:
         """For this many buckets."""
         cells, depths = np.empty((2, buckets, size), np.int32)
         ahead = np.empty((buckets, size, lookahead), np.int32)
@@ -105,7 +107,7 @@ class LatticeItems(NamedTuple):
 
 
 class LatticeScratch(NamedTuple):
-    """Room for one configuration.
+    """Workspace of one configuration.
 
     Attributes:
         one: see Scratch.
@@ -128,13 +130,13 @@ class LatticeScratch(NamedTuple):
     choices: np.ndarray
 
     @classmethod
-    def room(
+    def allocate(
         cls, arcs: int, widest: int, addresses: int, units: int, outputs: int, elements: int, lookahead: int
     ) -> LatticeScratch:
         """For lattices of at most this many arcs, ``widest`` of them from one node."""
         tops = np.full((3, elements), NO_NODE, np.int32)
         ahead = np.full((2, lookahead), NO_NODE, np.int32)
-        one = Scratch.room(arcs, addresses, units, outputs, lookahead)
+        one = Scratch.allocate(arcs, addresses, units, outputs, lookahead)
         scores, sums = np.empty(outputs, np.float32), np.empty(units, np.float32)
         return cls(one, scores, tops[0], tops[1], ahead[0], tops[2], ahead[1], sums, np.empty(widest, np.float64))
 
@@ -143,9 +145,9 @@ class Candidates(NamedTuple):
     """What items can become, in lists by bucket; those that have had their turn are used again.
 
     Attributes:
-        totals: float64[room], scores.
-        origins: int32[room, 4]: bucket and rank of the item, the output taken (NO_NODE: none), the arc chosen (NO_NODE: none).
-        following: int32[room], the next of the same list, or of the free ones.
+        totals: float64[capacity], scores.
+        origins: int32[capacity, 4]: bucket and rank of the item, the output taken, the arc chosen; NO_NODE for none of these.
+        following: int32[capacity], the next of the same list, or of the free ones.
         lists: int32[buckets, 2], the first and the last of each list; NO_NODE if it is empty.
         state: int64[2], the first free one, and how many have ever been used.
     """
@@ -157,7 +159,7 @@ class Candidates(NamedTuple):
     state: np.ndarray
 
     @classmethod
-    def room(cls, buckets: int, candidates: int) -> Candidates:
+    def allocate(cls, buckets: int, candidates: int) -> Candidates:
         """For this many buckets, and candidates at a time."""
         lists = np.empty((buckets, 2), np.int32)
         arrays = np.empty(candidates, np.float64), np.empty((candidates, 4), np.int32), np.empty(candidates, np.int32)
@@ -166,7 +168,7 @@ class Candidates(NamedTuple):
 
 @kernel()
 def add_candidate(candidates, bucket, total, origin, arc):
-    """Adds a candidate at the end of a bucket's list; NO_ROOM if there is none. For ``origin`` see _choose()."""
+    """Adds a candidate at the end of a bucket's list; FULL if no more fit. For ``origin`` see _choose()."""
     m, k, output = origin
     new = candidates.state[0]
     if new != NO_NODE:
@@ -175,7 +177,7 @@ def add_candidate(candidates, bucket, total, origin, arc):
         new = candidates.state[1]
         candidates.state[1] += 1
     else:
-        return NO_ROOM
+        return FULL
     candidates.totals[new] = total
     candidates.origins[new, 0] = m
     candidates.origins[new, 1] = k
@@ -216,7 +218,7 @@ def candidates_in_order(candidates, bucket):
 
 @kernel()
 def free_candidates(candidates, bucket):
-    """Gives back the room of a bucket's candidates."""
+    """Makes a bucket's candidates free for others."""
     if candidates.lists[bucket, 0] != NO_NODE:
         candidates.following[candidates.lists[bucket, 1]] = candidates.state[0]
         candidates.state[0] = candidates.lists[bucket, 0]
@@ -233,7 +235,7 @@ class LatticeWorkspace(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def search_lattice(start, arcs, model, rules, options, workspace):
-    """Fills in the items of a lattice; those of the last bucket are of whole parses. NO_ROOM if there is too little, else 0.
+    """Fills in the items of a lattice; those of the last bucket are of whole parses. FULL if they do not fit, else 0.
 
     Args:
         start: where the lattice begins in ``words``.
@@ -255,8 +257,8 @@ def search_lattice(start, arcs, model, rules, options, workspace):
     for m in range(last + 1):
         if m > 0:
             order = candidates_in_order(candidates, m)
-            if _select(rules, options, workspace, m, order) == NO_ROOM:
-                return NO_ROOM
+            if _select(rules, options, workspace, m, order) == FULL:
+                return FULL
         if m == last:
             break
         for k in range(items.counts[m]):
@@ -265,11 +267,11 @@ def search_lattice(start, arcs, model, rules, options, workspace):
                 assign(scratch.next_ahead, items.ahead[m, k])
                 node = 0 if m == 0 else _end(arcs, scratch.next_ahead[m - 1])
                 total, origin = items.totals[m, k], (m, k, NO_NODE)
-                room = _choose(start, arcs, model, options, workspace, m + 1, total, origin, m, node)
+                status = _choose(start, arcs, model, options, workspace, m + 1, total, origin, m, node)
             else:
-                room = _expand(start, arcs, model, rules, options, workspace, m, k)
-            if room == NO_ROOM:
-                return NO_ROOM
+                status = _expand(start, arcs, model, rules, options, workspace, m, k)
+            if status == FULL:
+                return FULL
     return 0
 
 
@@ -285,9 +287,9 @@ def _sum_hidden(start, model, stacks, tops, ahead, scratch):
     words, of_buffer, others, layers = model
     one = scratch.one
     count = pick_rows(start, stacks, tops, ahead, of_buffer, words, one.picked, 0)
-    sum_rows(layers.hidden_bias, words.contributions, one.picked, count, scratch.sums)
+    sum_rows(layers.hidden_bias, words.activations, one.picked, count, scratch.sums)
     count = pick_rows(start, stacks, tops, ahead, others, words, one.picked, 0)
-    sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
+    sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
 
 
 @kernel()
@@ -299,7 +301,7 @@ def _add_arc(start, model, stacks, place, arc, scratch):
     count = pick_rows(start, stacks, scratch.no_tops, scratch.only, of_buffer, words, one.picked, 0)
     count = pick_rows(start, stacks, scratch.no_tops, scratch.only, others, words, one.picked, count)
     scratch.only[place] = NO_NODE
-    sum_rows(scratch.sums, words.contributions, one.picked, count, one.hidden)
+    sum_rows(scratch.sums, words.activations, one.picked, count, one.hidden)
 
 
 @kernel()
@@ -344,8 +346,8 @@ def _choose(start, arcs, model, options, workspace, bucket, total, origin, place
             for c in range(end - first):
                 choices[c] -= norm
     for c in range(end - first):
-        if add_candidate(candidates, bucket, total + choices[c], origin, first + c) == NO_ROOM:
-            return NO_ROOM
+        if add_candidate(candidates, bucket, total + choices[c], origin, first + c) == FULL:
+            return FULL
     return 0
 
 
@@ -377,13 +379,13 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
             assign(scratch.next_tops[1:], scratch.tops)
             _shift_ahead(ahead, scratch.next_ahead)
             node, bucket = _end(arcs, ahead[options.lookahead - 1]), m + arcs.ticks[ahead[0]]
-            room = _choose(start, arcs, model, options, workspace, bucket, total, (m, k, 0), options.lookahead - 1, node)
+            status = _choose(start, arcs, model, options, workspace, bucket, total, (m, k, 0), options.lookahead - 1, node)
         else:
             column, _ = move_of(output, rules.n_relations)
             child = _removed(stacks, cell, column)
-            room = add_candidate(candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE)
-        if room == NO_ROOM:
-            return NO_ROOM
+            status = add_candidate(candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE)
+        if status == FULL:
+            return FULL
     return 0
 
 
@@ -406,7 +408,7 @@ def _removed(stacks, cell, column):
 
 @kernel()
 def _select(rules, options, workspace, m, order):
-    """Makes the items of bucket m of its candidates, ``order`` best first; NO_ROOM if there is too little for their stacks."""
+    """Makes the items of bucket m of its candidates, ``order`` best first; FULL if their stacks do not fit."""
     stacks, items, candidates, scratch = workspace
     made = 0
     for one in order:
@@ -426,10 +428,10 @@ def _select(rules, options, workspace, m, order):
         new_cell = np.int64(cell)
         if output != NO_NODE:
             column, relation = move_of(output, rules.n_relations)
-            room = scratch.one
-            new_cell = take_move(stacks, cell, np.int64(ahead[0]), column, relation, room.elements, room.path)
-            if new_cell == NO_ROOM:
-                return NO_ROOM
+            one_workspace = scratch.one
+            new_cell = take_move(stacks, cell, np.int64(ahead[0]), column, relation, one_workspace.elements, one_workspace.path)
+            if new_cell == FULL:
+                return FULL
             depth += 1 if output == 0 else -1
         is_new = True
         if options.merging:
@@ -469,18 +471,17 @@ class LatticeBeam(CompiledParser):
         """See LatticeSearcher; the trees of a lattice are to be read before those of the next one are asked for."""
         return self._trees(sentences.offsets, self.words_of(sentences), arcs, single_root)
 
-    def _parse_words(self, words: Words, parses: Parses, single_root: bool) -> None:
+    def _parse_words(self, words: PrecomputedWords, parses: Parses, single_root: bool) -> None:
         arcs = [Arcs.of_sentence(n) for n in (np.diff(parses.offsets) - 1).tolist()]
-        for start, found in zip(parses.offsets, self._trees(parses.offsets, words, arcs, single_root), strict=False):
-            best = next(found)
-            inside = slice(start + 1, start + 1 + len(best.heads))
-            parses.heads[inside], parses.relations[inside] = best.heads, best.relations
+        write_trees((next(found) for found in self._trees(parses.offsets, words, arcs, single_root)), parses)
 
-    def _trees(self, offsets: np.ndarray, words: Words, arcs: Sequence[Arcs], single_root: bool) -> Iterator[Iterator[Tree]]:
-        rules, model = Rules.of(self._system, single_root), self.model_on(words)
+    def _trees(
+        self, offsets: np.ndarray, words: PrecomputedWords, arcs: Sequence[Arcs], single_root: bool
+    ) -> Iterator[Iterator[Tree]]:
+        rules, model = AttardiRules.of(self._system, single_root), self.model_on(words)
         search = LatticeSearch(arcs, model, self._options, self._elements)
         for start, lattice in zip(offsets, arcs, strict=False):
-            while search_lattice(start, lattice, model, rules, self._options, search.workspace) == NO_ROOM:
+            while search_lattice(start, lattice, model, rules, self._options, search.workspace) == FULL:
                 search.grow()
             yield search.trees(lattice)
 
@@ -502,8 +503,8 @@ class LatticeSearch:
         self._tokens = max((len(one.ends) for one in arcs), default=1)
         self._buckets = 2 * max((one.last_node for one in arcs), default=0) + options.lookahead + 1
         self._options, self._times = options, 1
-        items = LatticeItems.room(self._buckets, options.size, options.lookahead)
-        scratch = LatticeScratch.room(self._tokens, widest, addresses, units, outputs, elements, options.lookahead)
+        items = LatticeItems.allocate(self._buckets, options.size, options.lookahead)
+        scratch = LatticeScratch.allocate(self._tokens, widest, addresses, units, outputs, elements, options.lookahead)
         self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
 
     def grow(self) -> None:
@@ -512,10 +513,10 @@ class LatticeSearch:
         self.workspace = self.workspace._replace(stacks=self._stacks(), candidates=self._candidates())
 
     def _stacks(self) -> TreeStacks:
-        return TreeStacks.room(self._tokens, self._times * self._buckets * self._options.size)
+        return TreeStacks.allocate(self._tokens, self._times * self._buckets * self._options.size)
 
     def _candidates(self) -> Candidates:
-        return Candidates.room(self._buckets, self._times * 64 * self._options.size)
+        return Candidates.allocate(self._buckets, self._times * 64 * self._options.size)
 
     def trees(self, arcs: Arcs) -> Iterator[Tree]:
         """Those of the last bucket of the lattice searched last, best first."""

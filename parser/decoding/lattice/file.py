@@ -8,15 +8,13 @@ from typing import BinaryIO
 
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Search
 from parser.conllu.checks import ConlluError
-from parser.decoding.files.file_parsing import OnError, Parsed
+from parser.decoding import batch_sizes
+from parser.decoding.files.file_parsing import FileCounts, OnError
 from parser.decoding.lattice.parser import LatticeParse, LatticeParser
 from parser.lattices.conllul import Refused, stream_lattices
 from parser.lattices.lattice import Lattice, conllu
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-
-# Sentences that are parsed together.
-_TOGETHER = 200
 
 
 def parsed_texts(
@@ -60,7 +58,7 @@ def parse_lattice_file(
     report: Callable[[ConlluError], None] = lambda error: None,
     max_arcs: int | None = None,
     k_best: int | None = None,
-) -> Parsed:
+) -> FileCounts:
     """Parses the lattices of a stream.
 
     Args:
@@ -69,7 +67,7 @@ def parse_lattice_file(
         target: where the CoNLL-U goes.
         path: the name for error messages.
         beam: how to search; None: greedily.
-        single_root: see parse_in_lockstep.
+        single_root: see parse_batched.
         threads: sentences parsed side by side.
         on_error: what becomes of a sentence that is not a lattice.
         report: called for each such sentence if it is left out.
@@ -89,11 +87,11 @@ def parse_lattice_file(
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
     parser = LatticeParser(model, beam or Beam(1), threads=threads)
-    parsed = Parsed(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
+    parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.attributes, 0))
     strict = on_error is OnError.STOP
     stream = _counted(source, parsed)
     lattices = _readable(stream_lattices(stream, path, max_arcs, strict=strict), parsed, report)
-    while part := list(islice(lattices, _TOGETHER)):
+    while part := list(islice(lattices, batch_sizes.LATTICES_PER_BATCH)):
         texts = (
             parsed_texts(parser, model, part, single_root=single_root)
             if k_best is None
@@ -105,14 +103,14 @@ def parse_lattice_file(
     return parsed
 
 
-def _counted(source: BinaryIO, parsed: Parsed) -> Iterator[bytes]:
+def _counted(source: BinaryIO, parsed: FileCounts) -> Iterator[bytes]:
     for line in source:
         parsed.lines += 1
         yield line
 
 
 def _readable(
-    lattices: Iterator[Lattice | Refused], parsed: Parsed, report: Callable[[ConlluError], None]
+    lattices: Iterator[Lattice | Refused], parsed: FileCounts, report: Callable[[ConlluError], None]
 ) -> Iterator[Lattice]:
     for lattice in lattices:
         if isinstance(lattice, Lattice):
@@ -122,7 +120,7 @@ def _readable(
             report(lattice.error)
 
 
-def _count(parsed: Parsed, model: Model, lattice: Lattice, arcs: Sequence[int]) -> None:
+def _count(parsed: FileCounts, model: Model, lattice: Lattice, arcs: Sequence[int]) -> None:
     """Counts the words of a sentence, and what of them the model does not know."""
     parsed.sentences += 1
     parsed.words += len(arcs)

@@ -1,21 +1,22 @@
 """Beam search with dynamic programming for arc-standard: items that no feature can tell apart are one (Huang and Sagae 2010).
 
-An item (beam/derivations.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``tails`` are the
-items out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
+An item (beam/derivations.py) is (began, ahead, size, s0, s1, ...). What lies below s0 is not a part of it: ``predictors`` are
+the items out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
 
-    shift    from I: prefix I.prefix + c, inside 0, tails {(I, c)}, where c is the score of the shift
-    reduce   from I with each tail (P, c): d = c + I.inside + the score of the move in I;
-             prefix P.prefix + d, inside P.inside + d, began P.began, tails P.tails
+    shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)}, where c is the score of the shift
+    reduce   from I with each predictor (P, c): d = c + I.inside + the score of the move in I;
+             prefix P.prefix + d, inside P.inside + d, began P.began, predictors P.predictors
 
-The score of a shift is kept with the tail, as it differs from tail to tail; and ``began`` belongs to an item, for without it
-tails and insides of different stretches of the sentence would be combined. Items merge when their signatures
-(beam/signature.py) are equal: the higher prefix and inside count, tails and ways to make them are joined. Without a limit to
-the beam the best tree of all is found, in polynomial time if the signature is bounded.
+The score of a shift is kept with the predictor, as it differs from one to the other; and ``began`` belongs to an item, for
+without it predictors and insides of different stretches of the sentence would be combined. Items merge when their signatures
+(beam/signature.py) are equal: the higher prefix and inside count, predictors and ways to make them are joined. Without a limit
+to the beam the best tree of all is found, in polynomial time if the signature is bounded.
 
-A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the
-clock are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from tail to
-tail; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not follow from
-the bucket there: the number of elements of the stack, and the bucket of the tails. They are of the signature, too.
+A sentence is a lattice with a single path. On the way through a lattice (compiled.py says what ahead, choices and the clock
+are) c has the choice in it that follows the shift, which is scored after it, in a configuration that differs from one predictor
+to the other; so ``began`` has all that was ahead after the shift. Two things that follow from the step in a sentence do not
+follow from the bucket there: the number of elements of the stack, and the bucket of the predictors. They are of the signature,
+too.
 
 This is a readable implementation: the reference for beam/signature_beam.py, which is some hundred times as fast and takes
 sentences only, and what searches lattices.
@@ -32,22 +33,20 @@ from parser.beam_settings import Beam, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.beam.derivations import Item, Node, Reduction, Tail, best_trees, find, join
+from parser.decoding import batch_sizes
+from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.beam.signature import visible_parts
 from parser.decoding.lattice.compiled import Arcs
-from parser.decoding.sentence_parser import Tree, distinct
+from parser.decoding.sentence_parser import Tree, distinct, write_trees
 from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
 from parser.transitions.attardi import Attardi, applicable
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import RELATION, FeatureTable, Slot
 
-# Tokens whose contributions to the hidden layer are kept at a time.
-_SHARE = 4_000
 
-
-class _Candidate(NamedTuple):
+class _NextItem(NamedTuple):
     """An item that can be made, in the order of the beam by the fields up to ``output``."""
 
     minus_prefix: float
@@ -94,19 +93,12 @@ class MergingSearch:
         self._lookahead = lookahead or max(1, table.read_ahead)
         self._choice = choice
 
-    def steps(self, sentences: Sentences, number: int, scorer: Scorer) -> Iterator[list[Item]]:
-        """Yields the items of each step for one of the sentences, best first; the last are those of whole trees."""
-        arcs = Arcs.of_sentence(int(sentences.lengths[number]))
-        for bucket, items in enumerate(self.buckets(sentences, number, arcs, scorer)):
-            if bucket >= self._lookahead:
-                yield items
-
     def buckets(self, sentences: Sentences, number: int, arcs: Arcs, scorer: Scorer) -> Iterator[list[Item]]:
         """Yields the items of each bucket for one of the lattices, best first; the last are those of whole trees."""
         values = self._table.values(sentences)[:, sentences.offsets[number] : sentences.offsets[number + 1]]
-        through = _Lattice(arcs, values, scorer)
+        through = _ScoredLattice(arcs, values, scorer)
         last = 2 * arcs.last_node + self._lookahead
-        waiting: list[list[_Candidate]] = [[] for _ in range(last + 1)]
+        waiting: list[list[_NextItem]] = [[] for _ in range(last + 1)]
         items = [Item((), (), 1, 0, (Node(0),), 0.0, 0.0, [])]
         for bucket in range(last + 1):
             if bucket > 0:
@@ -122,13 +114,13 @@ class MergingSearch:
                     for candidate in self._candidates(item, row, through):
                         waiting[candidate.item.bucket].append(candidate)
 
-    def _beginnings(self, item: Item, through: _Lattice) -> Iterator[_Candidate]:
+    def _beginnings(self, item: Item, through: _ScoredLattice) -> Iterator[_NextItem]:
         """The choices before the first step."""
         for ahead, cost in self._choices(item.stack, item.ahead, through.end(item.ahead), through):
             yield _candidate(Item((), ahead, 1, item.bucket + 1, item.stack, item.prefix + cost, item.inside + cost, []), item)
 
     def _choices(
-        self, stack: tuple[Node, ...], ahead: tuple[int, ...], node: int, through: _Lattice
+        self, stack: tuple[Node, ...], ahead: tuple[int, ...], node: int, through: _ScoredLattice
     ) -> list[tuple[tuple[int, ...], float]]:
         """What is ahead when one more arc has been chosen, of those from a node, and what that costs."""
         arcs = through.arcs
@@ -142,7 +134,7 @@ class MergingSearch:
         norm = normalizer(scores, self._scored)
         return [(further, float(score) - norm) for further, score in zip(following, scores, strict=True)]
 
-    def _candidates(self, item: Item, scores: np.ndarray, through: _Lattice) -> Iterator[_Candidate]:
+    def _candidates(self, item: Item, scores: np.ndarray, through: _ScoredLattice) -> Iterator[_NextItem]:
         """What an item can become."""
         outputs = self._outputs(item.size, bool(item.ahead))
         own = finite(scores[outputs])
@@ -154,20 +146,20 @@ class MergingSearch:
                 first, *others = item.ahead
                 stack = (Node(first), *item.stack)[: self._elements]
                 for ahead, choice in self._choices(stack, tuple(others), through.end(item.ahead), through):
-                    tail, bucket = Tail(item, score + choice), item.bucket + int(ticks[first])
-                    prefix = item.prefix + tail.shift
-                    yield _candidate(Item((first, *ahead), ahead, item.size + 1, bucket, stack, prefix, 0.0, [tail]), item)
+                    predictor, bucket = Predictor(item, score + choice), item.bucket + int(ticks[first])
+                    prefix = item.prefix + predictor.shift
+                    yield _candidate(Item((first, *ahead), ahead, item.size + 1, bucket, stack, prefix, 0.0, [predictor]), item)
                 continue
             column, relation = divmod(output - 1, self._system.n_relations)
-            for tail in item.tails:
-                below = tail.item
-                gain = tail.shift + item.inside + score
+            for predictor in item.predictors:
+                below = predictor.item
+                gain = predictor.shift + item.inside + score
                 joined = join(below.stack[0], item.stack[0], column == 0, relation)
                 child = item.stack[0] if column == 0 else below.stack[0]
                 bucket, stack = item.bucket + int(ticks[child.token]), (joined, *below.stack[1:])
                 sums = below.prefix + gain, below.inside + gain
-                made = Item(below.began, item.ahead, below.size, bucket, stack, *sums, list(below.tails))
-                made.reductions.append(Reduction(item, tail, score, column == 0, relation))
+                made = Item(below.began, item.ahead, below.size, bucket, stack, *sums, list(below.predictors))
+                made.backpointers.append(Backpointer(item, predictor, score, column == 0, relation))
                 yield _candidate(made, item, below.rank, output)
 
     def _outputs(self, size: int, buffered: bool) -> list[int]:
@@ -183,10 +175,10 @@ class MergingSearch:
                     found.append(first + relation)
         return found
 
-    def _merged(self, candidates: Sequence[_Candidate]) -> list[Item]:
+    def _merged(self, candidates: Sequence[_NextItem]) -> list[Item]:
         found: dict[tuple, Item] = {}
         for *_, made in candidates:
-            bucket_below = made.tails[0].item.bucket if made.tails else NO_NODE
+            bucket_below = made.predictors[0].item.bucket if made.predictors else NO_NODE
             signature = made.began, made.ahead, made.size, bucket_below, *self._seen(made)
             if signature not in found:
                 if self._size is None or len(found) < self._size:
@@ -195,8 +187,10 @@ class MergingSearch:
                 continue
             same = found[signature]
             same.inside = max(same.inside, made.inside)
-            same.tails += [tail for tail in made.tails if all(tail.item is not other.item for other in same.tails)]
-            same.reductions += made.reductions
+            same.predictors += [
+                predictor for predictor in made.predictors if all(predictor.item is not other.item for other in same.predictors)
+            ]
+            same.backpointers += made.backpointers
         return list(found.values())
 
     def _seen(self, item: Item) -> Iterator[int]:
@@ -206,11 +200,11 @@ class MergingSearch:
                 yield relation if of_relation else token
 
 
-def _candidate(made: Item, source: Item, rank_below: int = 0, output: int = 0) -> _Candidate:
-    return _Candidate(-made.prefix, -made.inside, source.bucket, source.rank, rank_below, output, made)
+def _candidate(made: Item, source: Item, rank_below: int = 0, output: int = 0) -> _NextItem:
+    return _NextItem(-made.prefix, -made.inside, source.bucket, source.rank, rank_below, output, made)
 
 
-class _Lattice(NamedTuple):
+class _ScoredLattice(NamedTuple):
     """A lattice, its arcs' values (int32[attributes, arcs + 1]), and what scores configurations of it."""
 
     arcs: Arcs
@@ -279,10 +273,8 @@ class MergingBeamParser:
 
     def parse(self, sentences: Sentences, *, single_root: bool = True) -> Parses:
         """Parses sentences; see SentenceParser."""
-        parses = Parses.room_for(sentences.offsets)
-        for s, (best,) in enumerate(self.k_best(sentences, 1, single_root=single_root)):
-            room = parses.span(s, s + 1)
-            room.heads[1:], room.relations[1:] = best.heads, best.relations
+        parses = Parses.allocate(sentences.offsets)
+        write_trees((best for (best,) in self.k_best(sentences, 1, single_root=single_root)), parses)
         return parses
 
     def k_best(self, sentences: Sentences, k: int, *, single_root: bool = True) -> list[list[Tree]]:
@@ -300,7 +292,7 @@ class MergingBeamParser:
         """For each sentence, or lattice, the items of the last step, which stand for whole trees; best first."""
         beam = self._beam
         search = MergingSearch(self._system, self._table, beam.size, beam.scores, single_root, *self._of_lattices)
-        for first, last in sentences.spans(_SHARE):
+        for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN):
             part = sentences.span(first, last)
             scorer = precomputed_scorer(self._weights, self._table, part)
             for number, lattice in enumerate(arcs[first:last]):

@@ -14,8 +14,8 @@ from parser.beam_settings import Beam, BeamError, Merge, Scores
 from parser.data.parses import NO_NODE, Parses
 from parser.data.sentences import Sentences
 from parser.data.vocabularies import Vocabularies
+from parser.decoding import batch_sizes
 from parser.decoding.beam.signature import arc_standard_alone
-from parser.decoding.greedy.compiled import SHARE
 from parser.decoding.lattice.compiled import Arcs, LatticeBeam, LatticeOptions
 from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.sentence_parser import SentenceParser, Tree, distinct
@@ -129,7 +129,7 @@ class LatticeParser:
             found = self._searcher.lattice_trees(encoded.span(*span), arcs, single_root)
             return [[LatticeParse.of(tree) for tree in chosen(trees)] for trees in found]
 
-        spans = list(encoded.spans(SHARE))
+        spans = list(encoded.spans(batch_sizes.TOKENS_PER_SPAN))
         if self._threads == 1:
             return [found for span in spans for found in parse_span(span)]
         with ThreadPoolExecutor(self._threads) as pool:

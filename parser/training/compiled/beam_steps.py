@@ -1,9 +1,9 @@
-"""Which step of a search is learned from, and what the loss there asks of every move that led to it.
+"""Which step of a search is learned from, and the derivatives of the loss there by the scores of the moves that led to it.
 
 The step is the one with the highest loss (max-violation, Huang, Fayong and Guo 2012). The loss of a step is over its items,
-those of the beam and those of the guide, what is in both counted once: the same configuration with the better score, or, where
-nothing is merged, the same computation. With s the scores and G the gold items it is that of a conditional random field, as in
-Andor et al. (2016), with a set for the one gold item:
+those of the beam and those of the gold beam, what is in both counted once: the same configuration with the better score, or,
+where nothing is merged, the same computation. With s the scores and G the gold items it is that of a conditional random field,
+as in Andor et al. (2016), with a set for the one gold item:
 
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
@@ -27,47 +27,47 @@ _NEGLIGIBLE = 1e-7
 
 
 @kernel()
-def choose_step(steps, merging, beam, guide, by_beam, by_guide):
+def choose_step(steps, merging, beam, gold_beam, by_beam, by_gold):
     """The step of the highest loss, the first of equal ones, and its loss.
 
     Args:
         steps: how many the search has made.
         merging: whether it has merged equal configurations.
-        beam, guide: the two sides of the search.
-        by_beam, by_guide: float64[steps + 1, size], room for the derivatives of the loss by the items; those of the chosen step
+        beam, gold_beam: the two sides of the search.
+        by_beam, by_gold: float64[steps + 1, size], for the derivatives of the loss by the items; those of the chosen step
             are filled in, and those of the steps before it are 0.
     """
     chosen, highest = steps, -np.inf
     for m in range(1, steps + 1):
-        loss = step_loss(merging, beam, guide, m, by_beam[m], by_guide[m])
+        loss = step_loss(merging, beam, gold_beam, m, by_beam[m], by_gold[m])
         if loss > highest:
             chosen, highest = m, loss
     by_beam[:chosen] = 0.0
-    by_guide[:chosen] = 0.0
+    by_gold[:chosen] = 0.0
     return chosen, highest
 
 
 @kernel()
-def step_loss(merging, beam, guide, m, by_beam, by_guide):
-    """The loss of step m; its derivatives by the scores of the items go to by_beam and by_guide (float64[size])."""
-    _count_once(merging, beam, guide, m, by_beam, by_guide)  # for now: whether an item counts
-    count = beam.items.counts[m] + guide.items.counts[m]
+def step_loss(merging, beam, gold_beam, m, by_beam, by_gold):
+    """The loss of step m; its derivatives by the scores of the items go to by_beam and by_gold (float64[size])."""
+    _count_once(merging, beam, gold_beam, m, by_beam, by_gold)  # for now: whether an item counts
+    count = beam.items.counts[m] + gold_beam.items.counts[m]
     highest, highest_gold = -np.inf, -np.inf
     for i in range(count):
-        counts, total, is_gold = _item(beam, guide, m, i, by_beam, by_guide)
+        counts, total, is_gold = _item(beam, gold_beam, m, i, by_beam, by_gold)
         if counts and total > highest:
             highest = total
         if counts and is_gold and total > highest_gold:
             highest_gold = total
     of_all = of_gold = 0.0
     for i in range(count):
-        counts, total, is_gold = _item(beam, guide, m, i, by_beam, by_guide)
+        counts, total, is_gold = _item(beam, gold_beam, m, i, by_beam, by_gold)
         if counts:
             of_all += np.exp(total - highest)
             if is_gold:
                 of_gold += np.exp(total - highest_gold)
     for i in range(count):
-        counts, total, is_gold = _item(beam, guide, m, i, by_beam, by_guide)
+        counts, total, is_gold = _item(beam, gold_beam, m, i, by_beam, by_gold)
         if counts:
             slope = np.exp(total - highest) / of_all
             if is_gold:
@@ -75,59 +75,59 @@ def step_loss(merging, beam, guide, m, by_beam, by_guide):
             if i < beam.items.counts[m]:
                 by_beam[i] = slope
             else:
-                by_guide[i - beam.items.counts[m]] = slope
+                by_gold[i - beam.items.counts[m]] = slope
     return (highest + np.log(of_all)) - (highest_gold + np.log(of_gold))
 
 
 @kernel()
-def _count_once(merging, beam, guide, m, by_beam, by_guide):
-    """Fills in by_beam and by_guide: 1 for items that count, 0 for those that are on the other side, too."""
-    totals, gold_totals = beam.items.totals[m], guide.items.totals[m]
+def _count_once(merging, beam, gold_beam, m, by_beam, by_gold):
+    """Fills in by_beam and by_gold: 1 for items that count, 0 for those that are on the other side, too."""
+    totals, gold_totals = beam.items.totals[m], gold_beam.items.totals[m]
     by_beam[:] = 1.0
-    by_guide[:] = 1.0
-    for j in range(guide.items.counts[m]):
+    by_gold[:] = 1.0
+    for j in range(gold_beam.items.counts[m]):
         for k in range(beam.items.counts[m]):
             # Without merging an item is one computation, which has the same score to the last bit on both sides.
             same = merging or totals[k] == gold_totals[j]
-            if same and beam.items.cells[m, k] == guide.items.cells[m, j]:
+            if same and beam.items.cells[m, k] == gold_beam.items.cells[m, j]:
                 if totals[k] >= gold_totals[j]:
-                    by_guide[j] = 0.0
+                    by_gold[j] = 0.0
                 else:
                     by_beam[k] = 0.0
                 break
 
 
 @kernel()
-def _item(beam, guide, m, i, by_beam, by_guide):
+def _item(beam, gold_beam, m, i, by_beam, by_gold):
     """Of item i of both sides together: whether it counts, its score, and whether it is gold."""
     count = beam.items.counts[m]
     if i < count:
         return by_beam[i] > 0, beam.items.totals[m, i], beam.lost[m, i] == 0
-    return by_guide[i - count] > 0, guide.items.totals[m, i - count], True
+    return by_gold[i - count] > 0, gold_beam.items.totals[m, i - count], True
 
 
 @kernel()
-def collect_moves(chosen, beam, guide, stacks, by_beam, by_guide, room, found):
-    """Fills in what the loss asks of the moves that led to the items of the chosen step.
+def collect_moves(chosen, beam, gold_beam, stacks, by_beam, by_gold, workspace, found):
+    """Fills in the derivatives of the loss by the scores of the moves that led to the items of the chosen step.
 
     Args:
         chosen: the step.
-        beam, guide: the two sides of the search.
+        beam, gold_beam: the two sides of the search.
         stacks: their stacks.
-        by_beam, by_guide: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
+        by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
             later steps ask of an item is added.
-        room: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.
-        found: a Moves of beam_updates.py: configurations and their moves.
+        workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.
+        found: the _ScoreChanges of gold_beam_search.py: configurations and their moves.
 
     Returns:
         How many configurations and how many moves there are.
     """
-    cells, outputs, slopes, fronts = room
+    cells, outputs, slopes, fronts = workspace
     n_rows = n_moves = 0
     for m in range(chosen, 0, -1):
         count = 0
         first_row = n_rows
-        for side, by_item in ((beam, by_beam), (guide, by_guide)):
+        for side, by_item in ((beam, by_beam), (gold_beam, by_gold)):
             items = side.items
             for k in range(items.counts[m]):
                 slope = by_item[m, k]
@@ -173,8 +173,8 @@ def read_features(cells, fronts, stacks, start, length, values, programs, column
         length: its tokens.
         values: int32[attributes, total], see FeatureTable.values.
         programs, columns: see FeatureTable.
-        tops, ahead: int32[elements], int32[read_ahead], room; see FeatureTable.
-        nodes: int32[2, addresses], room.
+        tops, ahead: int32[elements], int32[read_ahead], workspace; see FeatureTable.
+        nodes: int32[2, addresses], workspace.
     """
     for r in range(len(cells)):
         top_nodes(stacks, cells[r], tops)

@@ -1,19 +1,28 @@
-"""What vectors contribute to the hidden layer, and its gradients, in two ways that differ in rounding alone."""
+"""What vectors contribute to the hidden layer, and its gradients, in two ways that differ in rounding alone.
+
+*Side by side*: the vectors of all slots, times the weights. *By value*: what each slot contributes, computed once for each
+value that it has in a batch. In a batch of 100 examples a slot has some 20 values: tags and relations are few, and many nodes
+are not there. So products have a fifth of the rows, at the price of adding up contributions, which are as wide as the hidden
+layer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from parser.kernels.llvm import WIDTH
+from parser.kernels import kernel
+from parser.kernels.llvm import ROWS, WIDTH
+from parser.kernels.tiles import strided_tile_of_one_row, strided_tile_of_rows
 from parser.kernels.torch_products import product
-from parser.training.compiled import contributions
-from parser.training.compiled.contributions import SlotValues, room_for_sums
 from parser.training.compiled.tables import Gradient, Table, matrix_of
+
+# Sums of products of rows are made for so many rows by so many rows at a time.
+_SIDE = 4
 
 
 class EmbeddedLayer(Protocol):
@@ -79,7 +88,7 @@ class SideBySide:
 
 
 class ByValue:
-    """What each slot contributes, computed once for each of its values in a batch; see contributions.py.
+    """What each slot contributes, computed once for each of its values in a batch.
 
     Args:
         weights: float32[hidden, width], a parameter with more than one column. It is laid out anew, column by column: what
@@ -91,7 +100,7 @@ class ByValue:
         weights.data = weights.data.t().contiguous().t()
         self._weights, self._bias, self._tables = matrix_of(weights), bias, tables
         self.gradient = Gradient.like(weights)
-        self._make_room(0)
+        self._allocate(0)
 
     @staticmethod
     def serves(weights: Tensor, input_dropout: float, tables: Sequence[Table]) -> bool:
@@ -99,32 +108,32 @@ class ByValue:
         hidden, width = weights.shape
         return hidden >= WIDTH and width > 1 and not input_dropout and any(table.gradient is not None for table in tables)
 
-    def _make_room(self, batch: int) -> None:
+    def _allocate(self, batch: int) -> None:
         self._batch = batch
-        self._found = [SlotValues.room(len(table.columns), batch, table.matrix) for table in self._tables]
-        self._sums = room_for_sums(batch, self._weights.shape[1])
-        self._by_vectors = [room_for_sums(batch, table.matrix.shape[1]) for table in self._tables]
+        self._found = [SlotValues.allocate(len(table.columns), batch, table.matrix) for table in self._tables]
+        self._sums = allocate_sums(batch, self._weights.shape[1])
+        self._by_vectors = [allocate_sums(batch, table.matrix.shape[1]) for table in self._tables]
 
     def total(self, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> Tensor:
         """See EmbeddedLayer; ``kept`` is None."""
         assert kept is None
         if len(features) > self._batch:
-            self._make_room(len(features))
+            self._allocate(len(features))
         total = self._bias.repeat(len(features), 1)
         for (table, of_table), found in zip(_with_scale(self._tables, scale), self._found, strict=True):
             table.fill(features)
-            contributions.find_values(table.matrix, features, table.columns, of_table, found)
-            contributions.add_contributions(found, of_table, self._weights, table.first, self._sums, total.numpy())
+            find_values(table.matrix, features, table.columns, of_table, found)
+            add_contributions(found, of_table, self._weights, table.first, self._sums, total.numpy())
         return total
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
         """See EmbeddedLayer; ``kept`` is None, and total() was called for the same batch."""
-        rooms = zip(_with_scale(self._tables, scale), self._found, self._by_vectors, strict=True)
-        for (table, of_table), found, by_vectors in rooms:
+        slots = zip(_with_scale(self._tables, scale), self._found, self._by_vectors, strict=True)
+        for (table, of_table), found, by_vectors in slots:
             trained = table.gradient is not None
             to = table.gradient or _NOTHING
             arrays = by_total.numpy(), self._sums, self.gradient.values, trained, by_vectors, to.values, to.used
-            contributions.collect_gradients(found, of_table, self._weights, table.first, *arrays)
+            collect_gradients(found, of_table, self._weights, table.first, *arrays)
             table.hand_on()
 
 
@@ -137,3 +146,222 @@ def _with_scale(tables: Sequence[Table], scale: np.ndarray) -> Iterator[tuple[Ta
 
 
 _NOTHING = Gradient(np.empty((0, 0), np.float32), np.empty(0, np.bool_))
+
+
+class SlotValues(NamedTuple):
+    """The values that the slots of a table have in a batch, and their vectors.
+
+    Attributes:
+        counts: int64[slots], how many a slot has; slots that are dropped have none.
+        values: int32[slots, batch], the first ``counts[c]`` of slot c are its values.
+        numbers: int32[slots, batch], which of them an example has; -1 where the slot is dropped.
+        places: int32[values of the table], where a value was found last.
+        starts: int64[slots], the row of ``vectors`` where those of a slot begin.
+        vectors: float32[slots * batch and ROWS more, table's width].
+    """
+
+    counts: np.ndarray
+    values: np.ndarray
+    numbers: np.ndarray
+    places: np.ndarray
+    starts: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def allocate(cls, slots: int, batch: int, table: np.ndarray) -> SlotValues:
+        """For batches of at most this size."""
+        return cls(
+            np.zeros(slots, np.int64),
+            np.zeros((slots, batch), np.int32),
+            np.zeros((slots, batch), np.int32),
+            np.zeros(len(table), np.int32),
+            np.zeros(slots, np.int64),
+            np.zeros((slots * batch + ROWS, table.shape[1]), np.float32),
+        )
+
+
+def allocate_sums(batch: int, width: int) -> np.ndarray:
+    """float32[rows, width], for what the values of a slot contribute, in batches of at most this size."""
+    return np.zeros((batch + ROWS, width), np.float32)
+
+
+@kernel()
+def find_values(table, features, columns, scale, found):
+    """Fills in the values of slots, and their vectors.
+
+    Args:
+        table: float32[values, width], the vectors.
+        features: int32[batch, slots].
+        columns: the slots that the table serves.
+        scale: float32[batch, len(columns) or more], what the vector of each is multiplied by; 0 drops it.
+        found: SlotValues.
+    """
+    counts, values, numbers, places, starts, vectors = found
+    start = 0
+    for c in range(len(columns)):
+        n = 0
+        for r in range(len(features)):
+            if scale[r, c] == np.float32(0):
+                numbers[c, r] = -1
+                continue
+            value = features[r, columns[c]]
+            if not 0 <= value < len(table):
+                raise IndexError("a feature has a value that the classifier has no vector for")
+            place = places[value]
+            if place >= n or values[c, place] != value:
+                place = places[value] = n
+                values[c, n] = value
+                source, target = table[value], vectors[start + n]
+                for j in range(len(target)):
+                    target[j] = source[j]
+                n += 1
+            numbers[c, r] = place
+        counts[c], starts[c] = n, start
+        start += n
+
+
+@kernel()
+def add_contributions(found, scale, weights, first, sums, total):
+    """Adds what slots contribute to ``total`` (float32[batch, hidden]).
+
+    Args:
+        found: SlotValues, filled in.
+        scale: see find_values().
+        weights: float32[inputs, hidden], contiguous.
+        first: the row of the weights where those of the first slot begin; there are as many for each as a vector is wide.
+        sums: allocate_sums(); overwritten.
+        total: what is added to.
+    """
+    counts, _, numbers, _, starts, vectors = found
+    size, hidden = vectors.shape[1], weights.shape[1]
+    for c in range(len(counts)):
+        if counts[c] == 0:
+            continue
+        rows = max(counts[c], ROWS)  # what those beyond the last vector contribute is not read
+        block = (first + c * size) * hidden
+        _multiply(vectors, starts[c] * size, size, 1, rows, weights, block, hidden, size, sums, 0, hidden)
+        for r in range(len(total)):
+            if numbers[c, r] >= 0:
+                factor, source, target = scale[r, c], sums[numbers[c, r]], total[r]
+                for j in range(hidden):
+                    target[j] += factor * source[j]
+
+
+@kernel()
+def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used):
+    """The gradients of weights and of vectors: the reverse of add_contributions.
+
+    Args:
+        found, scale, weights, first, sums: see there.
+        by_total: float32[batch, hidden], derivatives by the total.
+        by_weights: float32[inputs, hidden], the gradient of the weights; overwritten in the rows of these slots.
+        trained: whether there is a gradient of the table.
+        by_vectors: float32[batch and ROWS more, table's width]; overwritten.
+        values: float32[rows, table's width], the gradient of the table.
+        used: bool[rows], its rows that hold numbers; overwritten.
+    """
+    counts, of_slots, numbers, _, starts, vectors = found
+    size, hidden = vectors.shape[1], weights.shape[1]
+    used[:] = False
+    for c in range(len(counts)):
+        block = first + c * size
+        if counts[c] == 0:
+            by_weights[block : block + size] = 0
+            continue
+        _add_up(numbers[c], scale, c, by_total, sums)
+        _multiply(vectors, starts[c] * size, 1, size, size, sums, 0, hidden, counts[c], by_weights, block * hidden, hidden)
+        if trained:
+            _products_of_rows(sums, counts[c], weights, block, size, by_vectors)
+            for i in range(counts[c]):
+                row = of_slots[c, i]
+                source, target = by_vectors[i], values[row]
+                if used[row]:
+                    for j in range(size):
+                        target[j] += source[j]
+                else:
+                    used[row] = True
+                    for j in range(size):
+                        target[j] = source[j]
+
+
+@kernel()
+def _add_up(numbers, scale, c, by_total, sums):
+    """Fills in the derivatives by what each value of slot c contributes."""
+    n = 0
+    hidden = by_total.shape[1]
+    for r in range(len(by_total)):
+        if numbers[r] < 0:
+            continue
+        factor, source, target = scale[r, c], by_total[r], sums[numbers[r]]
+        if numbers[r] == n:  # values are numbered in the order of their first examples
+            n += 1
+            for j in range(hidden):
+                target[j] = factor * source[j]
+        else:
+            for j in range(hidden):
+                target[j] += factor * source[j]
+
+
+@kernel()
+def _multiply(a, a_start, a_row, a_step, rows, b, b_start, b_step, steps, c, c_start, c_row):
+    """A matrix product in tiles, ``c_row`` wide; see tiles.py.
+
+    What is left over has a tile that overlaps others; fewer than ROWS rows are multiplied one by one.
+
+    Args:
+        a, a_start, a_row, a_step, b, b_start, b_step, steps, c, c_start: see tiles.py; at least one step.
+        c_row: see tiles.py; at least WIDTH.
+        rows: of the product.
+    """
+    for first_column in range(0, c_row, WIDTH):
+        j = min(first_column, c_row - WIDTH)
+        if rows < ROWS:
+            for r in range(rows):
+                to = c_start + r * c_row + j
+                strided_tile_of_one_row(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
+            continue
+        for first_row in range(0, rows, ROWS):
+            r = min(first_row, rows - ROWS)
+            to = c_start + r * c_row + j
+            strided_tile_of_rows(a, a_start + r * a_row, a_row, a_step, b, b_start + j, b_step, steps, c, to, c_row)
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def _products_of_rows(a, rows, b, first, columns, products):
+    """Fills in float32[rows, columns]: the product of each of the first rows of a with each of the rows of b from ``first``."""
+    if columns < _SIDE:
+        for i in range(rows):
+            for j in range(columns):
+                total = np.float32(0)
+                for k in range(a.shape[1]):
+                    total += a[i, k] * b[first + j, k]
+                products[i, j] = total
+        return
+    for i in range(0, rows, _SIDE):  # there is room beyond the last row
+        a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
+        for first_column in range(0, columns, _SIDE):
+            j = min(first_column, columns - _SIDE)
+            b0, b1, b2, b3 = b[first + j], b[first + j + 1], b[first + j + 2], b[first + j + 3]
+            s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = np.float32(0)
+            s20 = s21 = s22 = s23 = s30 = s31 = s32 = s33 = np.float32(0)
+            for k in range(a.shape[1]):
+                s00 += a0[k] * b0[k]
+                s01 += a0[k] * b1[k]
+                s02 += a0[k] * b2[k]
+                s03 += a0[k] * b3[k]
+                s10 += a1[k] * b0[k]
+                s11 += a1[k] * b1[k]
+                s12 += a1[k] * b2[k]
+                s13 += a1[k] * b3[k]
+                s20 += a2[k] * b0[k]
+                s21 += a2[k] * b1[k]
+                s22 += a2[k] * b2[k]
+                s23 += a2[k] * b3[k]
+                s30 += a3[k] * b0[k]
+                s31 += a3[k] * b1[k]
+                s32 += a3[k] * b2[k]
+                s33 += a3[k] * b3[k]
+            products[i, j], products[i, j + 1], products[i, j + 2], products[i, j + 3] = s00, s01, s02, s03
+            products[i + 1, j], products[i + 1, j + 1], products[i + 1, j + 2], products[i + 1, j + 3] = s10, s11, s12, s13
+            products[i + 2, j], products[i + 2, j + 1], products[i + 2, j + 2], products[i + 2, j + 3] = s20, s21, s22, s23
+            products[i + 3, j], products[i + 3, j + 1], products[i + 3, j + 2], products[i + 3, j + 3] = s30, s31, s32, s33

@@ -23,7 +23,7 @@ from oracles.arc_standard.transitions import ANY
 from parser.data.parses import NO_NODE
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output
-from parser.decoding.beam.tree_stacks import NO_ROOM, clear
+from parser.decoding.beam.tree_stacks import FULL, clear
 from parser.kernels import highest, kernel, lowest
 from parser.transitions.attardi import move_of
 
@@ -59,14 +59,14 @@ class CompiledSide(NamedTuple):
     lost: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> CompiledSide:
+    def allocate(cls, tokens: int, size: int, outputs: int, elements: int, units: int) -> CompiledSide:
         """For a sentence of this many tokens; see Expansion."""
         lost = np.empty((2 * tokens + 1, size), np.int32)
-        return cls(size, Items.room(tokens, size), Expansion.room(tokens, size, outputs, elements, units), lost)
+        return cls(size, Items.allocate(tokens, size), Expansion.allocate(tokens, size, outputs, elements, units), lost)
 
 
 class OracleQueries(NamedTuple):
-    """Room for what the oracle is asked of the items of a step: one configuration a row; see BoundOracle.score_batch."""
+    """Room for what the oracle is queries of the items of a step: one configuration a row; see BoundOracle.score_batch."""
 
     sentences: np.ndarray
     stacks: np.ndarray
@@ -74,14 +74,14 @@ class OracleQueries(NamedTuple):
     fronts: np.ndarray
 
     @classmethod
-    def room(cls, tokens: int, size: int) -> OracleQueries:
+    def allocate(cls, tokens: int, size: int) -> OracleQueries:
         """For this many items of a sentence of this many tokens."""
         numbers = [np.empty(size, np.int32) for _ in range(3)]
         return cls(numbers[0], np.empty((size, tokens + 1), np.int32), *numbers[1:])
 
 
 @njit(cache=True, nogil=True)
-def search_with_gold(sentence, start, length, model, rules, merging, gold, stacks, beam, guide, asked, scratch):
+def search_with_gold(sentence, start, length, model, rules, merging, gold, stacks, beam, gold_beam, queries, scratch):
     """Searches through a sentence with both beams; all of their items are left there.
 
     Args:
@@ -91,53 +91,53 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
         model, rules: see decoding/beam/compiled.py; of arc-standard.
         merging: whether equal configurations are merged.
         gold: the gold trees.
-        stacks: room for the stacks of both beams.
+        stacks: the stacks of both beams.
         beam: the beam.
-        guide: that of gold items.
-        asked: room for the items of the larger one.
-        scratch: room.
+        gold_beam: that of gold items.
+        queries: workspace for the items of the larger one.
+        scratch: workspace.
 
     Returns:
-        Whether the beam had no gold item at some step; NO_ROOM if the stacks lack room.
+        Whether the beam had no gold item at some step; FULL if the stacks are.
     """
-    for side in (beam, guide):
+    for side in (beam, gold_beam):
         side.items.fronts[0, 0] = 1
         side.items.totals[0, 0] = 0.0
         side.items.counts[0] = 1
         side.lost[0, 0] = 0
         side.expansion.summed[: length + 2] = False
-    cell = clear(stacks, length, 2 * length * (beam.size + guide.size))
+    cell = clear(stacks, length, 2 * length * (beam.size + gold_beam.size))
     beam.items.cells[0, 0] = cell
-    guide.items.cells[0, 0] = cell
+    gold_beam.items.cells[0, 0] = cell
     all_lost = 0
     for m in range(2 * length):
-        is_guide = False
-        for side in (beam, guide):
+        is_gold_beam = False
+        for side in (beam, gold_beam):
             items, expansion = side.items, side.expansion
             workspace = BeamWorkspace(stacks, items, expansion, scratch)
             for k in range(items.counts[m]):
                 score_item(model, rules, False, start, length, workspace, m, k)
-            attainable = _attainable(sentence, gold, stacks, items, m, asked)
-            if is_guide:
+            attainable = _attainable(sentence, gold, stacks, items, m, queries)
+            if is_gold_beam:
                 for k in range(items.counts[m]):
                     _leave_what_loses_nothing(expansion, k, attainable[k], sentence, gold, stacks, items.cells[m, k], rules)
             made = select_items(rules, side.size, merging, workspace, m)
-            if made == NO_ROOM:
-                return NO_ROOM
+            if made == FULL:
+                return FULL
             items.counts[m + 1] = made
             for k in range(made):
                 parent = items.parents[m + 1, k]
                 output, cell = items.outputs[m + 1, k], items.cells[m, parent]
                 loss = lost_by(output, attainable[parent], sentence, gold, stacks, cell, rules)
                 side.lost[m + 1, k] = side.lost[m, parent] + loss
-            is_guide = True
+            is_gold_beam = True
         if lowest(beam.lost[m + 1, : beam.items.counts[m + 1]]) > 0:
             all_lost = 1
     return all_lost
 
 
 @njit(cache=True, nogil=True)
-def _attainable(sentence, gold, stacks, items, m, asked):
+def _attainable(sentence, gold, stacks, items, m, queries):
     """int16[items, 3]: the oracle's scores of the moves of the items of step m."""
     count = items.counts[m]
     cells, nodes = stacks.cells.keys, stacks.nodes.keys
@@ -146,21 +146,21 @@ def _attainable(sentence, gold, stacks, items, m, asked):
         size = 2 * front - 1 - m
         cell = items.cells[m, k]
         for d in range(size - 1, -1, -1):
-            asked.stacks[k, d] = nodes[cells[cell, 0], 0]
+            queries.stacks[k, d] = nodes[cells[cell, 0], 0]
             cell = cells[cell, 1]
-        asked.sentences[k] = sentence
-        asked.sizes[k] = size
-        asked.fronts[k] = front
+        queries.sentences[k] = sentence
+        queries.sizes[k] = size
+        queries.fronts[k] = front
     return score_batch(
         gold.heads,
         gold.offsets,
         gold.memory,
         ANY,
         (),
-        asked.sentences[:count],
-        asked.stacks[:count],
-        asked.sizes[:count],
-        asked.fronts[:count],
+        queries.sentences[:count],
+        queries.stacks[:count],
+        queries.sizes[:count],
+        queries.fronts[:count],
     )
 
 

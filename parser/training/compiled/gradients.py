@@ -52,10 +52,10 @@ class CompiledGradients:
         columns, starts = classifier.one_hot_columns.tolist(), classifier.one_hot_starts.tolist()
         name = "one_hot.weight"
         self._one_hot = Table(matrix_of(parameters[name]), columns, starts, 0, 0, self.gradients[name])
-        self._make_room(0)
+        self._allocate(0)
 
-    def _make_room(self, batch: int) -> None:
-        """For what is as large as a batch: asking for new memory in every batch is slow."""
+    def _allocate(self, batch: int) -> None:
+        """For what is as large as a batch: to allocate it for every batch is slow."""
         self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
@@ -72,7 +72,7 @@ class CompiledGradients:
         """
         values = features.numpy()
         if len(values) > len(self._ones):
-            self._make_room(len(values))
+            self._allocate(len(values))
         ones = self._ones[: len(values)]
         kept_inputs, kept_slots, kept = self._classifier.dropout_masks(self._like_inputs[: len(values)])
         scale = ones if kept_slots is None else kept_slots.numpy()

@@ -1,4 +1,4 @@
-"""Losses of a batch and their derivatives by the scores, compiled. The reference implementations are in training/loss.py."""
+"""Losses of a batch and their derivatives by the scores, compiled. The reference implementations are in fitting/loss.py."""
 
 from __future__ import annotations
 

@@ -16,11 +16,9 @@ from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import BackgroundVectors
-from parser.data.characters import Characters
 from parser.data.parses import NO_NODE
-from parser.data.set_vocabulary import tag_vocabulary, vocabulary_for
 from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
-from parser.data.vocabularies import Vocabularies
+from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
 from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary
 from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart

@@ -182,7 +182,7 @@ class GatheredExamples:
             self._bytes = 0
 
 
-class Batch:
+class BatchedComputations:
     """Some of the sentences, advancing together. Iterating yields the rows that are not final, until none is left.
 
     Attributes:
@@ -198,7 +198,7 @@ class Batch:
         self.gold_relations = _by_row(data.relations, data.trees.offsets, numbers)
         self._system = system
 
-    def follow(self, now: Configurations, parents: np.ndarray) -> None:
+    def advance(self, now: Configurations, parents: np.ndarray) -> None:
         """Goes on with other configurations: int[m], the row that each was made from."""
         self.now = now
         self.numbers = self.numbers[parents]
@@ -213,15 +213,15 @@ class Batch:
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
 
-def batches(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[Batch]:
+def batched_computations(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[BatchedComputations]:
     """All sentences in batches of like lengths, the order within a length kept; smaller ones, for several items a sentence."""
     order = np.argsort(data.trees.lengths, kind="stable")
     together = max(1, _LOCKSTEP // items)
     for start in range(0, len(order), together):
-        yield Batch(data, system, order[start : start + together])
+        yield BatchedComputations(data, system, order[start : start + together])
 
 
-OnStep = Callable[[Batch, np.ndarray, np.ndarray], None]
+OnStep = Callable[[BatchedComputations, np.ndarray, np.ndarray], None]
 """Told of each step of a batch, when it has been taken: the rows (int[m]) that moved, and the columns (int[m]) of the moves."""
 
 
@@ -243,7 +243,7 @@ def gold_examples(
         on_step: called for each step.
     """
     gathered = GatheredExamples()
-    for batch in batches(data, system):
+    for batch in batched_computations(data, system):
         for rows in batch:
             moves = system.moves(batch.now, rows)
             outputs = right(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)

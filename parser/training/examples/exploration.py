@@ -1,4 +1,4 @@
-"""Exploration: the parser follows its own classifier over training sentences, and an oracle says which moves are optimal.
+"""Exploration: the parser goes through training sentences by its own predictions, and an oracle says which moves are optimal.
 
 This is the second pass of Nederhof (2019), Section 8. All sentences advance in lockstep, so that classifier and oracle always
 see a large batch.
@@ -14,18 +14,18 @@ import numpy as np
 from oracles import BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
-from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
 from parser.settings.choices import Policy, Target
 from parser.training.examples.examples import (
-    Batch,
+    BatchedComputations,
     Examples,
     GatheredExamples,
     OnStep,
     SoftTargets,
     TrainingSentences,
-    batches,
+    batched_computations,
     new_examples,
     target_columns,
 )
@@ -34,16 +34,16 @@ from parser.transitions.features import FeatureTable
 from parser.transitions.optimal import best_right_columns, optimal_moves
 from parser.transitions.system import Moves, TransitionSystem
 
-Teach = Callable[[Batch, np.ndarray, Moves, np.ndarray], SoftTargets]
+SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Moves, np.ndarray], SoftTargets]
 """From a batch, its rows that are at a step (int[m]), their moves and the right outputs (int32[m, width]) to soft targets."""
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """How to explore: the policy, and for MIXED the probability to ``follow`` the prediction."""
+    """How to explore: the policy, and for MIXED the probability of the prediction."""
 
     policy: Policy = Policy.prediction
-    follow: float = 1.0
+    probability: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ def explore(
     exploration: Exploration = Exploration(),
     generator: np.random.Generator | None = None,
     on_step: OnStep | None = None,
-    teach: Teach | None = None,
+    soft_targets: SoftTargetSource | None = None,
 ) -> tuple[Examples, ExplorationReport]:
-    """Follows the classifier over the sentences, and asks the oracle on the way.
+    """Goes through the sentences by the predictions of the classifier; the oracle says what is optimal at every step.
 
     Args:
         data: sentences with the trees that the oracle is bound to.
@@ -102,24 +102,24 @@ def explore(
         exploration: which moves are taken.
         generator: draws them where the policy leaves it to chance; needed only then.
         on_step: called for each step.
-        teach: gives the examples soft targets.
+        soft_targets: gives the examples soft targets.
 
     Returns:
         An example for each configuration met, and what happened.
     """
     assert exploration.policy is not Policy.beam, "see explore_with_beam()"
-    asking = _Questioner(data, oracle, system, table, scorer, target, teach)
-    for batch in batches(data, system):
-        asking.begin(batch)
+    collector = _ExampleCollector(data, oracle, system, table, scorer, target, soft_targets)
+    for batch in batched_computations(data, system):
+        collector.begin(batch)
         for rows in batch:
-            asked = asking.ask(batch, rows)
-            columns, relations = _taken(system, batch, rows, asked, exploration, generator)
-            asking.lost_edges += int(asked.losses[np.arange(len(rows)), columns].sum())
-            system.apply(batch.now, rows, asked.moves, columns, relations)
+            scored = collector.collect(batch, rows)
+            columns, relations = _explored_moves(system, batch, rows, scored, exploration, generator)
+            collector.lost_edges += int(scored.losses[np.arange(len(rows)), columns].sum())
+            system.apply(batch.now, rows, scored.moves, columns, relations)
             if on_step is not None:
                 on_step(batch, rows, columns)
-        asking.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
-    return asking.examples.all(), asking.report()
+        collector.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
+    return collector.examples.all(), collector.report()
 
 
 def explore_with_beam(
@@ -131,7 +131,7 @@ def explore_with_beam(
     beam: Beam,
     target: Target = Target.own_best,
 ) -> tuple[Examples, ExplorationReport]:
-    """Searches the sentences with a beam, and asks the oracle about every item on the way.
+    """Searches the sentences with a beam; the oracle says what is optimal for every item.
 
     So the classifier learns what to do in all configurations that the beam reaches, of which greedy parsing meets a few. What
     is reported of trees and lost edges is of the best items.
@@ -140,28 +140,28 @@ def explore_with_beam(
         data, oracle, system, table, scorer, target: see explore().
         beam: the beam; it merges by configuration or not at all.
     """
-    asking = _Questioner(data, oracle, system, table, scorer, target)
-    for batch in batches(data, system, beam.size):
-        asking.begin(batch)
-        items = LockstepItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
+    collector = _ExampleCollector(data, oracle, system, table, scorer, target)
+    for batch in batched_computations(data, system, beam.size):
+        collector.begin(batch)
+        items = BatchedItems(batch.now, np.arange(len(batch.numbers)), np.zeros(len(batch.numbers)))
         lost = np.zeros(len(batch.numbers), np.int64)
         for rows in batch:
-            asked = asking.ask(batch, rows)
-            losses = np.zeros((len(lost), asked.losses.shape[1]), np.int64)
-            losses[rows] = asked.losses
-            after = step(items, rows, system, asked.moves, asked.scores, beam, single_root=False)
+            scored = collector.collect(batch, rows)
+            losses = np.zeros((len(lost), scored.losses.shape[1]), np.int64)
+            losses[rows] = scored.losses
+            after = advance_items(items, rows, system, scored.moves, scored.scores, beam, single_root=False)
             moved = after.columns != NO_NODE
             lost = lost[after.parents] + np.where(moved, losses[after.parents, after.columns], 0)
             items = after.items
-            batch.follow(items.now, after.parents)
+            batch.advance(items.now, after.parents)
         best_items = np.unique(items.numbers, return_index=True)[1]
-        asking.lost_edges += int(lost[best_items].sum())
-        asking.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1)[best_items].sum())
-    return asking.examples.all(), asking.report()
+        collector.lost_edges += int(lost[best_items].sum())
+        collector.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1)[best_items].sum())
+    return collector.examples.all(), collector.report()
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Scored:
     """What is known of m configurations.
 
     Attributes:
@@ -179,8 +179,8 @@ class _Asked:
     losses: np.ndarray
 
 
-class _Questioner:
-    """Asks classifier and oracle about configurations, and keeps examples and counts; see explore()."""
+class _ExampleCollector:
+    """Scores configurations by the classifier and by the oracle, and keeps examples and counts; see explore()."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class _Questioner:
         table: FeatureTable,
         scorer: Scorer,
         target: Target,
-        teach: Teach | None = None,
+        soft_targets: SoftTargetSource | None = None,
     ) -> None:
         self._data = data
         self._oracle = oracle
@@ -198,17 +198,17 @@ class _Questioner:
         self._table = table
         self._scorer = scorer
         self._target = target
-        self._teach = teach
+        self._soft_targets = soft_targets
         self.examples = GatheredExamples()
         self.lost_edges = self.reached_gold = 0
         self._steps = self._left_optimum = self._optimal_steps = 0
 
-    def begin(self, batch: Batch) -> None:
+    def begin(self, batch: BatchedComputations) -> None:
         """Makes ready for the configurations of a batch, which is at its start."""
         if isinstance(self._scorer, ContextualScorer):
             self._scorer.begin(batch.numbers)
 
-    def ask(self, batch: Batch, rows: np.ndarray) -> _Asked:
+    def collect(self, batch: BatchedComputations, rows: np.ndarray) -> _Scored:
         """Makes examples of the configurations in some rows (int[m])."""
         system = self._system
         move_scores = batch.score(self._oracle, rows)
@@ -219,14 +219,14 @@ class _Questioner:
         outputs = right(system, optimal, moves, batch.gold_relations, rows)
         taught = target_columns(system, outputs, moves, scores, self._target)
         examples = new_examples(system, features, moves, outputs, taught, batch.numbers[rows])
-        soft = None if self._teach is None else self._teach(batch, rows, moves, outputs)
+        soft = None if self._soft_targets is None else self._soft_targets(batch, rows, moves, outputs)
         self.examples.append(replace(examples, soft=soft))
         predicted = best(system, scores, moves)
         self._steps += len(rows)
         self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
         self._optimal_steps += int(optimal.sum())
         edges = move_scores // self._oracle.gold_weight
-        return _Asked(moves, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
+        return _Scored(moves, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
 
     def report(self) -> ExplorationReport:
         """What happened."""
@@ -235,25 +235,25 @@ class _Questioner:
         )
 
 
-def _taken(
+def _explored_moves(
     system: TransitionSystem,
-    batch: Batch,
+    batch: BatchedComputations,
     rows: np.ndarray,
-    asked: _Asked,
+    scored: _Scored,
     exploration: Exploration,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The columns and relations, int32[m], of the moves that the policy takes."""
-    moves, scores = asked.moves, asked.scores
+    """The columns and relations, int32[m], of the moves by which exploration goes on."""
+    moves, scores = scored.moves, scored.scores
     if exploration.policy is Policy.prediction:
-        return asked.predicted
+        return scored.predicted
     assert generator is not None
     if exploration.policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), moves)
-    guided = best_right_columns(asked.outputs, moves, scores)
+    guided = best_right_columns(scored.outputs, moves, scores)
     children = moves.children[np.arange(len(rows)), guided]
     gold = np.where(children == NO_NODE, NO_NODE, batch.gold_relations[rows, children])
-    follow = generator.random(len(rows)) < exploration.follow
-    columns, relations = np.where(follow, asked.predicted, (guided, gold))
+    predicts = generator.random(len(rows)) < exploration.probability
+    columns, relations = np.where(predicts, scored.predicted, (guided, gold))
     return columns.astype(np.int32), relations.astype(np.int32)

@@ -29,7 +29,7 @@ from parser.lattices.conllul import read_lattices
 from parser.lattices.gold_paths import GoldPath, MissingPath, gold_paths, joined, read_trees
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
-from parser.training.examples.examples import Batch, Examples
+from parser.training.examples.examples import BatchedComputations, Examples
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot
 from parser.transitions.system import TransitionSystem
@@ -139,7 +139,7 @@ class Choices:
         """Forgets what was collected, but for the choices before the first step."""
         self._parts = [part for index in range(self._lookahead) if len(part := self._first_choices(index))]
 
-    def __call__(self, batch: Batch, rows: np.ndarray, columns: np.ndarray) -> None:
+    def __call__(self, batch: BatchedComputations, rows: np.ndarray, columns: np.ndarray) -> None:
         """Collects the choices after a step.
 
         Args:

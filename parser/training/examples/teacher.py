@@ -26,7 +26,7 @@ from parser.networks.batch_scorer import batch_scorer
 from parser.settings import SettingsError
 from parser.settings.choices import Over
 from parser.settings.plan import DistillationPlan
-from parser.training.examples.examples import Batch, SoftTargets
+from parser.training.examples.examples import BatchedComputations, SoftTargets
 from parser.transitions.system import Moves
 
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
@@ -53,11 +53,11 @@ class Teacher:
         self._temperature = np.float32(temperature)
         self._weights = [model.weights() for model in models]
         self._sentences = _with_vectors(self._weights, sentences)
-        self._batch: Batch | None = None
+        self._batch: BatchedComputations | None = None
         self._parts: list[Sentences] = []
         self._scorers: list[Scorer] = []
 
-    def __call__(self, batch: Batch, rows: np.ndarray, moves: Moves, outputs: np.ndarray) -> SoftTargets:
+    def __call__(self, batch: BatchedComputations, rows: np.ndarray, moves: Moves, outputs: np.ndarray) -> SoftTargets:
         """The distributions for the configurations of a step.
 
         Args:
@@ -73,12 +73,12 @@ class Teacher:
                 batch_scorer(weights, model.table, part)
                 for weights, model, part in zip(self._weights, self._models, self._parts, strict=True)
             ]
-        numbers, asked = np.arange(len(batch.numbers)), outputs if self._over is Over.optimal else None
+        numbers, over = np.arange(len(batch.numbers)), outputs if self._over is Over.optimal else None
         found = []
         for model, part, scorer in zip(self._models, self._parts, self._scorers, strict=True):
             scores = scorer(model.table.extract(batch.now, rows, part, numbers, moves))
-            found.append(SoftTargets.of_scores(scores / self._temperature, asked))
-        return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), asked)
+            found.append(SoftTargets.of_scores(scores / self._temperature, over))
+        return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), over)
 
 
 def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sentences]) -> list[Sentences]:
@@ -112,7 +112,7 @@ def load_teachers(plan: DistillationPlan, student: Model, device: str) -> list[M
 def _load(folder: str, device: str, student: Model) -> Model:
     named = f"distillation.teacher={folder}"
     teacher = Model.load(Path(folder), device)
-    if teacher.shape.encoder is None:
+    if teacher.spec.encoder is None:
         raise SettingsError(f"{named} is a model without an encoder; name the run folder of a training with model=bilstm")
     for what, its, ours in (
         ("system", _system(teacher), _system(student)),

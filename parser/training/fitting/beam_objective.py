@@ -1,8 +1,8 @@
 """Training for whole computations: batches of sentences, each searched with the weights of the moment.
 
-The search is compiled and knows no gradients (beam_updates.py). What it finds to change in the classifier's scores is computed
-once more by torch, with the same dropout: that of words, and of an encoder, is drawn when a batch is read, that of hidden units
-once for a sentence. So the search and the gradient see the same classifier.
+The search is compiled and knows no gradients (gold_beam_search.py). The scores that the loss depends on are computed once more
+by torch, with the same dropout: that of words, and of an encoder, is drawn when a batch is read, that of hidden units once for
+a sentence. So the search and the gradient see the same classifier.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from parser.model.model import Model
 from parser.networks.classifier import Classifier
 from parser.networks.layers import dropout_mask
 from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_updates import BeamTraining, BeamUpdates, GoldTrees, SearchResults
 from parser.training.fitting.by_value import hidden_by_value
+from parser.training.fitting.gold_beam_search import BeamTraining, GoldBeamSearch, GoldTrees, SearchResults
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, batches_of_like_lengths
 from parser.training.fitting.trainer import BatchLoss
 from parser.transitions.attardi import Attardi
@@ -35,10 +35,10 @@ class SearchReport:
     """How the searches of an epoch went.
 
     Attributes:
-        updated_percent: share of the sentences whose loss asked for a change of the weights.
+        updated_percent: share of the sentences whose loss has a gradient.
         step_percent: how far into the sentence the step was that was learned from, mean.
         lost_percent: share of the sentences where the beam lost all gold items on the way.
-        configurations: those whose scores were asked to change, mean of a sentence.
+        configurations: those whose scores the loss depends on, mean of a sentence.
     """
 
     updated_percent: float
@@ -143,8 +143,8 @@ class BeamObjective:
         """Searches through some of the sentences (int[m]); ``dropping``: whether dropout is in force."""
         classifier, batch = self._classifier, self._read(numbers, dropping)
         kept = dropout_mask(torch.empty(len(numbers), len(classifier.hidden_bias)), classifier.dropout) if dropping else None
-        updates = BeamUpdates(batch.weights, self._system, self._table, self._training, self._trees)
-        return SearchedBatch(batch, updates.search(batch.sentences, numbers, None if kept is None else kept.numpy()), kept)
+        search = GoldBeamSearch(batch.weights, self._system, self._table, self._training, self._trees)
+        return SearchedBatch(batch, search.search(batch.sentences, numbers, None if kept is None else kept.numpy()), kept)
 
     def surrogate(self, found: SearchedBatch) -> Tensor:
         """A sum of scores that has the gradient of the loss of the sentences that search() has gone through."""

@@ -1,11 +1,11 @@
 """Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
 
-    for each sentence: a beam goes on by the weights of the moment, a second one, the guide, by gold moves only
+    for each sentence: a beam goes on by the weights of the moment, a second one, the gold beam, by gold moves only
         at the step that is learned from, B = the best item of the beam, G = the best gold item of both
         if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
 
-What is gold is a set, the same as for an MLP (beam_updates.py): an item is gold if its moves have lost nothing, no edge that
-an exact oracle says could still be had, and no relation of a gold edge. The search is that of decoding/beam/batched.py, in
+What is gold is a set, the same as for an MLP (gold_beam_search.py): an item is gold if its moves have lost nothing, no edge
+that an exact oracle says could still be had, and no relation of a gold edge. The search is that of decoding/beam/batched.py, in
 Python; compiled are the features, their scores and the updates.
 """
 
@@ -20,7 +20,7 @@ from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
 from parser.data.parses import NO_NODE
 from parser.data.sentences import Sentences
-from parser.decoding.beam.batched import LockstepItems, step
+from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
@@ -32,8 +32,8 @@ from parser.transitions.system import Moves, TransitionSystem
 
 
 @dataclass(frozen=True)
-class Path:
-    """The moves that led to an item, as a chain from the last one back.
+class MoveHistory:
+    """The last move that led to an item, and through ``before`` all others.
 
     Attributes:
         keys: uint64[templates], the features of the last move; see Templates.extract.
@@ -43,7 +43,7 @@ class Path:
 
     keys: np.ndarray
     output: int
-    before: Path | None
+    before: MoveHistory | None
 
 
 @dataclass
@@ -53,12 +53,12 @@ class BeamSide:
     Attributes:
         items: their configurations and scores, the best first.
         lost: int64[items], the words whose gold head or relation can no longer be had, because of their moves.
-        paths: of each; None for the initial configuration.
+        histories: of each; None for the initial configuration.
     """
 
-    items: LockstepItems
+    items: BatchedItems
     lost: np.ndarray
-    paths: list[Path | None]
+    histories: list[MoveHistory | None]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class SentenceUpdate:
 
 @dataclass(frozen=True)
 class StructuredTraining:
-    """How to search, and what to learn from a search; see BeamTraining (beam_updates.py)."""
+    """How to search, and what to learn from a search; see BeamTraining (gold_beam_search.py)."""
 
     beam: Beam
     update: UpdateStep = UpdateStep.max_violation
@@ -122,8 +122,8 @@ class BeamPerceptron:
     def learn(self, s: int) -> SentenceUpdate:
         """Searches through sentence number ``s``, and changes the weights by what was found."""
         violations, lost = [], False
-        for beam, guide in self.search(s):
-            violations.append(self._violation(beam, guide))
+        for beam, gold_beam in self.search(s):
+            violations.append(self._violation(beam, gold_beam))
             lost = lost or beam.lost.min() > 0
             if lost and self._training.update is UpdateStep.early:
                 break
@@ -136,15 +136,15 @@ class BeamPerceptron:
         return SentenceUpdate(loss, step, lost, changed)
 
     def search(self, s: int) -> Iterator[tuple[BeamSide, BeamSide]]:
-        """The beam, and the guide, whose items are all gold, after each step of a sentence."""
+        """The beam, and the gold beam, whose items are all gold, after each step of a sentence."""
         sentence = self._data.sentences.span(s, s + 1)
         now = self._system.initial(sentence.lengths)
-        beam = guide = BeamSide(LockstepItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
+        beam = gold_beam = BeamSide(BatchedItems(now, np.zeros(1, np.int64), np.zeros(1)), np.zeros(1, np.int64), [None])
         sizes = self._training.beam, Beam(self._training.gold_size, self._training.beam.merge, self._training.beam.scores)
         while len(self._system.unfinished(beam.items.now)):
             beam = self._advance(beam, s, sentence, sizes[0], only_gold=False)
-            guide = self._advance(guide, s, sentence, sizes[1], only_gold=True)
-            yield beam, guide
+            gold_beam = self._advance(gold_beam, s, sentence, sizes[1], only_gold=True)
+            yield beam, gold_beam
 
     def _advance(self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> BeamSide:
         system, items = self._system, side.items
@@ -154,19 +154,19 @@ class BeamPerceptron:
         scores = self._perceptron.scores(keys)
         losses = self._losses(s, now, moves)
         allowed, scored = self._gold_moves(s, moves, losses, scores) if only_gold else (moves, scores)
-        made = step(items, rows, system, allowed, scored, beam, single_root=False)
-        lost, paths = np.empty(len(made.parents), np.int64), []
+        made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
+        lost, histories = np.empty(len(made.parents), np.int64), []
         for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
             child = int(moves.children[parent, column])
             relation = 0 if child == NO_NODE else int(made.items.now.relations[i, child])
             wrong = self._is_wrong(s, int(moves.heads[parent, column]), child, relation)
             lost[i] = side.lost[parent] + losses[parent, column] + wrong
             output = int(system.block_starts[moves.blocks[parent, column]]) + relation
-            paths.append(Path(keys[moves.rows[parent, column]], output, side.paths[parent]))
+            histories.append(MoveHistory(keys[moves.rows[parent, column]], output, side.histories[parent]))
         if only_gold and lost.any():  # there were fewer gold moves than the beam has items
             kept = np.flatnonzero(lost == 0)
-            return BeamSide(made.items.take(kept), lost[kept], [paths[i] for i in kept])
-        return BeamSide(made.items, lost, list(paths))
+            return BeamSide(made.items.take(kept), lost[kept], [histories[i] for i in kept])
+        return BeamSide(made.items, lost, list(histories))
 
     def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
         """int64[items, width]: the gold edges that can no longer be had after a move."""
@@ -197,20 +197,20 @@ class BeamPerceptron:
                 scored[rows[item, column], start : start + size][wrong] = LOWEST
         return Moves(rows, moves.blocks, moves.heads, moves.children, moves.anchors, moves.starts), scored
 
-    def _violation(self, beam: BeamSide, guide: BeamSide) -> Violation:
+    def _violation(self, beam: BeamSide, gold_beam: BeamSide) -> Violation:
         best = int(beam.items.totals.argmax())
-        gold = [(float(guide.items.totals[0]), guide.paths[0])]
-        gold += [(float(beam.items.totals[i]), beam.paths[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
-        total, path = max(gold, key=lambda one: one[0])
-        return Violation(float(beam.items.totals[best]) - total, beam.paths[best], path)
+        gold = [(float(gold_beam.items.totals[0]), gold_beam.histories[0])]
+        gold += [(float(beam.items.totals[i]), beam.histories[i]) for i in np.flatnonzero(beam.lost == 0)[:1]]
+        total, history = max(gold, key=lambda one: one[0])
+        return Violation(float(beam.items.totals[best]) - total, beam.histories[best], history)
 
     def _update(self, violation: Violation) -> int:
         """Changes the weights; the number of configurations whose scores are changed."""
         if violation.size <= 0:
             return 0
         of_beam, of_gold = _apart(violation.of_beam, violation.of_gold)
-        for path, delta in ((of_gold, 1), (of_beam, -1)):
-            self._perceptron.change(np.stack([one.keys for one in path]), np.array([one.output for one in path]), delta)
+        for moves, delta in ((of_gold, 1), (of_beam, -1)):
+            self._perceptron.change(np.stack([one.keys for one in moves]), np.array([one.output for one in moves]), delta)
         return len(of_beam) + len(of_gold)
 
 
@@ -219,21 +219,21 @@ class Violation:
     """By how much the best item is ahead of the best gold one at a step, and how both came about."""
 
     size: float
-    of_beam: Path | None
-    of_gold: Path | None
+    of_beam: MoveHistory | None
+    of_gold: MoveHistory | None
 
 
-def _apart(first: Path | None, second: Path | None) -> tuple[list[Path], list[Path]]:
-    """The moves of two paths of the same length from where they part."""
+def _apart(first: MoveHistory | None, second: MoveHistory | None) -> tuple[list[MoveHistory], list[MoveHistory]]:
+    """The moves of two computations of the same length from where they part."""
     pairs = list(zip(_moves(first), _moves(second), strict=True))
     same = next(i for i, (ours, other) in enumerate(pairs) if ours.output != other.output or (ours.keys != other.keys).any())
     return [ours for ours, _ in pairs[same:]], [other for _, other in pairs[same:]]
 
 
-def _moves(path: Path | None) -> list[Path]:
-    """The moves of a path, the first one first."""
+def _moves(last: MoveHistory | None) -> list[MoveHistory]:
+    """The moves of a computation, the first one first."""
     found = []
-    while path is not None:
-        found.append(path)
-        path = path.before
+    while last is not None:
+        found.append(last)
+        last = last.before
     return found[::-1]

@@ -17,11 +17,11 @@ from torch import Tensor
 
 import oracles
 from oracles import BoundOracle
-from parser.beam_settings import Exact
+from parser.beam_settings import Exact, Search
 from parser.inference.precomputed import Scorer
 from parser.model.model import Model
 from parser.networks.batch_scorer import ContextualScorer, batch_scorer
-from parser.settings.plan import ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
+from parser.settings.plan import DistillationPlan, ExplorationPlan, GlobalPlan, GoldPlan, NetworkPlan, OptimizerPlan, OraclePlan
 from parser.training.checkpoint import restore_weights, trained_weights
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.examples import NO_EXAMPLES, Examples, TrainingSentences, gold_examples
@@ -29,9 +29,9 @@ from parser.training.examples.exploration import Exploration, ExplorationReport,
 from parser.training.examples.lattices import Choices
 from parser.training.examples.teacher import Teacher
 from parser.training.fitting.beam_objective import BeamObjective
-from parser.training.fitting.beam_updates import BeamTraining
 from parser.training.fitting.exact_objective import ExactObjective
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
+from parser.training.fitting.gold_beam_search import BeamTraining
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader, TaskWeights
 from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.fitting.trainer import Optimizer, TorchOptimizer, Trainer
@@ -127,20 +127,20 @@ class ClassifierPass(TrainingPass):
         plan: of the pass.
         classifier: what it trains.
         context: of the run.
+        search, given: see TrainingPass.
     """
 
     _trainer: Trainer
 
     def __init__(
-        self, plan: GoldPlan | ExplorationPlan | GlobalPlan, classifier: TrainedClassifier, context: RunContext
+        self,
+        plan: GoldPlan | ExplorationPlan | GlobalPlan,
+        classifier: TrainedClassifier,
+        context: RunContext,
+        search: Search | None = None,
+        given: bool = False,
     ) -> None:
-        super().__init__(
-            plan.name,
-            plan.epochs,
-            context,
-            plan.search if isinstance(plan, GlobalPlan) else None,
-            given=isinstance(plan, GoldPlan) and plan.given is not None,
-        )
+        super().__init__(plan.name, plan.epochs, context, search, given)
         self._trees = plan.trees
         self._classifier = classifier
 
@@ -198,14 +198,23 @@ class ExamplePass(ClassifierPass):
 
     Args:
         plan, classifier, context: see ClassifierPass.
+        given: see TrainingPass.
+        distillation: how soft targets are learned; None: there are none.
     """
 
     _objective: ExampleObjective | SentenceObjective
 
-    def __init__(self, plan: GoldPlan | ExplorationPlan, classifier: TrainedClassifier, context: RunContext) -> None:
-        super().__init__(plan, classifier, context)
+    def __init__(
+        self,
+        plan: GoldPlan | ExplorationPlan,
+        classifier: TrainedClassifier,
+        context: RunContext,
+        given: bool = False,
+        distillation: DistillationPlan | None = None,
+    ) -> None:
+        super().__init__(plan, classifier, context, given=given)
         self._optimizer_plan = plan.optimizer
-        self._distillation = plan.distillation if isinstance(plan, ExplorationPlan) else None
+        self._distillation = distillation
 
     def _new_trainer(self) -> Trainer:
         plan, trained, classifier = self._optimizer_plan, self._classifier, self.model.classifier
@@ -231,7 +240,14 @@ class ExamplePass(ClassifierPass):
 
 
 class GoldPass(ExamplePass):
-    """The first pass: the configurations of gold computations, the same in every epoch."""
+    """The first pass: the configurations of gold computations, the same in every epoch.
+
+    Args:
+        plan, classifier, context: see ClassifierPass.
+    """
+
+    def __init__(self, plan: GoldPlan, classifier: TrainedClassifier, context: RunContext) -> None:
+        super().__init__(plan, classifier, context, given=plan.given is not None)
 
     @cached_property
     def examples(self) -> Examples:
@@ -269,7 +285,7 @@ class ExplorationPass(ExamplePass):
         gold: GoldPass | None,
         teachers: Sequence[Model] = (),
     ) -> None:
-        super().__init__(plan, classifier, context)
+        super().__init__(plan, classifier, context, distillation=plan.distillation)
         self._plan = plan
         self._oracle_plan = oracle
         self._gold = gold
@@ -343,7 +359,7 @@ class ExplorationPass(ExamplePass):
             exploration = Exploration(plan.policy, plan.follow)
             arguments = self._oracle, model.system, model.table, scorer, plan.target, exploration, generator
             if (choices := self._choices) is None:
-                return explore(data, *arguments, teach=self._teacher)
+                return explore(data, *arguments, soft_targets=self._teacher)
             choices.begin()
             examples, report = explore(data, *arguments, choices)
             return choices.joined(examples), report
@@ -363,7 +379,7 @@ class GlobalPass(ClassifierPass):
     _objective: BeamObjective | ExactObjective
 
     def __init__(self, plan: GlobalPlan, classifier: TrainedClassifier, context: RunContext, single_root: bool) -> None:
-        super().__init__(plan, classifier, context)
+        super().__init__(plan, classifier, context, plan.search)
         self._plan = plan
         self._single_root = single_root
 

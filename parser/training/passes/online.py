@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from oracles import BoundOracle
+from parser.beam_settings import Search
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.weights import HashedWeights
@@ -69,10 +70,17 @@ class LinearPass(TrainingPass):
         plan: of the pass.
         trained: what it trains.
         context: of the run.
+        search: see TrainingPass.
     """
 
-    def __init__(self, plan: OnlinePlan | StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
-        super().__init__(plan.name, plan.epochs, context, plan.search if isinstance(plan, StructuredPlan) else None)
+    def __init__(
+        self,
+        plan: OnlinePlan | StructuredPlan,
+        trained: TrainedLinearModel,
+        context: RunContext,
+        search: Search | None = None,
+    ) -> None:
+        super().__init__(plan.name, plan.epochs, context, search)
         self._trained = trained
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
@@ -123,9 +131,9 @@ class OnlinePass(LinearPass):
         explores = plan.mode is Mode.explore and epoch >= plan.explore_after
         learned = trained.perceptron, trained.model, trained.data, trained.oracle
         generator = np.random.default_rng([self._context.seed, epoch])
-        follow = plan.follow if explores else 0.0
+        probability = plan.follow if explores else 0.0
         with self._context.stopwatch(f"{self.name}_fit"):
-            wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.static, follow=follow)
+            wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.static, probability=probability)
         fitted = self._fitted(wrong / max(1, report.steps), report.steps)
         if explores:
             self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, fitted.fit_seconds))
@@ -140,7 +148,7 @@ class StructuredPass(LinearPass):
     """
 
     def __init__(self, plan: StructuredPlan, trained: TrainedLinearModel, context: RunContext) -> None:
-        super().__init__(plan, trained, context)
+        super().__init__(plan, trained, context, plan.search)
         self._training = StructuredTraining(plan.search.for_training(), plan.update, plan.gold_size)
         self._search = plan.search
 
@@ -182,7 +190,7 @@ def iterate(
     generator: np.random.Generator,
     *,
     canonical: bool = False,
-    follow: float = 1.0,
+    probability: float = 1.0,
 ) -> tuple[int, ExplorationReport]:
     """Goes once over the sentences; how many predictions were wrong, relations included, and what happened.
 
@@ -191,9 +199,9 @@ def iterate(
         model: whose system and templates it has.
         data: the sentences, with the trees that the oracle is bound to.
         oracle: says which moves are optimal.
-        generator: draws the order of the sentences, and whether a prediction is followed.
+        generator: draws the order of the sentences, and whether exploration goes on by the prediction.
         canonical: only the first optimal move of the eager order counts as optimal.
-        follow: the probability that the computation goes on by the prediction.
+        probability: that of going on by the prediction, where it is not optimal, too.
     """
     system, sentences, trees = model.system, data.sentences, data.trees
     wrong = steps = left_optimum = n_optimal = reached_gold = lost_edges = 0
@@ -201,17 +209,17 @@ def iterate(
         start, end = int(trees.offsets[s]), int(trees.offsets[s + 1])
         gold = trees.heads[start:end], data.relations[start:end]
         now = system.initial(trees.lengths[s : s + 1])
-        asked = query(np.array([s], np.int32), now)
+        queries = query(np.array([s], np.int32), now)
         goes_on = len(system.unfinished(now))
         while goes_on:
-            scores = oracle.score_batch(asked)[0]
-            followed = follow == 1 or (follow > 0 and generator.random() < follow)
-            step = perceptron.step(now, scores, sentences.values, start, gold, canonical=canonical, follows=followed)
+            scores = oracle.score_batch(queries)[0]
+            explores = probability == 1 or (probability > 0 and generator.random() < probability)
+            step = perceptron.step(now, scores, sentences.values, start, gold, canonical=canonical, follows=explores)
             updated, optimal, highest, score, goes_on = step.counts()
             steps += 1
             wrong += updated
             n_optimal += optimal
             left_optimum += score < highest
-            lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if followed else 0
+            lost_edges += highest // oracle.gold_weight - score // oracle.gold_weight if explores else 0
         reached_gold += bool((now.heads[0, 1 : end - start] == gold[0][1:]).all())
     return wrong, ExplorationReport.of(steps, left_optimum, n_optimal, lost_edges, reached_gold, len(data))

@@ -1,4 +1,4 @@
-"""Global training: what a search through training sentences asks of the classifier (Andor et al. 2016, Huang et al. 2012).
+"""Global training: searches through training sentences, with a beam of gold items (Andor et al. 2016, Huang et al. 2012).
 
 A locally trained classifier knows what is best in a configuration, but not what a wrong move costs in the end. Here scores of
 whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search, is between
@@ -19,7 +19,7 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import Sentences
 from parser.decoding.beam.compiled import BeamParser, Scratch
 from parser.decoding.beam.tree_stacks import TreeStacks
-from parser.decoding.greedy.compiled import Layers, Rules
+from parser.decoding.greedy.compiled import AttardiRules, Layers
 from parser.inference.weights import ClassifierWeights
 from parser.training.compiled import beam_steps
 from parser.training.compiled.gold_beam import CompiledGold, CompiledSide, OracleQueries, search_with_gold
@@ -43,7 +43,7 @@ class BeamTraining:
 
 @dataclass(frozen=True)
 class SearchResults:
-    """What the searches through some sentences ask of the classifier, and how they went.
+    """Which scores of the classifier the loss of some sentences depends on, and how the searches through them went.
 
     Attributes:
         features: int32[rows, slots], of the configurations whose scores count.
@@ -79,8 +79,8 @@ class GoldTrees:
         self.gold = CompiledGold(data.trees.heads, data.trees.offsets, data.relations, self._oracle.memory)
 
 
-class _Moves(NamedTuple):
-    """Room for what a sentence asks of the classifier; see beam_steps.collect_moves()."""
+class _ScoreChanges(NamedTuple):
+    """Memory for the scores that the loss of a sentence depends on; see beam_steps.collect_moves()."""
 
     cells: np.ndarray
     fronts: np.ndarray
@@ -89,13 +89,13 @@ class _Moves(NamedTuple):
     slopes: np.ndarray
 
     @classmethod
-    def room(cls, size: int) -> _Moves:
+    def allocate(cls, size: int) -> _ScoreChanges:
         """For this many moves."""
         cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
         return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
 
 
-class BeamUpdates(BeamParser):
+class GoldBeamSearch(BeamParser):
     """Searches through training sentences with a classifier as it is now; made anew when the weights have changed.
 
     Args:
@@ -124,7 +124,7 @@ class BeamUpdates(BeamParser):
         """
         words, values = self.words_of(sentences), self._table.values(sentences)
         tokens = int(np.diff(sentences.offsets).max(initial=1)) - 1
-        room = _Room(tokens, self.shape, self._table, self._training)
+        workspace = _Workspace(tokens, self.shape, self._table, self._training)
         parts: list[tuple[np.ndarray, ...]] = []
         rows = 0
         losses, steps, lost = np.empty(len(sentences)), np.empty(len(sentences)), np.empty(len(sentences), np.bool_)
@@ -133,13 +133,13 @@ class BeamUpdates(BeamParser):
             layers = self._layers
             if kept is not None:
                 layers = layers._replace(weights=layers.weights * kept[s][:, None])
-            lost[s] = self._search_sentence(number, start, length, words, layers, room)
-            chosen, losses[s], n_rows, n_moves = room.learn(2 * length, self._training)
+            lost[s] = self._search_sentence(number, start, length, words, layers, workspace)
+            chosen, losses[s], n_rows, n_moves = workspace.learn(2 * length, self._training)
             steps[s] = chosen / max(1, 2 * length)
-            found = room.found
+            found = workspace.found
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
-            at = found.cells[:n_rows], found.fronts[:n_rows], room.stacks, start, length, values
-            beam_steps.read_features(*at, self._table.programs, self._table.columns, *room.reading, features)
+            at = found.cells[:n_rows], found.fronts[:n_rows], workspace.stacks, start, length, values
+            beam_steps.read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
             of_rows = np.full(n_rows, s, np.int64)
             parts.append((features, of_rows, found.rows[:n_moves] + rows, *(a[:n_moves].copy() for a in found[3:])))
             rows += n_rows
@@ -148,30 +148,31 @@ class BeamUpdates(BeamParser):
         moves = move_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
         return SearchResults(features, of_rows, *moves, losses, steps, lost)
 
-    def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, room: _Room) -> bool:
+    def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
         """Whether the beam had no gold item at some step."""
         # Without single_root, as in exploration.
-        rules, merging = Rules.of(self._system, single_root=False), _merges(self._training)
+        rules, merging = AttardiRules.of(self._system, single_root=False), _merges(self._training)
         model = self.model_on(words)._replace(layers=layers)
         search = number, start, length, model, rules, merging, self._trees.gold
         with self._trees.lock:
-            lost = search_with_gold(*search, room.stacks, room.beam, room.guide, room.asked, room.scratch)
+            lost = search_with_gold(*search, *workspace.of_search)
         assert lost >= 0, "a step of arc-standard makes a part of each kind at most"
         return lost > 0
 
 
-class _Room:
-    """Room for a search through sentences of at most this many tokens."""
+class _Workspace:
+    """For a search through sentences of at most this many tokens."""
 
     def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
         units, outputs = shape
         addresses, elements = len(table.programs), table.stack_elements
         sizes = training.beam.size, training.gold_size
-        self.beam, self.guide = (CompiledSide.room(tokens, size, outputs, elements, units) for size in sizes)
-        self.asked = OracleQueries.room(tokens, max(sizes))
-        self.scratch = Scratch.room(tokens, addresses, units, outputs, table.read_ahead)
-        self.stacks = TreeStacks.room(tokens, 2 * tokens * sum(sizes))
-        self.found = _Moves.room(2 * tokens * sum(sizes))
+        self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, outputs, elements, units) for size in sizes)
+        self.queries = OracleQueries.allocate(tokens, max(sizes))
+        self.scratch = Scratch.allocate(tokens, addresses, units, outputs, table.read_ahead)
+        self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
+        self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
+        self.found = _ScoreChanges.allocate(2 * tokens * sum(sizes))
         self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
@@ -179,9 +180,9 @@ class _Room:
 
     def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
         """The step that is learned from, its loss, and how many configurations and moves are found."""
-        beam, guide, (by_beam, by_guide) = self.beam, self.guide, self._by_item
-        chosen, loss = beam_steps.choose_step(steps, _merges(training), beam, guide, by_beam, by_guide)
-        found = beam_steps.collect_moves(chosen, beam, guide, self.stacks, by_beam, by_guide, self._step, self.found)
+        beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
+        chosen, loss = beam_steps.choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
+        found = beam_steps.collect_moves(chosen, beam, gold_beam, self.stacks, by_beam, by_gold, self._step, self.found)
         return chosen, loss, *found
 
 

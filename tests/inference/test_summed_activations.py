@@ -1,4 +1,4 @@
-"""Sums of what the slots at an address contribute, against the contributions of single slots, to the last bit."""
+"""Sums of what the slots at an address add, against the activations of single slots, to the last bit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parser.data.parses import NO_NODE
-from parser.inference.precomputed import ContributionMaker
-from parser.inference.precomputed_tokens import SummedContributions
+from parser.inference.precomputed import SlotPrecomputation
+from parser.inference.precomputed_tokens import SummedActivations
 from tests.decoding.test_greedy import SLOTS, random_model
 from tests.toy import sentence
 
@@ -17,22 +17,22 @@ ALL_SLOTS = SLOTS | {"feats_pairs": ["s0", "b0", "s1"]}
 
 
 @pytest.mark.parametrize("embeddings", [{}, {"form": 5}, {"form": 4, "upos": 3}, {"form": 16, "feats_pairs": 7, "deprel": 3}])
-@pytest.mark.parametrize("types", [0, 1, 40, 512, 1100])  # more than go along at a time, too
-def test_sums_are_those_of_the_contributions_one_after_the_other(embeddings, types):
+@pytest.mark.parametrize("signatures", [0, 1, 40, 512, 1100])  # more than go along at a time, too
+def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signatures):
     rng = random.Random(0)
     model = random_model([sentence([0] * 9, rng) for _ in range(20)], embeddings, slots=ALL_SLOTS)
-    maker, numbers = ContributionMaker(model.weights(), model.table), np.random.default_rng(types)
+    maker, numbers = SlotPrecomputation(model.weights(), model.table), np.random.default_rng(signatures)
     columns = model.table.columns
     addresses = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
     absent = numbers.normal(size=(len(addresses), 37)).astype(np.float32)
     sizes = [len(vocabulary) for vocabulary in model.vocabularies.by_attribute.values()]
-    values = np.stack([numbers.integers(0, size, types) for size in sizes]).astype(np.int32)
-    rows = np.full((types * len(addresses) + 1, 37), np.nan, np.float32)
-    SummedContributions(maker, [of_address.tolist() for of_address in addresses], absent)(values, rows)
+    values = np.stack([numbers.integers(0, size, signatures) for size in sizes]).astype(np.int32)
+    rows = np.full((signatures * len(addresses) + 1, 37), np.nan, np.float32)
+    SummedActivations(maker, [of_address.tolist() for of_address in addresses], absent)(values, rows)
     assert np.isnan(rows[-1]).all()
     of_slots = maker.of_values(values)
     for place, of_address in enumerate(addresses):
-        expected = np.tile(-absent[place], (types, 1))
+        expected = np.tile(-absent[place], (signatures, 1))
         for column in of_address:
             expected += of_slots.rows[of_slots.starts[column] + of_slots.values[columns[column, 1]]]
         np.testing.assert_array_equal(rows[place : -1 : len(addresses)], expected)

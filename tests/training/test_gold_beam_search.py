@@ -22,7 +22,7 @@ from parser.networks.representation import ContextualRepresentation
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_objective import BeamObjective
-from parser.training.fitting.beam_updates import BeamTraining, BeamUpdates, GoldTrees, _Room
+from parser.training.fitting.gold_beam_search import BeamTraining, GoldBeamSearch, GoldTrees, _Workspace
 from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.transitions.features import slots_of
@@ -43,8 +43,8 @@ def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
             "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
         }
     )
-    shape = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
-    model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), shape)
+    spec = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
+    model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), spec)
     with torch.no_grad():
         for parameter in model.classifier.parameters():
             parameter.normal_(std=0.7)
@@ -181,21 +181,21 @@ def test_what_is_lost_is_missed_at_the_end(seed):
     sentences = random_sentences(seed, 6, 12 if COMPILED else 5)
     model = new_model(sentences, seed)
     data, training = gold_of(model, sentences), training_with(5, 3)
-    updates = BeamUpdates(model.weights(), model.system, model.table, training, GoldTrees(data))
+    updates = GoldBeamSearch(model.weights(), model.system, model.table, training, GoldTrees(data))
     words = updates.words_of(data.sentences)
-    room = _Room(int(data.trees.lengths.max()), updates.shape, model.table, training)
+    workspace = _Workspace(int(data.trees.lengths.max()), updates.shape, model.table, training)
     for s, length in enumerate(data.trees.lengths.tolist()):
         start = int(data.trees.offsets[s])
         gold = data.trees.heads[start : start + length + 1], data.relations[start : start + length + 1]
-        updates._search_sentence(s, start, length, words, updates._layers, room)
+        updates._search_sentence(s, start, length, words, updates._layers, workspace)
         missed_by_gold = set()
-        for side in (room.guide, room.beam):
+        for side in (workspace.gold_beam, workspace.beam):
             for k in range(side.items.counts[2 * length]):
                 heads, relations = np.empty((2, length + 1), np.int32)
-                read_trees(room.stacks, side.items.cells[2 * length, k], heads, relations, room.scratch.path)
+                read_trees(workspace.stacks, side.items.cells[2 * length, k], heads, relations, workspace.scratch.path)
                 right = (heads == gold[0]) & ((relations == gold[1]) | (gold[1] < 0))
                 missed = length - int(right[1:].sum())
-                if side is room.guide:
+                if side is workspace.gold_beam:
                     assert side.lost[2 * length, k] == 0
                     missed_by_gold.add(missed)
                 else:
