@@ -55,13 +55,14 @@ def _state(rng: Random) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
 
 def fuzz_settings(rng: Random, folder: Path) -> None:
     """Any values of settings are refused with their key, or taken."""
-    wanted = deepcopy(_plain(tuple(rng.choice(_RECIPES))))
+    overrides = tuple(rng.choice(_RECIPES))
+    wanted = deepcopy(_plain(overrides))
     for _ in range(rng.choice([1, 1, 2, 3])):
         leaves = list(_leaves(wanted))
         group, key = rng.choice(leaves)
         group[key] = rng.choice([*VALUES, *(deepcopy(other[name]) for other, name in rng.sample(leaves, 3))])
     try:
-        typed: Any = OmegaConf.merge(_any(), wanted)
+        typed: Any = OmegaConf.merge(_typed(overrides), wanted)
     except (OmegaConfBaseException, ValueError):  # of another type: hydra's own
         return
     try:
@@ -71,14 +72,14 @@ def fuzz_settings(rng: Random, folder: Path) -> None:
 
 
 @cache
-def _any() -> Settings:
+def _typed(overrides: tuple[str, ...]) -> Settings:
     """Settings that others are put on top of, for their types."""
-    return settings()
+    return settings(*overrides)
 
 
 @cache
 def _plain(overrides: tuple[str, ...]) -> Any:
-    return OmegaConf.to_container(settings(*overrides), resolve=True)
+    return OmegaConf.to_container(_typed(overrides), resolve=True)
 
 
 def _leaves(group: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
