@@ -278,9 +278,9 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
     """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
 
-    A batch holds whole sentences, like those of a SentenceObjective, of similar lengths. In each layer and direction, inputs are
-    multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect to
-    inputs and weights. Characters and tags are not counted, so that they appear as overhead.
+    A batch holds whole sentences of similar lengths, as those of a SentenceObjective do. In each layer and direction, inputs
+    are multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect
+    to inputs and weights. Characters and tags are not counted, so that they appear as overhead.
 
     Args:
         classifier: with an encoder.
