@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
 from parser.commands.configs import CONFIGS, composed
-from parser.settings import Paths
+from parser.settings.groups import Paths
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = CONFIGS / "experiments"

@@ -25,6 +25,9 @@ _LENGTH = between(1, 65_536, "the length of a vector")
 _EMBEDDING = between(1, 10_000, "the length of a vector")
 _DROPPED = between(0, 1, "a share of numbers", below=True)
 
+# The functions of hidden units. kernels/activations.py knows them by their places here, networks/layers.py their derivatives.
+ACTIVATIONS = ("relu", "tanh", "sigmoid", "cube")
+
 # The parameters of one direction of a layer, as torch.nn.LSTM calls them.
 LSTM_PARAMETERS = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 
@@ -260,7 +263,7 @@ class MlpSpec(Spec):
 
     Attributes:
         hidden: units of the hidden layer.
-        activation: relu, tanh, sigmoid or cube.
+        activation: one of ACTIVATIONS.
         dropout: share of the hidden units dropped in training.
         input_dropout: share of the numbers of the vectors dropped in training.
         slot_dropout: share of the slots whose whole vectors are dropped in training.

@@ -6,16 +6,15 @@ A page requests one by a line of its own: {{ configuration }}, {{ oracles }}, {{
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import oracles
 from parser import transitions
 from parser.drawing.drawn_tree import read_trees
 from parser.drawing.svg import as_svg
-from parser.settings import Settings
+from parser.settings.overrides import keys
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / "configs"
@@ -24,6 +23,7 @@ CONFIGS = ROOT / "configs"
 SECTIONS = {
     "Of every run": ("train.yaml", "treebank/sample.yaml"),
     "Set by the recipe": ("recipe/paper.yaml",),
+    "Of model=mlp": ("model/mlp.yaml",),
     "Of model=bilstm": ("model/bilstm.yaml", "recipe_model/text_bilstm.yaml"),
     "Of model=linear": ("model/linear.yaml",),
     "Set by the beam": ("beam/none.yaml", "beam/global.yaml"),
@@ -39,17 +39,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return _PLACE.sub(lambda match: MAKERS[match[1]](*([match[2]] if match[2] else [])), markdown)
 
 
-def schema_keys(of: type = Settings, prefix: str = "") -> Iterator[str]:
-    """The keys of all settings, but those of the columns of Table 7."""
-    hints = get_type_hints(of)
-    for field in fields(of):
-        inner = [part for part in (hints[field.name], *getattr(hints[field.name], "__args__", ())) if is_dataclass(part)]
-        if field.name == "table7":
-            continue
-        if inner:
-            yield from schema_keys(inner[0], f"{prefix}{field.name}.")  # type: ignore[arg-type]
-        else:
-            yield prefix + field.name
+def schema_keys() -> list[str]:
+    """The keys of all settings, with any choice of the groups, but those of the columns of Table 7."""
+    return [key.name for key in keys().values() if not key.is_group and key.name != "table7"]
 
 
 def explained(path: Path) -> dict[str, tuple[str, str]]:
@@ -79,7 +71,7 @@ def explained(path: Path) -> dict[str, tuple[str, str]]:
 
 def configuration() -> str:
     """Tables of all keys: what each is by default, and what it is for."""
-    keys = list(schema_keys())
+    known = schema_keys()
     groups = explained(CONFIGS / "train.yaml")
     parts = ["## Choices that set others\n", "| key | value | what it can be |\n|---|---|---|"]
     parts += [f"| `{key}` | `{groups[key][0]}` | {_cell(groups[key][1])} |" for key in GROUPS]
@@ -89,7 +81,7 @@ def configuration() -> str:
         rows = []
         for file in files:
             of_file = explained(CONFIGS / file)
-            for key in keys:
+            for key in known:
                 if key in of_file and key not in done:
                     value, comment = of_file[key]
                     done.add(key)

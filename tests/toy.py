@@ -14,10 +14,13 @@ from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
+from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from parser.data.treebank import Sentence
 from parser.settings import Settings, register
+from parser.settings.overrides import explained
 
 ROOT = Path(__file__).parent.parent
 CONFIGS = ROOT / "configs"
@@ -32,7 +35,12 @@ def settings(*overrides: str) -> Settings:
 
     TensorBoard's figures are left out.
     """
-    return composed("tensorboard.figures=false", *overrides)
+    try:
+        return composed("tensorboard.figures=false", *overrides)
+    except (AssertionError, AttributeError, HydraException, OmegaConfBaseException) as error:
+        if (told := explained(error)) is None:
+            raise
+        raise told from error
 
 
 def composed(*overrides: str) -> Settings:

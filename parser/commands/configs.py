@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from parser.settings import Settings, register
+from parser.settings.overrides import explained
 
 PACKAGE = Path(__file__).resolve().parents[1]
 CONFIGS = (PACKAGE / "configs").resolve()  # in a checkout that is a link to configs/; in a wheel the files lie here
@@ -25,6 +28,15 @@ def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> Dic
 
 
 def training_settings(overrides: Sequence[str]) -> Settings:
-    """The settings of scripts/train.py with these overrides; raises what ``composed`` raises."""
+    """The settings of scripts/train.py with these overrides.
+
+    Raises:
+        SettingsError: no such key, or a value that it cannot have; names the key and the fix.
+    """
     register()
-    return composed("train", overrides)  # type: ignore[return-value]
+    try:
+        return composed("train", overrides)  # type: ignore[return-value]
+    except (AssertionError, AttributeError, HydraException, OmegaConfBaseException) as error:
+        if (told := explained(error)) is None:
+            raise
+        raise told from error

@@ -10,7 +10,6 @@ import os
 import shlex
 import sys
 import time
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,8 +17,7 @@ from typing import Any, NoReturn
 import hydra
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.override_parser.types import Override
-from hydra.errors import CompactHydraException, MissingConfigException
+from hydra.errors import CompactHydraException
 from hydra.types import RunMode
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -28,8 +26,8 @@ from parser.commands import command_line
 from parser.commands.columns import completions, with_columns
 from parser.commands.configs import CONFIGS, PACKAGE
 from parser.data.background_vectors import background_vectors
-from parser.settings import FILES, FOLDERS, Settings, check_column, register, teachers, training_files, vectors_to_train
-from parser.training.checks.unread_settings import absent_setting_message, check_overrides
+from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
+from parser.settings.overrides import check_given, explained
 from parser.training.observers.observer import Observer, RunStart, Update
 from parser.training.sweeps import CurrentSweep, JobError, SweepJob, read_jobs, table
 
@@ -77,7 +75,7 @@ def run(settings: Settings, observers: Sequence[Observer] = ()) -> float | None:
 def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> dict[str, Any]:
     job = HydraConfig.get()
     check_column(settings)
-    check_overrides(settings, job.overrides.task)
+    check_given(settings, job.overrides.task)
     _name_treebank(settings, job.overrides.task)
     _make_paths_absolute(settings, Path(job.runtime.cwd))
     logging.getLogger("gensim").setLevel(logging.WARNING)  # a dozen lines about each word2vec model
@@ -89,7 +87,7 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
             from parser.training.run import train
 
             card = ModelCard(shlex.join(["optimal-step", "train", *job.overrides.task]))
-            metrics = train(settings, folder, [_HydraFiles(job), card, *observers, _Interruptible()], vectors)
+            metrics = train(settings, folder, [_HydraFiles(job, settings), card, *observers, _Interruptible()], vectors)
     except KeyboardInterrupt as stop:
         stop.add_note(f"interrupted; resume with: {_resume_command(job)}")
         raise
@@ -102,14 +100,14 @@ def _train(settings: Settings, folder: Path, observers: Sequence[Observer]) -> d
 class _HydraFiles(Observer):
     """Writes .hydra/ as hydra would, but not before the run has its folder for itself."""
 
-    def __init__(self, job: HydraConf) -> None:
-        self._job = job
+    def __init__(self, job: HydraConf, settings: Settings) -> None:
+        self._job, self._settings = job, settings
 
     def on_start(self, start: RunStart) -> None:
         """Writes the files."""
         folder = start.folder / ".hydra"
         folder.mkdir(exist_ok=True)
-        parts = {"config": start.settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
+        parts = {"config": self._settings, "hydra": {"hydra": self._job}, "overrides": self._job.overrides.task}
         for name, part in parts.items():
             OmegaConf.save(part, folder / f"{name}.yaml")
 
@@ -142,17 +140,10 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
         ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
-    for group, key, named in (
-        (settings.treebank, "train", training_files(settings)),
-        (settings.distillation, "teacher", list(teachers(settings).values())),
-    ):
-        found = [absolute(path) for path in named]
-        if found:
-            setattr(group, key, found[0] if len(found) == 1 else found)
     for key in (*FILES, *FOLDERS):
-        path: str | None = OmegaConf.select(settings, key)  # type: ignore[arg-type]
-        if path is not None:
-            OmegaConf.update(settings, key, absolute(path))  # type: ignore[arg-type]
+        found = [absolute(path) for path in named_files(settings, [key]).values()]
+        if found:
+            OmegaConf.update(settings, key, found[0] if len(found) == 1 else found)  # type: ignore[arg-type]
 
 
 def _resume_command(job: HydraConf) -> str:
@@ -166,11 +157,6 @@ def _resume_command(job: HydraConf) -> str:
 
 def _las(metrics: dict[str, Any], part: str) -> float | None:
     return None if metrics[part] is None else float(metrics[part]["las"])
-
-
-def _first_line(error: BaseException) -> str:
-    """What omegaconf says of an error; names of its classes follow."""
-    return str(error).partition("\n")[0]
 
 
 def command() -> NoReturn:
@@ -192,21 +178,10 @@ def _run() -> None:
         main()
     except JobError:
         pass  # the table says it
-    except MissingConfigException as error:
-        group, _, name = str(error.missing_cfg_file).rpartition("/")
-        if not group or not error.options:
-            raise ValueError(str(error)) from error
-        raise ValueError(f"{group}={name} is unknown; known: {', '.join(error.options)}") from error
-    except (AssertionError, AttributeError) as error:
-        # hydra and omegaconf take it that what an override changes is there, and say neither which one nor what is missing.
-        frames = (frame.f_locals.get("override") for frame, _ in traceback.walk_tb(error.__traceback__))
-        given = [override.input_line for override in frames if isinstance(override, Override)]
-        if not given:
+    except (AssertionError, AttributeError, CompactHydraException, OmegaConfBaseException) as error:
+        if (told := explained(error)) is None:
             raise
-        raise ValueError(absent_setting_message(str(given[-1]))) from error
-    except (CompactHydraException, OmegaConfBaseException) as error:
-        cause = f": {_first_line(error.__cause__)}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
-        raise ValueError(f"{_first_line(error)}{cause}") from error
+        raise told from error
     if CurrentSweep.folder is not None:
         jobs = read_jobs(CurrentSweep.folder)
         if not jobs:

@@ -1,12 +1,12 @@
-"""The activations of activations.py for compiled loops, which know them by number."""
+"""Activations for compiled loops, which know them by number; networks/layers.py has those of torch."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from parser.kernels import kernel
+from parser.network_spec import ACTIVATIONS
 
-NAMES = ("relu", "tanh", "sigmoid", "cube")
 RELU, TANH, SIGMOID, CUBE = range(4)
 
 
@@ -16,9 +16,9 @@ def activation_number(name: str) -> int:
     Raises:
         ValueError: unknown name.
     """
-    if name not in NAMES:
-        raise ValueError(f"unknown activation {name!r}; known: {', '.join(NAMES)}")
-    return NAMES.index(name)
+    if name not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {name!r}; known: {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS.index(name)
 
 
 @kernel()

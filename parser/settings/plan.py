@@ -15,7 +15,15 @@ from parser.beam_settings import Beam, Search
 from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import ClassifierSpec
-from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees, UpdateStep
+from parser.settings.choices import (
+    ExampleUse,
+    Mode,
+    Over,
+    Policy,
+    Target,
+    TrainingTrees,
+    UpdateStep,
+)
 
 
 @dataclass(frozen=True)
@@ -106,8 +114,8 @@ class ExplorationPlan:
         examples: whether its examples replace or join those of the first pass.
         explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
         policy: which moves exploration takes.
-        follow: with Policy.MIXED, the probability of following the prediction.
-        beam: with Policy.BEAM, the beam that explores, else None.
+        follow: with Policy.mixed, the probability of following the prediction.
+        beam: with Policy.beam, the beam that explores, else None.
         distillation: what teachers add; None: there are none.
     """
 
@@ -170,8 +178,8 @@ class OnlinePlan:
         name, trees: as in GoldPlan.
         epochs: iterations over the sentences.
         mode: what is learned, and along which computations.
-        explore_after: with Mode.EXPLORE, epochs on gold computations first.
-        follow: with Mode.EXPLORE, the probability of taking the prediction where it is not optimal.
+        explore_after: with Mode.explore, epochs on gold computations first.
+        follow: with Mode.explore, the probability of taking the prediction where it is not optimal.
     """
 
     epochs: int
@@ -213,15 +221,15 @@ class VectorPlan:
     Attributes:
         attribute: of tokens.
         trained: whether the classifier's training changes them.
-        training: how they are trained on the training part; None: they are read from ``file``.
-        file: of word2vec or fastText.
+        training: how they are trained on the training part, if they are.
+        file: of word2vec or fastText, that they are read from; None: they are trained.
         limit: how many vectors of the file are read; None: all.
         restrict: whether only those of forms in the training part are kept.
     """
 
     attribute: str
     trained: bool
-    training: VectorTraining | None = None
+    training: VectorTraining
     file: str | None = None
     limit: int | None = None
     restrict: bool = False
@@ -268,12 +276,16 @@ class FilesPlan:
         train: files of CoNLL-U, one at least.
         dev, test: None where there is no such part.
         held_out: the share of the training sentences that are the dev part; 0 where ``dev`` is given.
+        named: by setting, every file that is read, the lattices and word vectors, too.
+        treebanks: the folder of the treebanks known by name.
     """
 
     train: tuple[str, ...]
     dev: str | None = None
     test: str | None = None
     held_out: float = 0.0
+    named: Mapping[str, str] = field(default_factory=dict)
+    treebanks: str = ""
 
 
 @dataclass(frozen=True)
@@ -355,6 +367,12 @@ class Plan:
     resume: bool
     tokenizer: TokenizerPlan | None
     tensorboard: TensorBoardPlan
+
+    @property
+    def teachers(self) -> tuple[str, ...]:
+        """The run folders of the models that teach; none if there are none."""
+        taught = [one.distillation for one in self.passes if isinstance(one, ExplorationPlan) and one.distillation is not None]
+        return taught[0].teachers if taught else ()
 
     @property
     def trees(self) -> set[TrainingTrees]:

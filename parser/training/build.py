@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -10,82 +11,85 @@ from parser.linear.model import LinearModel
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
 from parser.model.loading import AnyModel
 from parser.model.model import Model
-from parser.network_spec import ClassifierSpec, Embedding, MlpSpec
-from parser.settings import Settings, SettingsError, system_options
-from parser.settings.choices import ExampleUse
-from parser.settings.plan import ExplorationPlan, GivenModel, GlobalPlan, GoldPlan, OnlinePlan, StructuredPlan
+from parser.network_spec import Embedding
+from parser.settings.choices import ExampleUse, SettingsError
+from parser.settings.plan import (
+    ExplorationPlan,
+    GivenModel,
+    GlobalPlan,
+    GoldPlan,
+    LinearPlan,
+    NetworkPlan,
+    OnlinePlan,
+    Plan,
+    StructuredPlan,
+)
 from parser.training.examples.corpus import Corpus
 from parser.training.examples.teacher import load_teachers
 from parser.training.passes.classifier_passes import ExplorationPass, GlobalPass, GoldPass, TrainedClassifier
 from parser.training.passes.online import OnlinePass, StructuredPass, TrainedLinearModel
 from parser.training.passes.training_pass import RunContext, TrainingPass
-from parser.training.plans import network_plan, oracle_plan, pass_plans
-from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION
 
 
-def build(settings: Settings, context: RunContext) -> tuple[AnyModel, list[TrainingPass]]:
+def build(plan: Plan, context: RunContext) -> tuple[AnyModel, list[TrainingPass]]:
     """A new model, and the passes that train it, one after the other."""
-    return _linear(settings, context) if settings.online is not None else _classifier(settings, context)
+    if isinstance(plan.model, LinearPlan):
+        return _linear(plan, plan.model, context)
+    return _classifier(plan, plan.model, context)
 
 
-def _classifier(settings: Settings, context: RunContext) -> tuple[Model, list[TrainingPass]]:
+def _classifier(plan: Plan, network: NetworkPlan, context: RunContext) -> tuple[Model, list[TrainingPass]]:
     def fresh() -> Model:
-        return new_model(settings, context.corpus)
+        return new_model(plan, network, context.corpus)
 
-    torch.manual_seed(settings.seed)
+    torch.manual_seed(plan.seed)
     model = fresh()
-    model.classifier.to(settings.device)
-    plans = pass_plans(settings)
-    for plan in plans:
-        if isinstance(plan, GoldPlan) and plan.given is not None:
-            model = _model_of_another_run(plan.given, model, settings.device)
-    trained = TrainedClassifier(model, network_plan(settings), context.corpus, settings.seed, fresh)
+    model.classifier.to(plan.device)
+    for one in plan.passes:
+        if isinstance(one, GoldPlan) and one.given is not None:
+            model = _model_of_another_run(one.given, model, plan.device)
+    trained = TrainedClassifier(model, network, context.corpus, plan.seed, fresh)
     passes: list[TrainingPass] = []
-    for plan in plans:
-        match plan:
+    for one in plan.passes:
+        match one:
             case GoldPlan():
-                passes.append(gold := GoldPass(plan, trained, context))
+                passes.append(gold := GoldPass(one, trained, context))
             case ExplorationPlan():
-                teachers = [] if plan.distillation is None else load_teachers(plan.distillation, model, settings.device)
-                joined = gold if plan.examples is ExampleUse.JOIN else None
-                passes.append(ExplorationPass(plan, trained, context, oracle_plan(settings), joined, teachers))
+                teachers = [] if one.distillation is None else load_teachers(one.distillation, model, plan.device)
+                joined = gold if one.examples is ExampleUse.join else None
+                passes.append(ExplorationPass(one, trained, context, plan.oracle, joined, teachers))
             case GlobalPlan():
-                passes.append(GlobalPass(plan, trained, context, settings.single_root))
+                passes.append(GlobalPass(one, trained, context, plan.single_root))
     return model, passes
 
 
-def _linear(settings: Settings, context: RunContext) -> tuple[LinearModel, list[TrainingPass]]:
-    assert settings.online is not None
-    corpus, system = context.corpus, context.system
-    templates = [*TEMPLATES, *(FEATS_TEMPLATES if settings.online.feats else ())]
+def _linear(plan: Plan, linear: LinearPlan, context: RunContext) -> tuple[LinearModel, list[TrainingPass]]:
+    corpus, system = context.corpus, plan.system
+    templates = [*TEMPLATES, *(FEATS_TEMPLATES if linear.feats else ())]
     model = LinearModel.new(corpus.vocabularies, corpus.relations, templates, system.name, dict(system.options))
-    plans = pass_plans(settings)
-    trained = TrainedLinearModel(model, plans[0].trees, oracle_plan(settings), context)
+    trained = TrainedLinearModel(model, plan.passes[0].trees, plan.oracle, context)
     passes: list[TrainingPass] = []
-    for plan in plans:
-        match plan:
+    for one in plan.passes:
+        match one:
             case OnlinePlan():
-                passes.append(OnlinePass(plan, trained, context))
+                passes.append(OnlinePass(one, trained, context))
             case StructuredPlan():
-                passes.append(StructuredPass(plan, trained, context))
+                passes.append(StructuredPass(one, trained, context))
     return model, passes
 
 
-def new_model(settings: Settings, corpus: Corpus) -> Model:
+def new_model(plan: Plan, network: NetworkPlan, corpus: Corpus) -> Model:
     """A model with fresh weights, drawn from torch's global generator, and the corpus's word vectors."""
     known = [*corpus.vocabularies.attributes, RELATION]
-    embeddings = {name: Embedding(size, True) for name, size in settings.embeddings.items() if name in known}
-    if corpus.vectors is not None:
-        size = corpus.vectors.matrix.shape[1]
-        embeddings[str(settings.vectors.attribute)] = Embedding(size, settings.vectors.trained)
-    layer, encoder = MlpSpec.of(settings.classifier), MODELS[settings.model].encoder(settings)
-    spec = ClassifierSpec(**vars(layer), embeddings=embeddings, encoder=encoder)
-    system = settings.system, system_options(settings)
-    lookahead = settings.lattice.lookahead if corpus.lattices and settings.lattice.choices else None
+    embeddings = {name: embedding for name, embedding in network.spec.embeddings.items() if name in known}
+    if network.vectors is not None and corpus.vectors is not None:
+        embeddings[network.vectors.attribute] = Embedding(corpus.vectors.matrix.shape[1], network.vectors.trained)
+    spec, system = replace(network.spec, embeddings=embeddings), (plan.system.name, dict(plan.system.options))
+    lookahead = plan.lattices.lookahead if plan.lattices is not None and plan.lattices.choices else None
     model = Model.new(corpus.vocabularies, corpus.relations, corpus.slots, spec, *system, lookahead)
-    if corpus.vectors is not None:
-        model.classifier.tokens.set_vectors(str(settings.vectors.attribute), corpus.vectors.matrix)
+    if network.vectors is not None and corpus.vectors is not None:
+        model.classifier.tokens.set_vectors(network.vectors.attribute, corpus.vectors.matrix)
     return model
 
 

@@ -112,8 +112,8 @@ Percentages, {read}; las counts subtypes, las_universal is that of the CoNLL 201
 
 def _taught(manifest: Manifest) -> str:
     """A sentence on the model's teachers, if it has any."""
-    distillation = manifest.settings.get("distillation")
-    if distillation is None:
+    distillation = manifest.settings.get("distillation", {})
+    if distillation.get("teacher") is None:
         return ""
     encoders = []
     for key, path in numbered("distillation.teacher", distillation["teacher"]).items():

@@ -22,21 +22,21 @@ from torch import Tensor
 from parser.beam_settings import Search
 from parser.data.background_vectors import BackgroundVectors
 from parser.model_folder import MODEL, TOKENIZER
-from parser.settings import Settings, training_files
+from parser.settings import Settings
+from parser.settings.plan import Plan, TokenizerPlan
+from parser.settings.planning import check_files, plan
 from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
 from parser.training.checkpoint import CheckpointError, Progress
-from parser.training.checks.settings_check import check, check_files
 from parser.training.evaluation import Evaluation
 from parser.training.examples.corpus import prepare
 from parser.training.observers.console import EpochLog, ProgressBar
 from parser.training.observers.observer import EpochEnd, Metrics, Observer, Observers, PassEnd, PassStart, RunStart
 from parser.training.observers.tensorboard import TensorBoard
 from parser.training.passes.training_pass import RunContext, Saved, Stopwatch, TrainingPass
-from parser.training.plans import lattice_beam_of, search_of, system_plan
 from parser.training.run_folder import Manifest
 
 log = logging.getLogger(__name__)
@@ -62,37 +62,41 @@ def train(
     Raises:
         SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
     """
-    check(settings)
-    check_files(settings)
-    torch.set_num_threads(settings.threads)
+    planned = plan(settings)
+    check_files(planned.files)
+    torch.set_num_threads(planned.threads)
     with run_folder.held(folder):
         manifest = Manifest.of(settings)
-        if not settings.resume:
+        if not planned.resume:
             run_folder.start_over(folder)
         elif (finished := run_folder.finished_metrics(folder, manifest)) is not None:
             log.info("%s: the run is finished; resume=false trains again", folder)
             return finished
         with Observers([TensorBoard(), ProgressBar(), EpochLog(), *observers]) as everyone:
-            run = Run(settings, manifest, folder, everyone, vectors)
+            run = Run(planned, manifest, folder, everyone, vectors)
             run.train()
             metrics = run.metrics()
-            metrics |= run.evaluation.finish(run.search)
+            metrics |= run.evaluation.finish(planned.search)
             run.model.save(folder / MODEL)
-            if settings.tokenizer == "udpipe":
-                target = folder / MODEL / TOKENIZER
-                train_tokenizer_apart(training_files(settings), settings.treebank.dev, target)
-                if settings.segmenter == "bilstm":
-                    train_segmenter(training_files(settings), settings.treebank.dev, target, settings.seed)
+            if planned.tokenizer is not None:
+                _train_tokenizer(planned, planned.tokenizer, folder / MODEL / TOKENIZER)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics
+
+
+def _train_tokenizer(plan: Plan, wanted: TokenizerPlan, target: Path) -> None:
+    train, dev = list(plan.files.train), plan.files.dev
+    train_tokenizer_apart(train, dev, target)
+    if wanted.segmenter:
+        train_segmenter(train, dev, target, plan.seed)
 
 
 class Run:
     """A run: what it trains, how far it has come, and the loop over passes and epochs.
 
     Args:
-        settings: of the run.
+        plan: of the run.
         manifest: what it is made from.
         folder: its folder.
         observers: who hears of it.
@@ -100,14 +104,13 @@ class Run:
 
     Attributes:
         model: what it trains.
-        search: how dev and test are searched at the end, and as the model remembers; None: it parses greedily.
         evaluation: measures on them.
     """
 
     def __init__(
-        self, settings: Settings, manifest: Manifest, folder: Path, observers: Observers, vectors: BackgroundVectors | None
+        self, plan: Plan, manifest: Manifest, folder: Path, observers: Observers, vectors: BackgroundVectors | None
     ) -> None:
-        self._settings = settings
+        self._plan = plan
         self._manifest = manifest
         self._folder = folder
         self._observers = observers
@@ -115,12 +118,12 @@ class Run:
         self._stopwatch = Stopwatch(self._progress.seconds)
         self._cpu_begun = _cpu_seconds() - self._progress.cpu_seconds
         with self._stopwatch("read"):
-            self._corpus = prepare(settings, vectors)
-        context = RunContext(self._corpus, system_plan(settings), observers, self._stopwatch, settings.seed)
-        self.model, self._passes = build(settings, context)
+            self._corpus = prepare(plan, vectors)
+        context = RunContext(self._corpus, plan.system, observers, self._stopwatch, plan.seed)
+        self.model, self._passes = build(plan, context)
         self._names = [one.name for one in self._passes]
-        self.search = search_of(settings)
-        self.evaluation = Evaluation(self.model, self._corpus, settings.single_root, lattice_beam_of(settings))
+        lattice_beam = None if plan.lattices is None else plan.lattices.beam
+        self.evaluation = Evaluation(self.model, self._corpus, plan.single_root, lattice_beam)
 
     def train(self) -> None:
         """Trains through the passes, or through what an interrupted process left of them."""
@@ -128,7 +131,7 @@ class Run:
         given = passes[0].given and progress.pass_number == 0
         before = sum(one.epochs for one in passes[: 1 if given else progress.pass_number])
         epochs, done = sum(one.epochs for one in passes), before + progress.epochs_done
-        start = RunStart(self._settings, self._manifest, self._folder, self._corpus, self.model, epochs, done)
+        start = RunStart(self._plan, self._manifest, self._folder, self._corpus, self.model, epochs, done)
         self._observers.on_start(start)
         del passes[: progress.pass_number]
         while passes:  # a pass is let go when it is over: in a big treebank its examples take gigabytes
@@ -137,9 +140,9 @@ class Run:
     def _train_pass(self, one: TrainingPass) -> None:
         if not one.given:
             best = self._fit(one)
-            if self._settings.keep == "best" and best:
+            if self._plan.keep_best and best:
                 one.put_weights(best)
-        search = self.search if one.name == self._names[-1] else None
+        search = self._plan.search if one.name == self._names[-1] else None
         end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
         self._progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
         self._progress.pass_number, self._progress.epochs_done, self._progress.best_las = (
@@ -182,19 +185,8 @@ class Run:
     def metrics(self) -> dict[str, Any]:
         """What metrics.json holds."""
         first, *between, last = (self._progress.metrics[name] for name in (self._names[0], *self._names[1:-1], self._names[-1]))
-        settings = self._settings
         return {
-            "treebank": settings.treebank.name,
-            "column": None if settings.online is not None else settings.column,  # a linear model is none of Table 7
-            "recipe": settings.recipe,
-            "model": settings.model,
-            "system": settings.system,
-            "degree": settings.degree,
-            "beam": settings.beam.name,
-            "oracle": settings.oracle,
-            "strategy": settings.strategy,
-            "ties": settings.ties,
-            "seed": settings.seed,
+            **self._plan.labels,
             "train": self._corpus.train.summary,
             "dev": last["dev"],
             "test": last["test"],

@@ -18,7 +18,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
-from parser.settings import Settings, given_models, named_files, teachers
+from parser.settings import FOLDERS, Settings, named_files
 from parser.storage.atomic import remove_leftovers, write_json
 from parser.storage.versions import sha256_of
 from parser.training.checkpoint import CheckpointError
@@ -50,25 +50,10 @@ class Manifest:
     @classmethod
     def of(cls, settings: Settings) -> Manifest:
         """That of a run with these settings and the files as they are now."""
-        plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True)  # type: ignore[assignment]
+        plain: dict[str, Any] = OmegaConf.to_container(settings, resolve=True, enum_to_str=True)  # type: ignore[assignment]
         del plain["resume"], plain["tensorboard"]
-        if not plain["treebank"]["held_out"]:  # a run from before there was this setting is the same
-            del plain["treebank"]["held_out"]
-        if plain["tokenizer"] != "udpipe":
-            del plain["segmenter"]
-        if plain["encoder"] is not None and plain["encoder"]["heads"] is None:
-            del plain["encoder"]["heads"]
-        training = plain["beam"]["training"]
-        if training is None:
-            del plain["beam"]["training"]
-        elif training["start"] is None:
-            del training["start"]
-        if plain["distillation"]["teacher"] is None:
-            del plain["distillation"]
-        elif plain["distillation"]["temperature"] == 1:
-            del plain["distillation"]["temperature"]
         paths = {key: Path(name) for key, name in named_files(settings).items()}
-        for key, model in (given_models(settings) | teachers(settings)).items():
+        for key, model in named_files(settings, FOLDERS).items():
             folder = find_model(Path(model))
             paths |= {f"{key}/{name}": folder / name for name in (SETTINGS, VOCABULARIES, TENSORS)}
         return cls(plain, {key: sha256_of(path) for key, path in paths.items() if path.is_file()})

@@ -40,7 +40,8 @@ from parser.kernels.torch_products import product
 from parser.model.model import Model
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
-from parser.settings import Settings, TrainingTrees
+from parser.settings import Settings
+from parser.settings.plan import ExplorationPlan, GoldPlan
 from parser.storage.versions import versions
 from parser.training import run as training_run
 from parser.training.fitting.by_value import slot_weights
@@ -164,13 +165,11 @@ class _Measurements(Observer):
 
     def on_start(self, start: RunStart) -> None:
         if not isinstance(start.model, Model):
-            raise ValueError(f"model={start.settings.model} multiplies no matrices; benchmark model=mlp or model=bilstm")
-        self._classifier, self._batch_size = start.model.classifier, start.settings.optimizer.batch_size
-        trees = {"first_pass": start.settings.first_pass.trees, "second_pass": start.settings.second_pass.trees}
+            raise ValueError(f"model={start.plan.labels['model']} multiplies no matrices; benchmark model=mlp or model=bilstm")
+        passes = [one for one in start.plan.passes if isinstance(one, GoldPlan | ExplorationPlan)]
+        self._classifier, self._batch_size = start.model.classifier, passes[0].optimizer.batch_size
         self._lengths = {
-            name: np.array([len(sentence) for sentence in start.corpus.sentences(TrainingTrees(kind))])
-            for name, kind in trees.items()
-            if kind is not None
+            one.name: np.array([len(sentence) for sentence in start.corpus.sentences(one.trees)]) for one in passes
         }
 
     def on_exploration(self, exploration: ExplorationEnd) -> None:
@@ -278,7 +277,7 @@ def batches_of(lengths: np.ndarray, examples: int, batch_size: int) -> Iterator[
 def products_of(classifier: Classifier, lengths: np.ndarray, examples: int) -> Iterator[Shape]:
     """The matrix products of a batch's update of a classifier with an encoder, forward and backward.
 
-    A batch holds whole sentences of similar lengths, as those of a SentenceObjective do. In each layer and direction, inputs
+    A batch holds whole sentences of similar lengths, like those of a SentenceObjective. In each layer and direction, inputs
     are multiplied by their weights for all tokens at once, states step by step; backward there are the derivatives with respect
     to inputs and weights. Characters and tags are not counted, so that they appear as overhead.
 

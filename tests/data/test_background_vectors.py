@@ -17,6 +17,7 @@ from parser.data.attributes import attribute_values
 from parser.data.background_vectors import background_vectors
 from parser.data.word_vectors import WordVectors
 from parser.settings import vector_training, vectors_to_train
+from parser.settings.planning import plan
 from parser.training.examples.corpus import prepare
 from tests.toy import ROOT, sentence, settings, write_conllu
 
@@ -35,7 +36,7 @@ def run(treebank, *overrides: str):
 @pytest.mark.parametrize("attribute", ["form", "lower"])
 def test_they_are_those_that_this_process_trains(treebank, attribute):
     wanted = run(treebank, "seed=3", f"vectors.attribute={attribute}", "+features.lower=[s0]", "vectors.dimensions=12")
-    here = WordVectors.train(attribute_values(SENTENCES, attribute), vector_training(wanted), wanted.seed)
+    here = WordVectors.train(attribute_values(SENTENCES, attribute), vector_training(wanted.vectors), wanted.seed)
     with background_vectors(vectors_to_train(wanted)) as vectors:
         assert vectors is not None
         found = vectors.result()
@@ -46,8 +47,8 @@ def test_they_are_those_that_this_process_trains(treebank, attribute):
 def test_the_corpus_takes_them(treebank):
     wanted = run(treebank)
     with background_vectors(vectors_to_train(wanted)) as vectors:
-        there = prepare(wanted, vectors).vectors
-    here = prepare(wanted).vectors
+        there = prepare(plan(wanted), vectors).vectors
+    here = prepare(plan(wanted)).vectors
     assert there is not None
     assert here is not None
     np.testing.assert_array_equal(there.matrix, here.matrix)

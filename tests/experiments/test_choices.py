@@ -11,7 +11,7 @@ from experiments import choices
 from experiments.choices import _FIRST_PASS, Choices, Study
 from experiments.command import settings_of
 from experiments.trainings import Training
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from tests.forked import script
 from tests.toy import CONFIGS
 
@@ -26,7 +26,7 @@ def test_every_variant_is_a_training_that_can_be_made(name):
     first_pass = Training("hu", "paper_tuned", 5, 1, "there", ()).settings()
     for settings in variants:
         made = Training("hu", "paper_tuned", 5, 1, "there", tuple(settings)).settings()
-        check(made)
+        plan(made)
         if not any(setting.startswith(_FIRST_PASS) for setting in settings):  # then it shares the default's first pass
             for key in ("first_pass", "vectors", "classifier", "optimizer", "features", "projectivization", "keep"):
                 assert made[key] == first_pass[key]
@@ -36,7 +36,7 @@ def test_every_variant_is_a_training_that_can_be_made(name):
 def test_the_way_to_paper_literal_ends_there_and_takes_one_step_at_a_time(name, column):
     def plain(recipe: str, settings: list[str]) -> dict:
         made = Training("hu", recipe, 5, 1, "there", tuple(settings)).settings()
-        check(made)
+        plan(made)
         found: Any = OmegaConf.to_container(made, resolve=True)
         return {key: value for key, value in found.items() if key != "recipe"}
 

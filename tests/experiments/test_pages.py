@@ -15,7 +15,7 @@ from experiments.command import settings_of
 from experiments.figures import read_csv
 from experiments.tables import read_rows
 from experiments.trainings import Training
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
 
@@ -149,4 +149,4 @@ def test_every_variant_can_be_trained(module, config, overrides):
         **{name: of for study in getattr(wanted, "all_studies", {}).values() for name, of in study.variants.items()},
     }
     for settings in variants.values():
-        check(Training.of(wanted, "hu", 1, settings).settings())
+        plan(Training.of(wanted, "hu", 1, settings).settings())

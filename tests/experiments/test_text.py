@@ -8,7 +8,7 @@ from experiments import lattices, text
 from experiments.command import settings_of
 from parser.data.treebank import read_treebank
 from parser.lattices.conllul import read_lattices
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from tests.toy import ROOT
 
 
@@ -65,7 +65,7 @@ def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
     keys = [cell.key for cell in lattices.cells(asked)]
     assert len(keys) == len(set(keys)) == 3 * (4 + 4 + 4 + 1) + 4  # and those of hu that are guessed
     for training in {asked.training(key) for key in keys}:
-        check(training.settings())
+        plan(training.settings())
     assert len({cell.settings for cell in lattices.cells(asked) if cell.key[1] == "tr"}) == 9
     given, alone = (asked.training((system, "he", "1", "3", "true")) for system in (lattices.GOLD, lattices.ALONE))
     assert given == alone

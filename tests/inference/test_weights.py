@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from parser import network_spec
 from parser.inference.layouts import Layout
 from parser.kernels import activations as compiled_activations
 from parser.model.model import Model
@@ -78,7 +79,7 @@ def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number,
 
 
 def test_both_know_the_same_activations():
-    assert list(compiled_activations.NAMES) == list(ACTIVATIONS)
+    assert list(network_spec.ACTIVATIONS) == list(ACTIVATIONS)
     with pytest.raises(ValueError, match="known: relu, tanh"):
         compiled_activations.activation_number("swish")
 

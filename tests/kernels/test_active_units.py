@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.core.errors import TypingError
 
-from parser.kernels.activations import NAMES, activation_number
+from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
+from parser.network_spec import ACTIVATIONS
 from tests.jit import COMPILED
 
 
@@ -28,7 +29,7 @@ def test_scores_are_products(hidden, vectors, seed):
     assert np.isnan(scores[[0, 2]]).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ACTIVATIONS)
 def test_active_units_are_those_that_are_not_zero(name):
     layer = np.array([0, -1, 2, 0, 0.5, -3], np.float32)
     active = np.empty(len(layer), np.int32)

@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from parser import transitions
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from tests.toy import CONFIGS, composed, settings
 
 TREEBANKS = sorted(path.stem for path in (CONFIGS / "treebank").glob("*.yaml"))
@@ -25,7 +25,7 @@ def test_the_treebanks_of_the_contract_are_there():
 @pytest.mark.parametrize(("treebank", "recipe", "column"), list(product(TREEBANKS, RECIPES, range(1, 7))))
 def test_they_compose(treebank, recipe, column):
     made = settings(f"treebank={treebank}", f"recipe={recipe}", f"column={column}", "paths.treebanks=there")
-    check(made)
+    plan(made)
     assert not OmegaConf.missing_keys(made)
     assert (made.treebank.name, made.recipe, made.column) == (treebank, recipe, column)
 
@@ -33,7 +33,7 @@ def test_they_compose(treebank, recipe, column):
 @pytest.mark.parametrize(("system", "recipe"), list(product(SYSTEMS, RECIPES)))
 def test_every_transition_system_composes_with_every_recipe(system, recipe):
     made = settings(f"system={system}", f"recipe={recipe}")
-    check(made)
+    plan(made)
     assert (made.system, made.recipe) == (system, recipe)
 
 

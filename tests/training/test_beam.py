@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from parser.beam_settings import Beam
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.loading import load_for_parsing
 from parser.model.model import Model
-from parser.settings import SettingsError
 from parser.training.observers.observer import ExplorationEnd, Observer
 from parser.training.run import train
 from tests.training.small_runs import files_of, run
@@ -59,34 +56,3 @@ def test_a_linear_model_has_a_local_beam(treebank, tmp_path):
     assert (metrics["beam"], beam) == ("local", Beam(3))
     gold = GoldPart.of(read_treebank(str(treebank)).sentences, model.vocabularies, model.relations)
     assert metrics["dev"] == gold.scores(parser_with_beam(model, beam).parse(gold.sentences))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["beam.size=4"], "beam=none is greedy parsing; choose beam=local or beam=global"),
-        (["second_pass.policy=beam"], "beam=none is greedy parsing; choose beam=local or beam=global"),
-        (
-            [
-                "second_pass.policy=beam",
-                "beam=exact",
-                "system=arc_hybrid",
-                "model=bilstm",
-                "recipe=accurate",
-                "encoder.slots.token=[s0,b0]",
-                "encoder.slots.deprel=[]",
-            ],
-            "explores with a beam, not with beam=exact",
-        ),
-        (["beam=local", "beam.size=0"], "beam.size=0 is out of range"),
-        (["beam=local", "beam.merge=all"], "beam.merge=all is unknown; known: null, none, configuration"),
-        (
-            ["beam=local", "beam.merge=signature", "model=linear"],
-            "model=linear; choose beam.merge=configuration",
-        ),
-        (["beam=local", "beam.merge=signature", "system=attardi"], "choose beam.merge=configuration"),
-    ],
-)
-def test_beams_that_cannot_be(treebank, tmp_path, overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        train(run(treebank, *overrides), tmp_path)

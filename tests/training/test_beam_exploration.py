@@ -58,7 +58,7 @@ def test_examples_are_of_the_items_of_a_beam_of_lists(size, merging):
     data = numbered(rng, trees)
     oracle = oracles.create("context_rows", "any").bind(data.trees)
     beam = Beam(size, Merge.CONFIGURATION if merging else Merge.NONE)
-    examples, report = explore_with_beam(data, oracle, SYSTEM, TABLE, SCORER, beam, Target.MARGINAL)
+    examples, report = explore_with_beam(data, oracle, SYSTEM, TABLE, SCORER, beam, Target.marginal)
     space = Space("arc_standard", 1, N_RELATIONS, None, False, True, SLOTS)
     expected: Counter[tuple] = Counter()
     lost = reached = 0

@@ -15,7 +15,7 @@ from parser.data.parses import NO_NODE
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
-from parser.settings import UpdateStep
+from parser.settings.choices import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.passes.online import iterate
@@ -54,7 +54,7 @@ class Toy:
         iterate(perceptron, model, data, bound, np.random.default_rng(seed))
         return cls(data, model, perceptron, bound)
 
-    def learner(self, size: int, update: UpdateStep = UpdateStep.MAX_VIOLATION) -> BeamPerceptron:
+    def learner(self, size: int, update: UpdateStep = UpdateStep.max_violation) -> BeamPerceptron:
         training = StructuredTraining(Beam(size, Merge.NONE, Scores.GLOBAL), update, EVERYTHING)
         return BeamPerceptron(self.perceptron, self.model.system, self.model.templates, self.data, self.oracle, training)
 
@@ -116,7 +116,7 @@ def test_with_room_for_everything_the_violations_are_those_of_all_computations(s
     toy = Toy.of(system, options, oracle, lengths, seed=2)
     for s in range(len(lengths)):
         learner = toy.learner(EVERYTHING)
-        found = [learner._violation(beam, guide).size for beam, guide in learner.search(s)]
+        found = [learner._violation(beam, gold_beam).size for beam, gold_beam in learner.search(s)]
         assert found == list(violations(all_prefixes(toy, s)))
 
 
@@ -126,7 +126,9 @@ def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(sys
     learned = 0
     for s in range(3):
         learner = toy.learner(4)
-        worst = max((learner._violation(beam, guide) for beam, guide in learner.search(s)), key=lambda found: found.size)
+        worst = max(
+            (learner._violation(beam, gold_beam) for beam, gold_beam in learner.search(s)), key=lambda found: found.size
+        )
         difference: dict[tuple[int, int], int] = {}
         for path, sign in ((worst.of_gold, 1), (worst.of_beam, -1)):
             while path is not None:
@@ -150,7 +152,7 @@ def test_early_update_ends_where_gold_has_left_the_beam():
     toy = Toy.of("arc_standard", {}, "context_rows", [9, 9, 9], seed=4)
     ends = []
     for s in range(3):
-        learner = toy.learner(1, UpdateStep.EARLY)
+        learner = toy.learner(1, UpdateStep.early)
         lost = [beam.lost.min() > 0 for beam, _ in learner.search(s)]
         ends.append(learner.learn(s).step)
         assert ends[-1] == ((lost.index(True) + 1) / len(lost) if any(lost) else 1)

@@ -10,7 +10,7 @@ import pytest
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import Sentence, TreebankError
 from parser.settings import SettingsError, vectors_to_train
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from parser.training.examples.corpus import Corpus, prepare
 from tests import brute_force, random_trees
 from tests.toy import sentence, settings, write_conllu
@@ -30,7 +30,7 @@ def sentences() -> list[Sentence]:
 
 
 def corpus(path, *overrides: str) -> Corpus:
-    return prepare(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides))
+    return prepare(plan(settings(f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", *overrides)))
 
 
 @pytest.mark.parametrize("recipe", ["paper", "accurate"])
@@ -66,8 +66,8 @@ def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, s
         f"treebank.train={path}", "treebank.dev=null", "treebank.test=null", "column=1", "vocabulary_from=first_pass"
     )
     with background_vectors(vectors_to_train(wanted)) as vectors:
-        ahead = prepare(wanted, vectors).vectors
-    here = prepare(wanted).vectors
+        ahead = prepare(plan(wanted), vectors).vectors
+    here = prepare(plan(wanted)).vectors
     assert ahead is not None
     assert here is not None
     assert "elsewhere" not in ahead.vocabulary.symbols
@@ -76,8 +76,8 @@ def test_vectors_of_the_background_process_are_of_the_same_sentences(tmp_path, s
 
 def test_a_second_pass_over_unknown_sentences_is_refused():
     with pytest.raises(SettingsError, match="choose vocabulary_from=all"):
-        check(settings("column=1", "second_pass.trees=original", "oracle=context_rows", "vocabulary_from=first_pass"))
-    check(settings("column=3", "vocabulary_from=first_pass"))
+        plan(settings("column=1", "second_pass.trees=original", "oracle=context_rows", "vocabulary_from=first_pass"))
+    plan(settings("column=3", "vocabulary_from=first_pass"))
 
 
 def test_without_projective_trees_there_is_nothing_to_know(tmp_path):

@@ -20,7 +20,6 @@ from parser.model_folder import ModelError
 from parser.network_spec import Embedding
 from parser.settings import SettingsError
 from parser.settings.choices import Over
-from parser.training.checks.settings_check import check
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples.examples import Examples, SoftTargets, TrainingSentences
 from parser.training.examples.exploration import explore
@@ -29,7 +28,6 @@ from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
-from tests.toy import settings
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
 from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
 
@@ -42,7 +40,7 @@ def random_soft(rng: np.random.Generator, size: int, over: Over) -> SoftTargets:
     scores = rng.normal(size=(size, OUTPUTS)).astype(np.float32) * 3
     outputs = np.stack([rng.permutation(OUTPUTS)[:3] for _ in range(size)]).astype(np.int32)
     outputs[:, 1:][rng.random((size, 2)) < 0.5] = NO_NODE
-    return SoftTargets.of_scores(scores, outputs if over is Over.OPTIMAL else None)
+    return SoftTargets.of_scores(scores, outputs if over is Over.optimal else None)
 
 
 def slow_distillation(scores: np.ndarray, soft: SoftTargets, weight: float, temperature: float) -> float:
@@ -111,7 +109,7 @@ def second_teacher(treebank, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("over", "temperature", "several"),
-    [(Over.OPTIMAL, 1.0, False), (Over.ALL, 1.0, False), (Over.ALL, 2.5, True), (Over.OPTIMAL, 1.0, True)],
+    [(Over.optimal, 1.0, False), (Over.all, 1.0, False), (Over.all, 2.5, True), (Over.optimal, 1.0, True)],
 )
 def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher, second_teacher, over, temperature, several):
     """Configurations of several batches, each beside what the classifiers say of it in the sentences as a whole.
@@ -142,7 +140,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
             for one, its, scorer in zip(models, by_teacher, slow, strict=True)
         ]
         for row, of_all, right in zip(found, zip(*scores, strict=True), outputs, strict=True):
-            own = [a for a in range(model.n_outputs) if over is Over.ALL or a in right]
+            own = [a for a in range(model.n_outputs) if over is Over.all or a in right]
             expected = np.zeros(model.n_outputs)
             for its_scores in of_all:
                 total = sum(math.exp(its_scores[a] / temperature) for a in own)
@@ -237,23 +235,3 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     mlp.save(tmp_path / "mlp")
     with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["recipe=accurate", "model=bilstm"], "teaches model=mlp, not model=bilstm"),
-        (["column=2"], "teaches in the second pass, and there is none"),
-        (["system=lr_spine"], "is not supported with system=lr_spine"),
-        (["beam=local", "second_pass.policy=beam"], "is not supported with second_pass.policy=beam"),
-        (["distillation.teacher=[]"], r"distillation.teacher=\[\] names no teacher"),
-        (["distillation.teacher=[3]"], r"distillation.teacher=\[3\] is neither a path nor a list of paths"),
-        (["distillation.teacher={a: b}"], "is neither a path nor a list of paths"),
-        (["distillation.over=some"], "distillation.over=some is unknown; known: optimal, all"),
-        (["distillation.weight=0"], "distillation.weight=0"),
-        (["distillation.temperature=0"], "distillation.temperature=0"),
-    ],
-)
-def test_settings_that_no_taught_run_can_have(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        check(settings("distillation.teacher=there", *overrides))

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from parser.settings.planning import plan
 from parser.training.fitting.trainer import DivergenceError, first_bad_loss, suspects
-from parser.training.plans import network_plan, pass_plans
 from parser.training.run import train
 from tests.toy import sentence, settings, write_conllu
 
@@ -50,6 +50,6 @@ def test_slow_training_has_not_diverged(mean):
     ],
 )
 def test_what_is_blamed(overrides, blamed):
-    wanted = settings(*overrides)
-    vectors = network_plan(wanted).vectors
-    assert suspects(pass_plans(wanted)[0].optimizer, None if vectors is None else vectors.file) == blamed
+    planned = plan(settings(*overrides))
+    (gold, *_), vectors = planned.passes, planned.model.vectors
+    assert suspects(gold.optimizer, None if vectors is None else vectors.file) == blamed

@@ -20,9 +20,7 @@ from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
-from parser.settings import SettingsError
 from parser.settings.plan import OptimizerPlan, Span
-from parser.training.checks.settings_check import check
 from parser.training.compiled.inside_outside import add_posteriors
 from parser.training.examples.examples import TrainingSentences
 from parser.training.fitting import exact_objective
@@ -209,29 +207,3 @@ def test_without_a_third_pass_the_search_is_over_probabilities(treebank, tmp_pat
     metrics = train(run(treebank, *EXACT, "beam.training=null"), tmp_path)
     assert "after_second_pass" not in metrics
     assert Model.load(tmp_path).beam == Exact(Scores.LOCAL)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["system=arc_standard"], "beam=exact: .*system=arc_standard; train one with system=arc_hybrid"),
-        (["model=mlp", "recipe=paper"], r"no encoder; train one with model=bilstm, or search with a beam \(beam=local\)"),
-        (["encoder.slots.token=[s0,s1,b0]"], r"s1:token.*train one with encoder.slots.token=\[s0,b0\]"),
-        (["beam.size=8"], "beam.size=8 is not read with beam=exact"),
-        (["beam.merge=none"], "beam.merge=none is not read with beam=exact"),
-        (["beam.training.update=early"], "training.update=early is not read with beam=exact"),
-        (["beam.training.gold_size=4"], "training.gold_size=4 is not read with beam=exact"),
-        (["beam=local", "beam.size=null"], "beam.size=null is only for beam=exact"),
-        (["beam=none", "beam.merge=null"], "beam.merge=null is only for beam=exact"),
-    ],
-)
-def test_exact_training_that_cannot_be(treebank, overrides, message):
-    kept = [
-        override
-        for override in EXACT
-        if override.partition("=")[0] not in {other.partition("=")[0] for other in overrides}
-        and not (override.startswith("encoder.") and "model=mlp" in overrides)
-        and not (override.startswith("beam.training") and overrides[0].startswith("beam="))
-    ]
-    with pytest.raises(SettingsError, match=message):
-        check(run(treebank, *kept, *overrides))

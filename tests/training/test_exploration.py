@@ -163,7 +163,7 @@ def losses_of(*explorations: Exploration) -> list[int]:
 
 def test_mixed_exploration_follows_the_prediction_as_often_as_asked():
     prediction, always, half, never = losses_of(
-        Exploration(), Exploration(Policy.MIXED, 1.0), Exploration(Policy.MIXED, 0.5), Exploration(Policy.MIXED, 0.0)
+        Exploration(), Exploration(Policy.mixed, 1.0), Exploration(Policy.mixed, 0.5), Exploration(Policy.mixed, 0.0)
     )
     assert prediction == always > half > never == 0
 
@@ -183,7 +183,7 @@ def test_sampled_exploration_follows_the_distribution():
                 toy.system,
                 toy.table,
                 lambda features, by=sureness: by * scorer(features),
-                exploration=Exploration(Policy.SAMPLE),
+                exploration=Exploration(Policy.sample),
                 generator=np.random.default_rng(seed),
             )[1]
             for seed in range(20)
@@ -220,9 +220,9 @@ def test_targets_are_optimal_steps_with_gold_relations(target):
         outputs = targets[targets != NO_NODE]
         steps = np.searchsorted(toy.system.block_starts, outputs, side="right") - 1
         assert optimal[row, steps].all()
-        if target is Target.MARGINAL:
+        if target is Target.marginal:
             assert len(outputs) == optimal[row].sum()
-        elif target is Target.FIXED_ORDER:
+        elif target is Target.fixed_order:
             assert steps.tolist() == [max(np.flatnonzero(optimal[row]))]
         else:
             [chosen] = outputs
@@ -244,9 +244,9 @@ def test_choices_among_optimal_outputs():
         columns = target_columns(system, outputs, moves, scores, target)
         return new_examples(system, scores, moves, outputs, columns, np.zeros(4, np.int32)).targets.tolist()
 
-    assert targets(Target.OWN_BEST) == [[2], [5], [0], [3]]
-    assert targets(Target.FIXED_ORDER) == [[5], [5], [2], [3]]
-    assert targets(Target.MARGINAL) == outputs.tolist()
+    assert targets(Target.own_best) == [[2], [5], [0], [3]]
+    assert targets(Target.fixed_order) == [[5], [5], [2], [3]]
+    assert targets(Target.marginal) == outputs.tolist()
 
 
 def test_choices_among_optimal_outputs_where_each_move_has_a_row():
@@ -264,9 +264,9 @@ def test_choices_among_optimal_outputs_where_each_move_has_a_row():
         return new_examples(system, scores, moves, outputs, columns, np.array([7, 8], np.int32))
 
     none = NO_NODE
-    assert made(Target.OWN_BEST).targets[:, 0].tolist() == [none, none, 1, none, none, 3]
-    assert made(Target.FIXED_ORDER).targets[:, 0].tolist() == [none, 2, none, none, none, 3]
-    examples = made(Target.MARGINAL)
+    assert made(Target.own_best).targets[:, 0].tolist() == [none, none, 1, none, none, 3]
+    assert made(Target.fixed_order).targets[:, 0].tolist() == [none, 2, none, none, none, 3]
+    examples = made(Target.marginal)
     assert examples.targets[:, 0].tolist() == [0, 2, 1, none, none, 3]
     assert examples.blocks.tolist() == [[0, 1], [1, 3], [1, 3], [3, 5], [0, 1], [3, 5]]
     assert (len(examples), examples.row_sentences.tolist()) == (2, [7, 7, 7, 7, 8, 8])

@@ -122,26 +122,3 @@ def test_a_killed_third_pass_is_resumed_to_the_same_end(treebank, tmp_path, whol
     assert files_of(tmp_path) == files_of(folder)
     assert resumed["test"] == metrics["test"]
     assert resumed["after_second_pass"] == metrics["after_second_pass"]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["beam=global", "beam.name=local"], r"beam\.training is not read with beam=local; leave it out, or choose"),
-        (["beam=local", "beam.name=global"], "scores are global only after global training.*choose the group, beam=global"),
-        (["beam=global", "beam.training.update=late"], "update=late is unknown; known: early, max_violation"),
-        (["beam=global", "beam.training.update=early"], "update=early is only for model=linear; choose .*=max_violation"),
-        (["beam=global", "beam.training.gold_size=0"], "gold_size=0 is out of range"),
-        (
-            ["beam=global", "system=swap"],
-            "not with system=swap model=mlp; choose system=arc_standard, or beam=local",
-        ),
-        ([*LINEAR, "system=swap", "column=null"], "those of system=swap differ in length"),
-        ([*LINEAR, "oracle=nederhof_linear"], "only the system's first oracle.*choose oracle=context_rows"),
-        ([*LINEAR, "beam.training.start=runs/x"], r"beam\.training\.start=runs/x is not supported with model=linear"),
-        (["beam=global", "column=1", "vocabulary_from=first_pass"], "choose vocabulary_from=all"),
-    ],
-)
-def test_global_training_that_cannot_be(treebank, tmp_path, overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        train(run(treebank, *overrides), tmp_path)

@@ -19,9 +19,7 @@ from parser.lattices.conllul import text_of
 from parser.lattices.gold_paths import GoldPath, gold_path
 from parser.lattices.lattice import Lattice, conllu
 from parser.model.model import Model
-from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError
-from parser.training.checks.settings_check import check
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.examples.lattices import Choices, within_lookahead
 from parser.training.run import train
@@ -213,22 +211,3 @@ def test_several_parses_of_each_sentence_are_written(parts, tmp_path, monkeypatc
     for one, following in pairwise(range(len(ranks))):
         if following not in first:
             assert float(scores[following].split()[-1]) <= float(scores[one].split()[-1])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (["lattice.dev=d"], "lattice.dev is given, but lattice.train is not"),
-        (["lattice.train=t", "model=bilstm", "recipe=accurate"], "lattice.train is only for model=mlp"),
-        (["lattice.train=t", "lattice.test=t", "treebank.test=null"], "lattice.test is given, but treebank.test"),
-        (["lattice.train=t", "column=1"], "first_pass.trees=projective_subset leaves some out"),
-        (["lattice.train=t", "treebank.train=[a,b]"], "give one treebank.train"),
-        (["lattice.train=t", "second_pass.policy=beam", "beam=local"], "learns along single computations"),
-        (["lattice.gold=some"], "lattice.gold=some is unknown; known: infused, skip"),
-        (["lattice.lookahead=0"], "lattice.lookahead=0 is out of range"),
-    ],
-)
-def test_settings_that_cannot_be(changes, message):
-    with pytest.raises(SettingsError) as caught:
-        check(settings(*changes))
-    assert message in str(caught.value)

@@ -15,8 +15,8 @@ from parser.decoding.parsers import parse
 from parser.linear.model import WEIGHTS, LinearModel
 from parser.model import loading as models
 from parser.model.model import Model, ModelError
-from parser.settings import Settings, SettingsError
-from parser.training.checks.settings_check import check
+from parser.settings import Settings
+from parser.settings.planning import plan
 from parser.training.examples import corpus
 from parser.training.observers.observer import EpochEnd, Observer
 from parser.training.run import train
@@ -83,30 +83,12 @@ def test_every_system_learns_online(treebank, tmp_path, system):
     assert metrics["dev"]["las"] > 60  # the same sentences
 
 
-REFUSED = {
-    "an unknown mode": (["online.mode=random"], "static, nondet, explore"),
-    "an unknown choice of sentences": (["online.sentences=some"], "all, projective"),
-    "exploration that there is not": (["online.mode=static", "online.follow=0.9"], "online.mode=explore"),
-    "iterations before it": (["online.mode=nondet", "online.explore_after=2"], "online.mode=explore"),
-    "no iterations": (["online.iterations=0"], "at least 1"),
-    "a GPU": (["device=cuda"], "on the CPU"),
-    "an oracle of another system": (["oracle=lr_spine_chart"], "known: context_rows"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_settings_that_no_run_can_have(treebank, case):
-    overrides, said = REFUSED[case]
-    with pytest.raises(SettingsError, match=said):
-        check(run(treebank, *overrides))
-
-
 def test_long_sentences_are_named_where_trees_are_made_projective(treebank, monkeypatch, caplog):
     """The two passes' kinds of trees, which model=linear does not read, say nothing about it."""
     monkeypatch.setattr(corpus, "_LONG", 3)
     for oracle, named in (("nederhof_linear", True), ("context_rows", False)):
         caplog.clear()
-        corpus.prepare(run(treebank, f"oracle={oracle}"))
+        corpus.prepare(plan(run(treebank, f"oracle={oracle}")))
         assert ("words projective may take minutes" in caplog.text) == named, oracle
 
 

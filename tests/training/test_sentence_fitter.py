@@ -14,9 +14,8 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
-from parser.settings import SettingsError
 from parser.settings.plan import OptimizerPlan, Span
-from parser.training.checks.settings_check import check
+from parser.settings.planning import plan
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.loss import set_loss
 from parser.training.fitting.sentence_batches import BatchEncoder
@@ -156,36 +155,10 @@ def test_settings_that_can_be_combined(treebank, tmp_path, overrides):
     assert set(parsed.unknown) == set(model.vocabularies.attributes)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["encoder.slots.token=[]"], "no slot would read"),
-        (["+encoder.slots.upos=[s0]"], "only token or deprel"),
-        (["encoder.layers=0"], "at least 1"),
-        (["encoder.dropout=1"], "out of range; a share"),
-        (["encoder.max_grad_norm=0"], "above 0"),
-        (["classifier.slot_dropout=0.1"], "encoder.attribute_dropout"),
-        (["encoder=null"], "model=bilstm needs encoder"),
-        (
-            ["second_pass.examples=join", "column=3", "second_pass.trees=original", "oracle=context_rows"],
-            "same sentences in both passes",
-        ),
-    ],
-)
-def test_settings_that_cannot_be(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        check(settings("recipe=accurate", "model=bilstm", *overrides))
-
-
-def test_an_encoder_wants_embedded_attributes():
-    with pytest.raises(SettingsError, match=r"features.upos.*embeddings.upos"):
-        check(settings("recipe=paper", "model=bilstm"))
-
-
 @pytest.mark.parametrize("column", range(1, 7))
 def test_the_group_composes_with_every_column(column):
     made = settings("recipe=accurate", "model=bilstm", f"column={column}")
-    check(made)
+    plan(made)
     assert not OmegaConf.missing_keys(made)
     assert (made.model, made.recipe, made.column) == ("bilstm", "accurate", column)
 

@@ -14,8 +14,7 @@ from parser.data.treebank import read_treebank
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse
 from parser.model.model import Model
-from parser.settings import Settings, SettingsError
-from parser.training.checks.settings_check import check
+from parser.settings import Settings
 from parser.training.run import train
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import ROOT, sentence, settings, write_conllu
@@ -79,17 +78,3 @@ def test_a_system_of_ones_own_trains_to_the_same_bytes_as_the_one_that_it_copies
     assert weights[0] == weights[1]
     assert len(parse(Model.load(tmp_path / "ours" / "model"), read_treebank(treebank).sentences).heads) > 0
     assert len((ROOT / "tests" / "transitions" / "toy_system.py").read_text().splitlines()) < 100
-
-
-def test_what_belongs_to_another_system_is_refused(treebank):
-    for wrong, message in [
-        (["system=arc_hybrid", "column=3"], "column=3 is only for system=arc_standard"),
-        (["system=arc_hybrid", "oracle=context_rows"], "known: arc_hybrid_local"),
-        (["system=arc_hybrid", "degree=2"], "degree=2 is only for system=attardi"),
-        (["oracle=arc_hybrid_local"], "known: context_rows"),
-        (["first_pass.trees=original"], "need projective trees"),
-        (["features.upos=[s0,c1.l1]"], "upos is read at c1.l1, which system=arc_standard does not have"),
-        (["system=lr_spine", "oracle=lr_spine_tabular"], "needs projective trees"),
-    ]:
-        with pytest.raises(SettingsError, match=message):
-            check(run(treebank, *wrong))

@@ -16,8 +16,6 @@ from parser.data.parses import NO_NODE
 from parser.data.vocabulary import N_RESERVED
 from parser.model.model import Model
 from parser.networks.layers import Grid
-from parser.settings import SettingsError
-from parser.training.checks.settings_check import check
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
 from parser.training.fitting.sentence_objective import SentenceObjective
@@ -154,37 +152,3 @@ def test_an_encoder_without_tasks_has_no_loss_of_them():
     no_tags = replace(data, tags=np.zeros((0, len(data.trees.heads)), np.int32))  # as a corpus gives them
     for weights, there in ((TaskWeights(), False), (TaskWeights({"upos": 1.0}), True)):
         assert BatchEncoder(model.classifier, no_tags, weights=weights).has_tasks == there
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["encoder.tagger.layer=3"], "read by the layer above"),
-        ([f"~encoder.tagger.weights.{column}" for column in ("upos", "xpos", "feats")], "nothing would be predicted"),
-        (["+encoder.tagger.weights.lemma=1"], "no such column; known: upos, xpos, feats"),
-        (["encoder.tagger.weights.upos=0"], "above 0"),
-        (["encoder.characters.longest=10000"], "at most 256"),
-        (["encoder.tagger.dropout=1"], "out of range"),
-        (["encoder.heads.dropout=1"], "out of range"),
-        (["encoder.heads.weight=0"], "above 0"),
-        (["tokenizer=moses"], "known: none, udpipe"),
-    ],
-)
-def test_settings_that_cannot_be(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        check(settings("recipe=text", *overrides))
-
-
-@pytest.mark.parametrize(
-    "overrides",
-    [
-        ["encoder.tagger=null"],
-        ["encoder.heads=null"],
-        ["encoder.tagger.size=0"],
-        ["encoder.characters=null"],
-        ["model=mlp"],
-        ["model=bilstm"],
-    ],
-)
-def test_settings_that_can_be(overrides):
-    check(settings("recipe=text", *overrides))

@@ -12,8 +12,8 @@ from parser.commands.configs import PACKAGE
 from parser.commands.train import _make_paths_absolute, _name_treebank
 from parser.data.background_vectors import background_vectors
 from parser.data.treebank import TreebankError, read_treebank, read_treebanks, without_held_out
-from parser.settings import SettingsError, vectors_to_train
-from parser.training.checks.settings_check import check, check_files
+from parser.settings import vectors_to_train
+from parser.settings.planning import plan
 from parser.training.examples.corpus import prepare
 from parser.training.run import train
 from parser.training.run_folder import Manifest
@@ -62,9 +62,9 @@ def test_a_run_on_both_with_a_part_held_out(files, tmp_path):
 
 def test_vectors_of_another_process_are_of_the_same_sentences(files):
     made = run(files)
-    alone = prepare(made).vectors
+    alone = prepare(plan(made)).vectors
     with background_vectors(vectors_to_train(made)) as background:
-        other = prepare(made, background).vectors
+        other = prepare(plan(made), background).vectors
     assert alone is not None
     assert other is not None
     assert alone.vocabulary.symbols == other.vocabulary.symbols
@@ -72,7 +72,7 @@ def test_vectors_of_another_process_are_of_the_same_sentences(files):
 
 
 def test_a_dev_part_that_is_given_goes_first(files):
-    corpus = prepare(run(files, f"treebank.dev={files[1]}"))
+    corpus = prepare(plan(run(files, f"treebank.dev={files[1]}")))
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
 
@@ -100,12 +100,3 @@ def test_names_and_places(files, tmp_path):
     sample = settings()
     _make_paths_absolute(sample, tmp_path)
     assert Path(sample.treebank.train) == (PACKAGE / "data" / "sample" / "sample-ud-train.conllu").resolve()
-
-
-def test_what_cannot_be(files):
-    with pytest.raises(SettingsError, match=r"treebank\.train\.1=nowhere: there is no such file"):
-        check_files(settings(f"treebank.train=[{files[0]},nowhere]"))
-    with pytest.raises(SettingsError, match="there is no training part"):
-        check_files(settings("treebank.train=[]"))
-    with pytest.raises(SettingsError, match=r"treebank.held_out=0.9 is out of range"):
-        check(settings("treebank.held_out=0.9"))

@@ -24,19 +24,10 @@ from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart
 from parser.lattices.gold_paths import MissingPath
 from parser.model.model import Model
-from parser.settings import (
-    Settings,
-    SettingsError,
-    TrainingTrees,
-    held_out,
-    teachers,
-    training_files,
-    vector_training,
-    vocabulary_is_of_subset,
-)
+from parser.settings.choices import SettingsError, TrainingTrees
+from parser.settings.plan import NetworkPlan, Plan, VectorPlan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticePart, within_lookahead
-from parser.training.representation_settings import MODELS
 from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
 
 log = logging.getLogger(__name__)
@@ -76,9 +67,9 @@ class Corpus:
     def training_sentences(self, kind: TrainingTrees) -> TrainingSentences:
         """The training part with trees of the given kind. The subset leaves out sentences, and the log says how many."""
         sentences, trees = self.sentences(kind), self.train.trees
-        if kind is TrainingTrees.PROJECTIVE_SUBSET:
+        if kind is TrainingTrees.projective_subset:
             trees = oracles.Trees.from_heads(s.heads for s in sentences)
-        elif kind is TrainingTrees.PROJECTIVIZED:
+        elif kind is TrainingTrees.projectivized:
             trees = oracles.projectivize_trees(trees, self.projectivization)
         relations = np.full(len(trees.heads), NO_NODE, np.int32)
         relations[trees.heads >= 0] = self.relation_numbers(sentences)
@@ -87,7 +78,7 @@ class Corpus:
 
     def sentences(self, kind: TrainingTrees) -> list[Sentence]:
         """The sentences of training_sentences(), as they were read."""
-        return _projective_subset(self.train) if kind is TrainingTrees.PROJECTIVE_SUBSET else self.train.sentences
+        return _projective_subset(self.train) if kind is TrainingTrees.projective_subset else self.train.sentences
 
     def value_counts(self) -> dict[str, np.ndarray]:
         """By attribute, int64[values]: how often the known sentences have each value."""
@@ -116,61 +107,63 @@ def _check_lengths(train: Treebank) -> None:
         log.warning("%s: to make %d words projective may take minutes (time grows with n^3); to save them, %s", place, n, fix)
 
 
-def prepare(settings: Settings, background: BackgroundVectors | None = None) -> Corpus:
+def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
     """Reads the treebank's parts and makes vocabularies and word vectors of the training part, or of what the first pass reads.
 
     ``background``: the word vectors, if another process trains them already.
     """
-    lattices = _lattices(settings)
-    train = lattices["train"].treebank if "train" in lattices else read_treebanks(training_files(settings))
-    train, held = without_held_out(train, held_out(settings))
+    lattices, files = _lattices(plan), plan.files
+    train = lattices["train"].treebank if "train" in lattices else read_treebanks(files.train)
+    train, held = without_held_out(train, files.held_out)
     _report("train", train)
-    dev = _read("dev", settings.treebank.dev, lattices)
+    dev = _read("dev", files.dev, lattices)
     if held is not None:
         _report("dev", dev := held)
-    test = _read("test", settings.treebank.test, lattices)
-    kind, vectors = MODELS[settings.model], None
-    if TrainingTrees.PROJECTIVIZED in kind.trees(settings):
+    test = _read("test", files.test, lattices)
+    if TrainingTrees.projectivized in plan.trees:
         _check_lengths(train)
-    known = _projective_subset(train) if vocabulary_is_of_subset(settings) else train.sentences
-    by_attribute = {}
-    for attribute in kind.attributes(settings):
+    known = _projective_subset(train) if plan.vocabulary_of_subset else train.sentences
+    network = plan.model if isinstance(plan.model, NetworkPlan) else None
+    wanted, vectors, by_attribute = None if network is None else network.vectors, None, {}
+    for attribute in plan.model.attributes:
         values = attribute_values(known, attribute)
         symbols = Vocabulary.of(chain.from_iterable(values)).symbols
         if len(symbols) == 1:
             log.warning("%s: every word has %s %r; the features that read it are left out", train.path, attribute, symbols[0])
-        elif attribute == settings.vectors.attribute:
-            vectors = _vectors(settings, values, background)
+        elif wanted is not None and attribute == wanted.attribute:
+            vectors = _vectors(wanted, values, plan.seed, background)
             by_attribute[attribute] = vectors.vocabulary
         else:
             by_attribute[attribute] = vocabulary_for(attribute, symbols)
-    vocabularies = Vocabularies(by_attribute, _characters(settings, known), _tags(settings, known))
-    wanted = kind.templates(settings)
-    templates = anchored(wanted, transitions.system_class(settings.system))
-    slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
-    if lattices:
-        slots = within_lookahead(slots, settings.lattice.lookahead)
-    if (wanted and not slots) or not (by_attribute or wanted):
+    if network is None:
+        vocabularies, slots = Vocabularies(by_attribute), []
+    else:
+        vocabularies = Vocabularies(by_attribute, _characters(network, known), _tags(network, known))
+        slots = _slots(plan, network, vocabularies)
+    if not (by_attribute if network is None else slots):
         raise SettingsError("no feature slot is left to read; see features.* and the columns of the training part")
-    relations = _relations(known, list(teachers(settings).values()))
+    relations = _relations(known, plan.teachers)
     dev_made, test_made = (_gold_part(*part, vocabularies, relations) for part in (("dev", dev), ("test", test)))
-    return Corpus(
-        train, known, dev_made, test_made, vocabularies, relations, slots, vectors, settings.projectivization, lattices
-    )
+    return Corpus(train, known, dev_made, test_made, vocabularies, relations, slots, vectors, plan.projectivization, lattices)
 
 
-def _characters(settings: Settings, known: list[Sentence]) -> Characters | None:
+def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
+    """Those of attributes that words differ in."""
+    templates = anchored(network.templates, transitions.system_class(plan.system.name))
+    slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
+    return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)
+
+
+def _characters(network: NetworkPlan, known: list[Sentence]) -> Characters | None:
     """The characters of the known forms, if the encoder reads any."""
-    if settings.encoder is None or settings.encoder.characters is None:
+    if network.spec.encoder is None or network.spec.encoder.characters is None:
         return None
-    return Characters.of(chain.from_iterable(s.forms for s in known), settings.encoder.characters.longest)
+    return Characters.of(chain.from_iterable(s.forms for s in known), network.spec.encoder.characters.longest)
 
 
-def _tags(settings: Settings, known: list[Sentence]) -> dict[str, Vocabulary]:
+def _tags(network: NetworkPlan, known: list[Sentence]) -> dict[str, Vocabulary]:
     """The values of the columns that the encoder predicts, but for those in which all words are alike."""
-    if settings.encoder is None or settings.encoder.tagger is None:
-        return {}
-    values = {column: [value for s in known for value in getattr(s, column)] for column in settings.encoder.tagger.weights}
+    values = {column: [value for s in known for value in getattr(s, column)] for column in network.tag_weights}
     symbols = {column: Vocabulary.of(of_column).symbols for column, of_column in values.items()}
     return {column: tag_vocabulary(column, of_column) for column, of_column in symbols.items() if len(of_column) > 1}
 
@@ -184,15 +177,17 @@ def _projective_subset(train: Treebank) -> list[Sentence]:
     return sentences
 
 
-def _lattices(settings: Settings) -> dict[str, LatticePart]:
+def _lattices(plan: Plan) -> dict[str, LatticePart]:
     """The lattices of the parts that have some. Of dev and test every sentence counts, whether it has a gold path or not."""
-    found, options = {}, settings.lattice
-    for part in ("train", "dev", "test"):
-        if (lattices := getattr(options, part)) is not None:
-            trees = training_files(settings)[0] if part == "train" else getattr(settings.treebank, part)
-            gold = MissingPath(options.gold) if part == "train" else MissingPath.INFUSED
-            found[part] = LatticePart.read(part, lattices, trees, gold, options.max_arcs)
-    return found
+    if (wanted := plan.lattices) is None:
+        return {}
+    trees = {"train": plan.files.train[0], "dev": plan.files.dev, "test": plan.files.test}
+    return {
+        part: LatticePart.read(
+            part, file, str(trees[part]), wanted.gold if part == "train" else MissingPath.INFUSED, wanted.max_arcs
+        )
+        for part, file in wanted.files.items()
+    }
 
 
 def _read(part: str, path: str | None, lattices: dict[str, LatticePart]) -> Treebank | None:
@@ -229,14 +224,11 @@ def _gold_part(part: str, treebank: Treebank | None, vocabularies: Vocabularies,
     return GoldPart.of(treebank.sentences, vocabularies, relations)
 
 
-def _vectors(settings: Settings, values: list[list[str]], background: BackgroundVectors | None) -> WordVectors:
-    vectors = settings.vectors
-    if vectors.file is not None:
-        wanted = set(chain.from_iterable(values)) if vectors.restrict else None
-        return WordVectors.read(Path(vectors.file), vectors.limit, wanted)
-    if background is not None:
-        return background.result()
-    return WordVectors.train(values, vector_training(settings), settings.seed)
+def _vectors(wanted: VectorPlan, values: list[list[str]], seed: int, background: BackgroundVectors | None) -> WordVectors:
+    if wanted.file is not None:
+        of_training = set(chain.from_iterable(values)) if wanted.restrict else None
+        return WordVectors.read(Path(wanted.file), wanted.limit, of_training)
+    return WordVectors.train(values, wanted.training, seed) if background is None else background.result()
 
 
 def _report_unknown(part: str, treebank: Treebank, vocabularies: Vocabularies, relations: Vocabulary) -> None:

@@ -267,9 +267,9 @@ def target_columns(
     system: TransitionSystem, outputs: np.ndarray, moves: Moves, scores: np.ndarray, target: Target
 ) -> np.ndarray | None:
     """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them."""
-    if target is Target.MARGINAL:
+    if target is Target.marginal:
         return None
-    return eager_columns(system, outputs) if target is Target.FIXED_ORDER else best_right_columns(outputs, moves, scores)
+    return eager_columns(system, outputs) if target is Target.fixed_order else best_right_columns(outputs, moves, scores)
 
 
 def new_examples(

@@ -42,7 +42,7 @@ SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Moves, np.ndarray]
 class Exploration:
     """How to explore: the policy, and for MIXED the probability of the prediction."""
 
-    policy: Policy = Policy.PREDICTION
+    policy: Policy = Policy.prediction
     probability: float = 1.0
 
 
@@ -84,7 +84,7 @@ def explore(
     system: TransitionSystem,
     table: FeatureTable,
     scorer: Scorer,
-    target: Target = Target.OWN_BEST,
+    target: Target = Target.own_best,
     exploration: Exploration = Exploration(),
     generator: np.random.Generator | None = None,
     on_step: OnStep | None = None,
@@ -107,7 +107,7 @@ def explore(
     Returns:
         An example for each configuration met, and what happened.
     """
-    assert exploration.policy is not Policy.BEAM, "see explore_with_beam()"
+    assert exploration.policy is not Policy.beam, "see explore_with_beam()"
     collector = _ExampleCollector(data, oracle, system, table, scorer, target, soft_targets)
     for batch in batched_computations(data, system):
         collector.begin(batch)
@@ -129,7 +129,7 @@ def explore_with_beam(
     table: FeatureTable,
     scorer: Scorer,
     beam: Beam,
-    target: Target = Target.OWN_BEST,
+    target: Target = Target.own_best,
 ) -> tuple[Examples, ExplorationReport]:
     """Searches the sentences with a beam; the oracle says what is optimal for every item.
 
@@ -245,10 +245,10 @@ def _explored_moves(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The columns and relations, int32[m], of the moves by which exploration goes on."""
     moves, scores = scored.moves, scored.scores
-    if exploration.policy is Policy.PREDICTION:
+    if exploration.policy is Policy.prediction:
         return scored.predicted
     assert generator is not None
-    if exploration.policy is Policy.SAMPLE:
+    if exploration.policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), moves)
     guided = best_right_columns(scored.outputs, moves, scores)

@@ -73,7 +73,7 @@ class Teacher:
                 batch_scorer(weights, model.table, part)
                 for weights, model, part in zip(self._weights, self._models, self._parts, strict=True)
             ]
-        numbers, over = np.arange(len(batch.numbers)), outputs if self._over is Over.OPTIMAL else None
+        numbers, over = np.arange(len(batch.numbers)), outputs if self._over is Over.optimal else None
         found = []
         for model, part, scorer in zip(self._models, self._parts, self._scorers, strict=True):
             scores = scorer(model.table.extract(batch.now, rows, part, numbers, moves))

@@ -24,7 +24,7 @@ from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import Templates
-from parser.settings import UpdateStep
+from parser.settings.choices import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.optimal import query
@@ -83,7 +83,7 @@ class StructuredTraining:
     """How to search, and what to learn from a search; see BeamTraining (gold_beam_search.py)."""
 
     beam: Beam
-    update: UpdateStep = UpdateStep.MAX_VIOLATION
+    update: UpdateStep = UpdateStep.max_violation
     gold_size: int = 4
 
 
@@ -125,10 +125,10 @@ class BeamPerceptron:
         for beam, gold_beam in self.search(s):
             violations.append(self._violation(beam, gold_beam))
             lost = lost or beam.lost.min() > 0
-            if lost and self._training.update is UpdateStep.EARLY:
+            if lost and self._training.update is UpdateStep.early:
                 break
         chosen = len(violations) - 1  # with early updates the search has gone no further
-        if self._training.update is UpdateStep.MAX_VIOLATION:
+        if self._training.update is UpdateStep.max_violation:
             chosen = max(range(len(violations)), key=lambda t: violations[t].size)
         changed = self._update(violations[chosen])
         self._perceptron.steps += 1

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from parser.model.loading import AnyModel
-    from parser.settings import Settings
+    from parser.settings.plan import Plan
     from parser.training.examples.corpus import Corpus
     from parser.training.examples.exploration import ExplorationReport
     from parser.training.fitting.beam_objective import SearchReport
@@ -41,8 +41,8 @@ class RunStart:
     """A run begins, or is resumed.
 
     Attributes:
-        settings: its settings.
-        manifest: what it is made from.
+        plan: its plan.
+        manifest: what it is made from, its settings among them.
         folder: its folder.
         corpus: what it trains and measures on.
         model: the model; training changes it in place.
@@ -50,7 +50,7 @@ class RunStart:
         epochs_done: those that are not to be done any more: by an interrupted process, or in the run of first_pass.model.
     """
 
-    settings: Settings
+    plan: Plan
     manifest: Manifest
     folder: Path
     corpus: Corpus

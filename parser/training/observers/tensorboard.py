@@ -70,7 +70,7 @@ class TensorBoard(Observer):
 
     The curves: train/loss (nats per example), train/learning_rate, train/words_per_second, dev/las and dev/uas (percentages),
     exploration/* (see ExplorationReport), search/* (see SearchReport, or ExactReport), and pass, the number of the pass from 1.
-    ``settings.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
+    ``Plan.tensorboard`` says what else there is: TEXT has trees, IMAGES figures, PROJECTOR word vectors.
     """
 
     def __init__(self) -> None:
@@ -86,10 +86,11 @@ class TensorBoard(Observer):
 
         self._start = start
         self._step = start.epochs_done
-        self._compared = {key: _shown(OmegaConf.select(start.settings, key)) for key in COMPARED}  # type: ignore[arg-type]
+        settings = OmegaConf.create(start.manifest.settings)
+        self._compared = {key: _shown(OmegaConf.select(settings, key)) for key in COMPARED}
         with naming(start.folder):
             self._writer = SummaryWriter(str(start.folder), purge_step=start.epochs_done)
-            self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(start.settings, resolve=True)), 0)
+            self._writer.add_text("settings", _preformatted(OmegaConf.to_yaml(settings)), 0)
 
     def on_pass_start(self, start: PassStart) -> None:
         """Notes the pass."""
@@ -125,13 +126,13 @@ class TensorBoard(Observer):
         """Draws figures of what the weights that the pass keeps make of the dev part."""
         if self._writer is None or self._start is None or self._start.corpus.dev is None:
             return
-        if not self._start.settings.tensorboard.figures:
+        if not self._start.plan.tensorboard.figures:
             return
         if find_spec("matplotlib") is None:
             log.info("no figures for TensorBoard without matplotlib: pip install 'optimal-step[experiments]'")
             return
         gold, model = self._start.corpus.dev, self._start.model
-        parses = _parser(model).parse(gold.sentences, single_root=self._start.settings.single_root)
+        parses = _parser(model).parse(gold.sentences, single_root=self._start.plan.single_root)
         for name, figure in figures(gold, parses, model.relations.symbols).items():
             self._writer.add_figure(name, figure, self._step - 1)
 
@@ -156,10 +157,10 @@ class TensorBoard(Observer):
         if self._writer is None or self._start is None or self._start.corpus.dev is None:
             return
         gold, model = self._start.corpus.dev, self._start.model
-        most = min(self._start.settings.tensorboard.trees, len(gold.source))
+        most = min(self._start.plan.tensorboard.trees, len(gold.source))
         if not most:
             return
-        parses = _parser(model).parse(gold.sentences.span(0, most), single_root=self._start.settings.single_root)
+        parses = _parser(model).parse(gold.sentences.span(0, most), single_root=self._start.plan.single_root)
         for number, sentence in enumerate(gold.source[:most]):
             words = slice(int(parses.offsets[number]) + 1, int(parses.offsets[number + 1]))
             deprels = [model.relations.symbols[relation] for relation in parses.relations[words].tolist()]
@@ -169,7 +170,7 @@ class TensorBoard(Observer):
 
     def _write_vectors(self) -> None:
         """The word vectors that training began with, for the projector, if that is asked for."""
-        if self._writer is None or self._start is None or not self._start.settings.tensorboard.projector:
+        if self._writer is None or self._start is None or not self._start.plan.tensorboard.projector:
             return
         vectors = self._start.corpus.vectors
         if vectors is not None:

@@ -128,12 +128,12 @@ class OnlinePass(LinearPass):
     def fit_epoch(self, epoch: int) -> Fitted:
         """See TrainingPass."""
         plan, trained = self._plan, self._trained
-        explores = plan.mode is Mode.EXPLORE and epoch >= plan.explore_after
+        explores = plan.mode is Mode.explore and epoch >= plan.explore_after
         learned = trained.perceptron, trained.model, trained.data, trained.oracle
         generator = np.random.default_rng([self._context.seed, epoch])
         probability = plan.follow if explores else 0.0
         with self._context.stopwatch(f"{self.name}_fit"):
-            wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.STATIC, probability=probability)
+            wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.static, probability=probability)
         fitted = self._fitted(wrong / max(1, report.steps), report.steps)
         if explores:
             self._context.observers.on_exploration(ExplorationEnd(self.name, epoch, report, fitted.fit_seconds))

@@ -1,0 +1,223 @@
+"""What is given on the command line: refused where the run would not read it, and hydra's refusals in this project's words."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from parser.ranges import Range, dataclass_of, range_of
+from parser.settings.choices import SettingsError
+from parser.settings.groups import BEAMS, MODELS, Settings
+
+log = logging.getLogger(__name__)
+
+# What only passes read that there are not with beam.training.start, and what only a second pass reads.
+_OF_FIRST_PASSES = (
+    *("first_pass", "second_pass", "distillation", "oracle", "strategy", "ties"),
+    *(f"optimizer.{name}" for name in ("name", "learning_rate", "batch_size", "momentum")),  # beam.training has its own
+)
+_OF_SECOND_PASS = ("second_pass", "oracle", "strategy", "ties")
+
+# What only the training of word vectors reads.
+_OF_TRAINED_VECTORS = tuple(f"vectors.{name}" for name in ("dimensions", "window", "epochs", "min_count", "skip_gram"))
+
+
+@dataclass
+class Key:
+    """A setting, or a group of them.
+
+    Attributes:
+        name: with dots.
+        choices: those of a group that have it, such as "beam=local"; none: all have it.
+        read: the settings that it is read beside; see groups.setting().
+        type, range: as the schema says.
+    """
+
+    name: str
+    choices: list[str]
+    read: str
+    type: Any
+    range: Range | None = None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether there are settings in it."""
+        return dataclass_of(self.type) is not None
+
+    @property
+    def is_dictionary(self) -> bool:
+        """Whether its own keys are its user's."""
+        return str(self.type).startswith("dict")
+
+
+@cache
+def keys() -> dict[str, Key]:
+    """Every setting that there is with any choice, but the columns of Table 7."""
+    found: dict[str, Key] = {}
+    every = [*_keys_of(Settings, "", "")]
+    every += [key for name, model in MODELS.items() for key in _keys_of(model, "", f"model={name}")]
+    every += [key for name, beam in BEAMS.items() for key in _keys_of(beam, "beam.", f"beam={name}")]
+    for key in every:
+        known = found.setdefault(key.name, key)
+        known.choices += [choice for choice in key.choices if known.choices and choice not in known.choices]
+    return found
+
+
+def _keys_of(kind: type, prefix: str, choice: str, read: str = "") -> Iterator[Key]:
+    types = get_type_hints(kind)
+    for field in fields(kind):
+        name, of, by = f"{prefix}{field.name}", types[field.name], field.metadata.get("chosen_by", choice)
+        reads = field.metadata.get("read") or read
+        yield Key(name, [by] if by else [], reads, of, range_of(field))
+        if (nested := dataclass_of(of)) is not None:
+            yield from _keys_of(nested, f"{name}.", by, reads)
+
+
+def check_given(settings: Settings, overrides: Iterable[str]) -> None:
+    """Refuses what was given but is not read.
+
+    What only a second pass reads gives a warning where there is none, not an error: a sweep over ``column`` has such jobs. So
+    does what only the training of word vectors reads, where a file has them.
+
+    Args:
+        settings: of the run.
+        overrides: what was given, KEY=VALUE.
+
+    Raises:
+        SettingsError: names the key, and the settings beside which it is read.
+    """
+    network = settings.model != "linear"
+    for override in overrides:
+        name = override.partition("=")[0].lstrip("+~")
+        key = next((keys()[one] for one in _and_above(name) if one in keys()), None)
+        if key is not None and key.read and not _holds(settings, key.read):
+            raise SettingsError(f"{override} is read only with {key.read}; leave it out, or add that")
+        if _select(settings, "beam.training.start") is not None and _is_in(name, _OF_FIRST_PASSES):
+            raise SettingsError(
+                f"{override} is for the first and second pass, and with beam.training.start this run has neither; leave one of "
+                "the two out"
+            )
+        if network and settings.vectors.file is not None and name in _OF_TRAINED_VECTORS:
+            log.warning("%s is not read: this run reads its word vectors from vectors.file", override)
+        if network and settings.second_pass.trees is None and name != "second_pass.trees" and _is_in(name, _OF_SECOND_PASS):
+            log.warning("%s is not read: this run has no second pass (column=3 to 6 have one)", override)
+
+
+def _holds(settings: Settings, condition: str) -> bool:
+    def is_so(atom: str) -> bool:
+        key, _, wanted = atom.partition("=")
+        found = _select(settings, key)
+        return found is not None if wanted.isupper() else str(found) == wanted
+
+    return any(all(is_so(atom) for atom in one.split(" and ")) for one in condition.split(" or "))
+
+
+def _select(settings: Any, key: str) -> Any:
+    """The value of a setting, or the choice of a group; None if it is not there."""
+    found = OmegaConf.select(settings, key, default=None)
+    return found.name if isinstance(found, DictConfig) and "name" in found else found
+
+
+def _and_above(key: str) -> list[str]:
+    """A key and the groups that it is in, the innermost first."""
+    return [key.rsplit(".", n)[0] for n in range(key.count(".") + 1)]
+
+
+def _is_in(key: str, names: Iterable[str]) -> bool:
+    return any(key == name or key.startswith(f"{name}.") for name in names)
+
+
+def absent(key: str, settings: Any, given: str) -> str:
+    """What to say of a key that is none of this run's, as it was given: it is misspelt, or of another choice of a group."""
+    known = next((one for one in _and_above(key) if one in keys() and (one == key or keys()[one].is_dictionary)), None)
+    if known is None:
+        # The last part decides: of optimizer.lr the nearest key is one of the optimizer.
+        group, _, name = key.rpartition(".")
+        beside = [other for other in keys() if other.rpartition(".")[0] == group] or list(keys())
+        nearest = max(beside, key=lambda other: difflib.SequenceMatcher(None, name, other.rpartition(".")[2]).ratio())
+        return f"there is no setting {key}; the nearest is {nearest}; --help lists them all"
+    missing = [one for one in _and_above(known) if keys()[one].choices and (one == key or _select(settings, one) is None)]
+    if not missing:  # in a dictionary, whose keys are its user's
+        return f"there is no {key} yet; write +{given}"
+    choices = " or ".join(keys()[missing[-1]].choices)
+    return f"{given}: there is no {missing[-1]} in this run; leave it out, or choose {choices}"
+
+
+def explained(error: Exception) -> SettingsError | None:
+    """One of hydra's refusals as one line that names the key and the fix; None: it is none of hydra's."""
+    if (told := _translated(error)) is not None:
+        return SettingsError(told)
+    if not isinstance(error, HydraException | OmegaConfBaseException):
+        return None
+    cause = f": {_first_line(error.__cause__)}" if isinstance(error.__cause__, OmegaConfBaseException) else ""
+    return SettingsError(f"{_first_line(error)}{cause}")
+
+
+def _translated(error: Exception) -> str | None:
+    if isinstance(error, MissingConfigException):
+        group, _, name = str(error.missing_cfg_file).rpartition("/")
+        known = ", ".join(error.options or [])
+        return f"{group}={name} is unknown; known: {known}" if group and known else None
+    if isinstance(error, OverrideParseException):
+        quoted = "quote a value that has blanks or any of ,=:[]{}() in it: " + r"""KEY='"VALUE"'"""
+        return f"{error.override} is not KEY=VALUE ({_first_line(error)}); {quoted}"
+    given, settings = _override_of(error)
+    if given is None or given.key_or_group.startswith("hydra."):
+        return None
+    override, name = str(given.input_line), given.key_or_group
+    if given.is_sweep_override():
+        value = override.partition("=")[2]
+        return (
+            f"{override} has several values: add -m for a run with each of them; for a list, write {name}=[{value}]; for "
+            f"""one value with commas, quote it: {name}='"{value}"'"""
+        )
+    if given.is_add() and name in keys() and not given.package:
+        return f"{override}: leave out the plus, there is such a setting"
+    if isinstance(error, AssertionError | AttributeError) or str(error).startswith("Could not override"):
+        return absent(name, settings, override)
+    if name not in keys():
+        return None
+    if keys()[name].is_group:
+        inside = [key.rpartition(".")[2] for key in keys() if key.rpartition(".")[0] == name]
+        return f"{override}: this is a group of settings; give {name}.KEY=VALUE with one of {', '.join(inside)}"
+    if words := _words(keys()[name].type):
+        return f"{override} is unknown; known: {', '.join(words)}"
+    return f"{override}: it cannot be null" if given.value() is None else f"{override}: {_first_line(error.__cause__ or error)}"
+
+
+def _first_line(error: BaseException) -> str:
+    """What omegaconf says of an error; names of its classes follow."""
+    return str(error).partition("\n")[0]
+
+
+def _override_of(error: Exception) -> tuple[Override | None, Any]:
+    """The override that hydra was at, for its messages do not always name it, and the settings as they were then."""
+    given, settings = None, None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        for found in (frame.f_locals.get("override"), frame.f_locals.get("x")):
+            if isinstance(found, Override):
+                given, settings = found, frame.f_locals.get("cfg")
+    return given, settings
+
+
+def _words(of: Any) -> list[str]:
+    """What a setting of this type can be, where they are words."""
+    found: list[str] = []
+    for one in (of, *get_args(of)):
+        if one is type(None):
+            found.insert(0, "null")
+        elif one is bool:
+            found += ["true", "false"]
+        elif isinstance(one, type) and hasattr(one, "__members__"):
+            found += list(one.__members__)
+    return found if found != ["null"] else []

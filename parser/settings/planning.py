@@ -1,0 +1,252 @@
+"""From settings to the plan of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+import oracles
+from parser.beam_settings import Beam, Exact, Merge, Scores, Search
+from parser.lattices.gold_paths import MissingPath
+from parser.linear.templates import ATTRIBUTES as LINEAR_ATTRIBUTES
+from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding, MlpSpec
+from parser.settings import check_column, held_out_of, named_files, training_files, vector_training, vocabulary_is_of_subset
+from parser.settings.choices import Keep, OnlineSentences, OptimizerName, Policy, SettingsError, Tokenizer, TrainingTrees
+from parser.settings.groups import (
+    BeamTrainingSettings,
+    BiLSTMSettings,
+    ExactSettings,
+    ExactTrainingSettings,
+    LinearSettings,
+    LocalBeamSettings,
+    MlpSettings,
+    Settings,
+)
+from parser.settings.plan import (
+    DistillationPlan,
+    ExplorationPlan,
+    FilesPlan,
+    GivenModel,
+    GlobalPlan,
+    GoldPlan,
+    LatticePlan,
+    LinearPlan,
+    NetworkPlan,
+    OnlinePlan,
+    OptimizerPlan,
+    PassPlan,
+    Plan,
+    Span,
+    StructuredPlan,
+    SystemPlan,
+    TensorBoardPlan,
+    TokenizerPlan,
+    VectorPlan,
+)
+from parser.settings.rules import broken, check_values, oracle_of, start_of, system_options, templates_of, training_of
+from parser.transitions.features import RELATION
+
+
+def plan(settings: Settings) -> Plan:
+    """The plan of a run with these settings, which hydra has composed; nothing of the treebank is read.
+
+    Raises:
+        SettingsError: a run cannot be so; the message names the key and the fix.
+    """
+    try:
+        check_column(settings)
+        if not training_files(settings):
+            raise SettingsError("there is no training part: give treebank=NAME or treebank.train=FILE")
+        teachers = tuple(named_files(settings, ["distillation.teacher"]).values())
+        made: Settings = OmegaConf.to_object(settings)  # type: ignore[assignment]
+    except OmegaConfBaseException as error:
+        raise SettingsError(f"{error.full_key} has no value; give {error.full_key}=VALUE") from error
+    except SettingsError:
+        raise
+    except ValueError as error:  # of a part of the encoder, see network_spec.py
+        raise SettingsError(f"encoder.{error}") from error
+    check_values(settings, made)
+    for message in broken(made, teachers):
+        raise SettingsError(message)
+    return Plan(
+        labels=_labels(made),
+        files=_files(made, tuple(training_files(settings)), named_files(settings)),
+        system=SystemPlan(made.system, system_options(made)),
+        oracle=oracle_of(made),
+        projectivization=made.projectivization,
+        model=_linear(made) if isinstance(made, LinearSettings) else _network(made),
+        passes=tuple(_passes(made, teachers)),
+        search=_search(made),
+        lattices=_lattices(made),
+        vocabulary_of_subset=vocabulary_is_of_subset(made),
+        seed=made.seed,
+        device=made.device,
+        threads=made.threads,
+        single_root=made.single_root,
+        keep_best=made.keep == Keep.best,
+        resume=made.resume,
+        tokenizer=TokenizerPlan(made.segmenter != "none") if made.tokenizer == Tokenizer.udpipe else None,
+        tensorboard=TensorBoardPlan(made.tensorboard.trees, made.tensorboard.figures, made.tensorboard.projector),
+    )
+
+
+def check_files(files: FilesPlan) -> None:
+    """Refuses files that are not there, before any of them is read.
+
+    Raises:
+        SettingsError: names the file, the key and what to set.
+    """
+    for key, name in files.named.items():
+        if not Path(name).is_file():
+            known = f"{files.treebanks}/" in name
+            fix = f"; paths.treebanks={files.treebanks} must be the folder that holds the treebanks known by name"
+            raise SettingsError(f"{key}={name}: there is no such file{fix if known else ''}")
+
+
+def _labels(made: Settings) -> dict[str, str | int | None]:
+    of_run = ("column", "recipe", "model", "system", "degree")
+    return {
+        "treebank": made.treebank.name,
+        **{name: getattr(made, name) for name in of_run},
+        "beam": made.beam.name,
+        **{name: getattr(made, name) for name in ("oracle", "strategy", "ties", "seed")},
+        **({"column": None} if isinstance(made, LinearSettings) else {}),
+    }
+
+
+def _files(made: Settings, train: tuple[str, ...], named: Mapping[str, str]) -> FilesPlan:
+    treebank = made.treebank
+    return FilesPlan(train, treebank.dev, treebank.test, held_out_of(treebank), named, made.paths.treebanks)
+
+
+def _linear(made: LinearSettings) -> LinearPlan:
+    feats = made.online.feats
+    attributes = tuple(name for name in LINEAR_ATTRIBUTES.values() if feats or name != "feats")
+    return LinearPlan(attributes, feats)
+
+
+def _network(made: Settings) -> NetworkPlan:
+    wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
+    attributes = tuple(name for name, addresses in made.features.items() if name != RELATION and addresses)
+    tagger, heads = (None, None) if encoder is None else (encoder.tagger, encoder.heads)
+    return NetworkPlan(
+        attributes=attributes,
+        templates={attribute: tuple(addresses) for attribute, addresses in templates_of(made).items()},
+        spec=ClassifierSpec(
+            **vars(MlpSpec.of(wanted)),
+            embeddings={name: Embedding(size, True) for name, size in made.embeddings.items()},
+            encoder=None if encoder is None else BiLSTMSpec.of(encoder),
+        ),
+        vectors=_vectors(made) if made.vectors.attribute in attributes else None,
+        word_dropout=wanted.word_dropout,
+        max_grad_norm=None if encoder is None else encoder.max_grad_norm,
+        tag_weights={} if tagger is None else tagger.weights,
+        heads_weight=0.0 if heads is None else heads.weight,
+    )
+
+
+def _vectors(made: Settings) -> VectorPlan:
+    wanted = made.vectors
+    return VectorPlan(
+        str(wanted.attribute),
+        wanted.trained,
+        vector_training(wanted),
+        wanted.file,
+        wanted.limit,
+        wanted.restrict,
+    )
+
+
+def _search(made: Settings) -> Search | None:
+    beam = made.beam
+    if isinstance(beam, LocalBeamSettings):
+        return Beam(beam.size, Merge(beam.merge), Scores(beam.name))
+    if isinstance(beam, ExactSettings):
+        return Exact(Scores.LOCAL if beam.training is None else Scores.GLOBAL)
+    return None
+
+
+def _lattices(made: Settings) -> LatticePlan | None:
+    if not isinstance(made, MlpSettings) or made.lattice.train is None:
+        return None
+    wanted, beam = made.lattice, made.beam
+    files = {part: name for part in ("train", "dev", "test") if (name := getattr(wanted, part)) is not None}
+    greedily = Beam(wanted.beam, Merge(beam.merge) if isinstance(beam, LocalBeamSettings) else Merge.CONFIGURATION)
+    return LatticePlan(files, wanted.lookahead, MissingPath(wanted.gold), wanted.max_arcs, wanted.choices, greedily)
+
+
+def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
+    if isinstance(made, LinearSettings):
+        yield from _online_passes(made)
+        return
+    first, second, start = made.first_pass, made.second_pass, start_of(made)
+    epochs = [first.epochs, *([] if second.trees is None else [second.epochs])]
+    given = [GivenModel(key, path) for key, path in (("first_pass.model", first.model), ("beam.training.start", start)) if path]
+    yield GoldPlan(first.epochs, first.trees, _optimizer(made, epochs, 0), given[0] if given else None)
+    if second.trees is not None and start is None:
+        yield ExplorationPlan(
+            epochs=second.epochs,
+            trees=second.trees,
+            optimizer=_optimizer(made, epochs, 1),
+            target=second.target,
+            start_from_first_pass=second.start_from_first_pass,
+            examples=second.examples,
+            explore_every=second.explore_every,
+            policy=second.policy,
+            follow=second.follow,
+            beam=_exploring_beam(made),
+            distillation=_distillation(made, teachers),
+        )
+    search, training = _search(made), training_of(made)
+    if training is not None and search is not None:
+        trees = TrainingTrees.projectivized if isinstance(search, Exact) else TrainingTrees.original
+        gold_size = training.gold_size if isinstance(training, BeamTrainingSettings) else 1
+        yield GlobalPlan(training.epochs, trees, search, _optimizer_of_searches(made, training), gold_size)
+
+
+def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
+    online, trees = made.online, TrainingTrees.original
+    if online.sentences == OnlineSentences.projective:
+        trees = TrainingTrees.projective_subset
+    elif oracles.oracle_class(made.oracle).needs_projective_gold:
+        trees = TrainingTrees.projectivized
+    yield OnlinePlan(online.iterations, trees, online.mode, online.explore_after, online.follow)
+    search, training = _search(made), training_of(made)
+    if isinstance(training, BeamTrainingSettings) and isinstance(search, Beam):
+        yield StructuredPlan(training.epochs, trees, search, training.update, training.gold_size)
+
+
+def _distillation(made: Settings, teachers: tuple[str, ...]) -> DistillationPlan | None:
+    if not isinstance(made, MlpSettings) or not teachers:
+        return None
+    wanted = made.distillation
+    return DistillationPlan(teachers, wanted.weight, wanted.temperature, wanted.over)
+
+
+def _exploring_beam(made: Settings) -> Beam | None:
+    beam = made.beam
+    if made.second_pass.policy != Policy.beam or not isinstance(beam, LocalBeamSettings):
+        return None
+    return Beam(beam.size, Merge(beam.merge))
+
+
+def _optimizer(made: Settings, epochs: list[int], number: int) -> OptimizerPlan:
+    """That of one of the first two passes."""
+    wanted = made.optimizer
+    each = wanted.schedule_over == "pass"
+    span = Span(0, epochs[number]) if each else Span(sum(epochs[:number]), sum(epochs))
+    return OptimizerPlan(
+        wanted.name, wanted.learning_rate, wanted.schedule, span, wanted.momentum, wanted.weight_decay, wanted.batch_size
+    )
+
+
+def _optimizer_of_searches(made: Settings, training: ExactTrainingSettings) -> OptimizerPlan:
+    """That of the third pass: Adam, whose schedule and weight decay are those of the passes before."""
+    rate, span, before = training.learning_rate, Span(0, training.epochs), made.optimizer
+    key = "beam.training.learning_rate"
+    return OptimizerPlan(
+        OptimizerName.adam, rate, before.schedule, span, 0.0, before.weight_decay, training.batch_sentences, key
+    )

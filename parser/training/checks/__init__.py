@@ -1,1 +1,0 @@
-"""Settings that are refused before training begins."""

@@ -1,0 +1,1 @@
+"""Settings: what is refused, and the plans that they come to."""

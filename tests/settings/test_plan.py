@@ -1,0 +1,88 @@
+"""The plans that settings come to."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from parser.beam_settings import Beam, Exact, Merge, Scores
+from parser.settings.choices import Policy, TrainingTrees
+from parser.settings.plan import (
+    ExplorationPlan,
+    GivenModel,
+    GlobalPlan,
+    GoldPlan,
+    NetworkPlan,
+    Span,
+)
+from parser.settings.planning import plan
+from tests.toy import settings
+
+EXACT = ["recipe=accurate", "model=bilstm", "system=arc_hybrid", "beam=exact"]
+EXACT += ["encoder.slots.token=[s0,b0]", "encoder.slots.deprel=[]"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "names"),
+    [
+        ([], "first_pass second_pass"),
+        (["column=1"], "first_pass"),
+        (["beam=local"], "first_pass second_pass"),
+        (["beam=global"], "first_pass second_pass third_pass"),
+        (["beam=global", "beam.training.start=runs/x"], "first_pass third_pass"),
+        (EXACT, "first_pass second_pass third_pass"),
+        ([*EXACT, "beam.training=null"], "first_pass second_pass"),
+        (["model=linear"], "online"),
+        (["model=linear", "beam=global"], "online beam"),
+    ],
+)
+def test_passes(overrides, names):
+    assert " ".join(one.name for one in plan(settings(*overrides)).passes) == names
+
+
+def test_a_plan_stays_as_it_is():
+    with pytest.raises(FrozenInstanceError):
+        plan(settings()).seed = 2
+
+
+def test_schedules_span_passes_or_runs():
+    epochs = ["first_pass.epochs=3", "second_pass.epochs=5"]
+    spans = {
+        over: [one.optimizer.span for one in plan(settings(*epochs, f"optimizer.schedule_over={over}")).passes]
+        for over in ("pass", "run")
+    }
+    assert spans == {"pass": [Span(0, 3), Span(0, 5)], "run": [Span(0, 8), Span(3, 8)]}
+
+
+@pytest.mark.parametrize("key", ["first_pass.model", "beam.training.start"])
+def test_the_model_of_another_run_takes_the_place_of_the_first_pass(key):
+    (first, *_) = plan(settings("beam=global", f"{key}=runs/x")).passes
+    assert isinstance(first, GoldPlan)
+    assert first.given == GivenModel(key, "runs/x")
+
+
+def test_searches():
+    found = {name: plan(settings(f"beam={name}")).search for name in ("none", "local", "global")}
+    beam = Beam(8, Merge.CONFIGURATION)
+    assert found == {"none": None, "local": beam, "global": Beam(8, Merge.CONFIGURATION, Scores.GLOBAL)}
+    assert plan(settings(*EXACT)).search == Exact(Scores.GLOBAL)
+    assert plan(settings(*EXACT, "beam.training=null")).search == Exact(Scores.LOCAL)
+    (_, second) = plan(settings("beam=local", "second_pass.policy=beam")).passes
+    assert isinstance(second, ExplorationPlan)
+    assert (second.policy, second.beam) == (Policy.beam, beam)
+
+
+def test_the_third_pass_has_adam_and_trees_that_its_search_can_make():
+    for overrides, trees in (["recipe=paper", "beam=global"], TrainingTrees.original), (EXACT, TrainingTrees.projectivized):
+        third = plan(settings(*overrides)).passes[-1]
+        assert isinstance(third, GlobalPlan)
+        assert (third.optimizer.name, third.optimizer.rate_key) == ("adam", "beam.training.learning_rate")
+        assert third.trees == trees
+
+
+def test_vectors_that_nothing_reads_are_not_planned():
+    for overrides, there in ([], True), (["features.form=[]"], False), (["vectors.attribute=null"], False):
+        model = plan(settings(*overrides)).model
+        assert isinstance(model, NetworkPlan)
+        assert (model.vectors is not None) == there
