@@ -1,9 +1,9 @@
 """What every transition system is: the moves that a batch of configurations allows, and how a move is taken.
 
-A *move* is a transition without the relation of its arc: a column of ``Moves``. The classifier scores *outputs*, which lie in
-*blocks*: a block of one output for a move without an arc (shift), a block of one output per relation for a move with one.
-What is valid is said in one place, ``TransitionSystem.moves``; which output is best and which are right follows from it
-(decisions.py), so everything else in this project works with any system.
+A *move* is a transition without the relation of its arc: a column of ``Moves``. What the classifier scores, its *outputs*, are
+labelled transitions, which lie in label *blocks*: a block of one output for a move without an arc (shift), a block of one
+output per relation for a move with one. What is valid is said in one place, ``TransitionSystem.moves``; which output is best
+and which are right follows from it (decisions.py), so everything else in this project works with any system.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Moves:
 
     Attributes:
         rows: the feature row whose scores the move is judged by; NO_NODE where the move is not applicable.
-        blocks: the block of outputs that the move chooses from.
+        blocks: the label block, of outputs, that the move chooses from.
         heads, children: the arc that the move makes; NO_NODE where it makes none.
         candidate_nodes: int32[feature rows, n], the nodes at the system's own positions (candidate_positions), NO_NODE where
             there is none; None if the system has no such positions.
