@@ -65,7 +65,7 @@ class SlowBeam:
         for state in states:
             row = []
             for slot in self.model.slots:
-                token, relation = find(state, slot.address)
+                token, relation = find(state, slot.position)
                 if slot.attribute == "deprel":
                     row.append(ABSENT if relation == NOTHING else relation + N_RESERVED)
                 else:
