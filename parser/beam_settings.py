@@ -177,7 +177,7 @@ def check_exact(system: str, contextual: bool, slots: Iterable[str]) -> None:
     Args:
         system: the name of the transition system.
         contextual: whether an encoder reads the sentence.
-        slots: the feature slots, ADDRESS:ATTRIBUTE. What is read at b1 and after follows from b0.
+        slots: the feature slots, POSITION:ATTRIBUTE. What is read at b1 and after follows from b0.
 
     Raises:
         BeamError: names what is different, and the fix.

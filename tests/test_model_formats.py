@@ -52,7 +52,7 @@ def write_format_1(folder: Path, model: Model) -> None:
     settings = {
         "format": 1,
         "transition_system": "arc_standard",
-        "slots": [f"{slot.address}:{'context' if slot.attribute == 'token' else slot.attribute}" for slot in model.slots],
+        "slots": [f"{slot.position}:{'context' if slot.attribute == 'token' else slot.attribute}" for slot in model.slots],
         "classifier": {
             "hidden": spec.hidden,
             "activation": spec.activation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-# Every vocabulary begins with these: no node at the address, the artificial root, a value that training never saw.
+# Every vocabulary begins with these: no node at the position, the artificial root, a value that training never saw.
 ABSENT, ROOT, UNKNOWN = range(3)
 N_RESERVED = 3
 

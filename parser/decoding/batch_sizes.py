@@ -1,7 +1,7 @@
 """How much is parsed at a time, each size named by its unit. They cost time or memory; no tree depends on them on a CPU."""
 
 # Tokens whose sentences a thread parses together, unless a single one has more. What the words contribute to the hidden layer
-# is kept meanwhile: with an encoder, some kilobytes for a token and address.
+# is kept meanwhile: with an encoder, some kilobytes for a token and position.
 TOKENS_PER_SPAN = 4_000
 
 # Where several threads have little to share, spans are shorter, but not shorter than this.

@@ -1,9 +1,8 @@
-"""Precomputed hidden activations of tokens: what each adds to the hidden units at each address, so that a step adds one row per
-address.
+"""Precomputed hidden activations of tokens: what each adds to the hidden units at each position.
 
-With a static token representation, what all slots at one address add (precomputed.py) is added up once for a token signature
+With a static token representation, what all slots at one position add (precomputed.py) is added up once for a token signature
 (signature_rows.py); with a contextual one, every token has a signature of its own. All are relative to a configuration without
-any node: what ABSENT adds is in the bias, and an address at which there is no node, or a relation that is not there, adds
+any node: what ABSENT adds is in the bias, and a position at which there is no node, or a relation that is not there, adds
 nothing at all.
 
 The activations of a signature are the same whatever others they are computed together with: a parse depends only on its
@@ -71,10 +70,10 @@ class TokenActivations(ABC):
     Attributes:
         bias: float32[hidden]: the hidden layer of a configuration without any node.
         first: the first row of the signatures; signature t has the rows ``first + t * per_signature + p``.
-        per_signature: rows of a signature, one for each address at which a token is read.
-        places: int32[addresses]: which of them, p, the address reads; NO_NODE if it reads only the relation.
-        relation_rows: int32[addresses]: relation r at the address has the row ``relation_rows[a] + r``; NO_NODE if the address
-            does not read it.
+        per_signature: rows of a signature, one for each position at which a token is read.
+        places: int32[positions]: which of them, p, the position reads; NO_NODE if it reads only the relation.
+        relation_rows: int32[positions]: relation r at the position has the row ``relation_rows[a] + r``; NO_NODE if it is not
+            read there.
     """
 
     @np.errstate(over="ignore", invalid="ignore")  # weights may be of any size; there will be trees anyway
@@ -88,14 +87,14 @@ class TokenActivations(ABC):
         self.relation_rows = np.full(len(table.programs), NO_NODE, np.int32)
         self._absent = np.zeros((self.per_signature, len(self.bias)), np.float32)
         relations: list[np.ndarray] = []
-        for start, (address, attribute) in zip(nothing.starts, table.columns, strict=True):
+        for start, (position, attribute) in zip(nothing.starts, table.columns, strict=True):
             absent = nothing.rows[start + ABSENT]
             self.bias += absent
             if attribute == NO_NODE:
-                self.relation_rows[address] = n_relations * len(relations)
+                self.relation_rows[position] = n_relations * len(relations)
                 relations.append(nothing.rows[start + N_RESERVED : start + N_RESERVED + n_relations] - absent)
             else:
-                self._absent[self.places[address]] += absent
+                self._absent[self.places[position]] += absent
         self.first = n_relations * len(relations)
         self._relations = np.concatenate([*relations, np.zeros((0, len(self.bias)), np.float32)])
 
@@ -107,7 +106,7 @@ class TokenActivations(ABC):
 class ContextualActivations(TokenActivations):
     """Those of a contextual representation: computed for any sentences, each token having a signature of its own.
 
-    There is one slot at each address, which reads the token, so that one product makes the rows of all tokens as they lie.
+    There is one slot at each position, which reads the token, so that one product makes the rows of all tokens as they lie.
 
     Args:
         maker, table, n_relations: see TokenActivations.
@@ -183,10 +182,10 @@ class _Vectors(NamedTuple):
 
 
 class _Slots(NamedTuple):
-    """The slots of all addresses.
+    """The slots of all positions.
 
     Attributes:
-        ends: int64[addresses], where those of an address end in what follows.
+        ends: int64[positions], where those of a position end in what follows.
         embedded: int64[slots], which of the embedded attributes a slot reads, or _ONE_HOT.
         numbers: int64[slots]: which of the attribute's slots it is; of a one-hot slot, the row of its value 0.
         attributes: int64[slots], the row of the attribute in the values.
@@ -203,8 +202,8 @@ class SummedActivations:
 
     Args:
         maker: of a static representation; has the weights.
-        slots: of each address, the slots, in the order in which they are added up.
-        absent: float32[addresses, hidden], what is subtracted from the sums of each.
+        slots: of each position, the slots, in the order in which they are added up.
+        absent: float32[positions, hidden], what is subtracted from the sums of each.
     """
 
     def __init__(self, maker: SlotPrecomputation, slots: Sequence[Sequence[int]], absent: np.ndarray) -> None:
@@ -212,15 +211,15 @@ class SummedActivations:
         self._absent = absent
         names = list(maker.embedded)
         flat: list[tuple[int, int, int]] = []
-        for column in (column for of_address in slots for column in of_address):
+        for column in (column for of_position in slots for column in of_position):
             embedded, number = maker.place_of(column)
             part = _ONE_HOT if embedded is None else names.index(embedded)
             flat.append((part, number, int(maker.table.columns[column, 1])))
-        ends = np.cumsum([len(of_address) for of_address in slots], dtype=np.int64)
+        ends = np.cumsum([len(of_position) for of_position in slots], dtype=np.int64)
         self._slots = _Slots(ends, *np.array(flat, np.int64).reshape(-1, 3).T.copy())
 
     def __call__(self, values: np.ndarray, rows: np.ndarray) -> None:
-        """Fills in the first of ``rows``, float32[signatures * addresses or more, hidden], of int32[attributes, signatures]."""
+        """Fills in the first of ``rows``, float32[signatures * positions or more, hidden], of int32[attributes, signatures]."""
         for first in range(0, values.shape[1], _TOGETHER):
             some = np.ascontiguousarray(values[:, first : first + _TOGETHER])
             parts = [self._vectors(name, some) for name in self._maker.embedded] or [_NO_VECTORS]

@@ -104,11 +104,11 @@ class Perceptron:
         if behaves_as(system, Attardi):
             attardi_step(now, system.degree, *about, *learned, follows, out)
         elif behaves_as(system, LRSpine):
-            lr_spine_step(now, len(system.anchors), *about, *learned, follows, out)
+            lr_spine_step(now, len(system.candidate_positions), *about, *learned, follows, out)
         else:
             moves = system.moves(now, FIRST_ROW)
-            anchors = _NO_ANCHORS if moves.anchors is None else moves.anchors
-            learn(now, (moves.rows, moves.blocks, moves.heads, moves.children), anchors, *about, *learned, out)
+            candidate_nodes = _NO_CANDIDATE_NODES if moves.candidate_nodes is None else moves.candidate_nodes
+            learn(now, (moves.rows, moves.blocks, moves.heads, moves.children), candidate_nodes, *about, *learned, out)
             system.apply(now, FIRST_ROW, moves, *(self._step.predicted if follows else self._step.right))
             out[8] = len(system.unfinished(now))
         self.steps += 1
@@ -187,5 +187,5 @@ class Perceptron:
             self._weights = Weights(places, outputs, values)
 
 
-_NO_ANCHORS = np.empty((1, 0), np.int32)
+_NO_CANDIDATE_NODES = np.empty((1, 0), np.int32)
 _ALL = np.empty(0, np.int64)

@@ -21,13 +21,13 @@ FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 
 
 @njit(cache=True, nogil=True)
-def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out):
+def learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out):
     """Predicts, compares and updates.
 
     Args:
         now: a batch of one configuration.
         moves: its rows, blocks, heads and children, as Moves has them.
-        anchors: those of Moves, a row for each feature row; without anchors, a row of length 0.
+        candidate_nodes: those of Moves, a row for each feature row; without any, a row of length 0.
         blocks: the system's block_starts and block_sizes.
         move_scores: int[width], the oracle's.
         order: columns, of which the first that is optimal alone counts as optimal; empty: all that are.
@@ -40,12 +40,12 @@ def learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, w
     block_starts, block_sizes = blocks
     values, start, gold_heads, gold_relations = sentence
     templates = len(programs.templates)
-    keys = np.empty((len(anchors), templates), np.uint64)
-    scores = np.zeros((len(anchors), block_starts[-1] + block_sizes[-1]), np.float32)
+    keys = np.empty((len(candidate_nodes), templates), np.uint64)
+    scores = np.zeros((len(candidate_nodes), block_starts[-1] + block_sizes[-1]), np.float32)
     found, atoms = np.empty(templates, np.uint64), np.empty(len(programs.atoms), np.uint64)
-    nodes = np.empty(len(programs.addresses), np.int32)
-    for r in range(len(anchors)):
-        find_keys(now, 0, anchors[r], values, start, programs, nodes, atoms, keys[r])
+    nodes = np.empty(len(programs.positions), np.int32)
+    for r in range(len(candidate_nodes)):
+        find_keys(now, 0, candidate_nodes[r], values, start, programs, nodes, atoms, keys[r])
         add_scores(weights, keys[r], found, scores[r])
 
     highest = NOT_APPLICABLE
@@ -112,24 +112,26 @@ def attardi_step(now, degree, blocks, move_scores, order, sentence, programs, we
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
     attardi.fill_moves(now, FIRST_ROW, degree, False, rows, block_of, heads, children)
     moves = rows, block_of, heads, children
-    anchors = np.empty((1, 0), np.int32)
-    learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
+    candidate_nodes = np.empty((1, 0), np.int32)
+    learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
     taken = 0 if follows else 2
     attardi.take_move(now, 0, out[taken], out[taken + 1])
     out[8] = is_unfinished(now, 0)
 
 
 @njit(cache=True, nogil=True)
-def lr_spine_step(now, n_anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
-    """As attardi_step(), for LR-spine; ``n_anchors``: how many addresses of its own the system has."""
+def lr_spine_step(
+    now, n_candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out
+):
+    """As attardi_step(), for LR-spine; ``n_candidate_nodes``: how many positions of its own the system has."""
     starts = np.zeros(2, np.int64)
     shape = 1, lr_spine.count_moves(now, FIRST_ROW, False, starts)
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
-    anchors = np.full((starts[1], n_anchors), NO_NODE, np.int32)
-    lr_spine.fill_moves(now, FIRST_ROW, False, starts, rows, block_of, heads, children, anchors)
+    candidate_nodes = np.full((starts[1], n_candidate_nodes), NO_NODE, np.int32)
+    lr_spine.fill_moves(now, FIRST_ROW, False, starts, rows, block_of, heads, children, candidate_nodes)
     moves = rows, block_of, heads, children
-    learn(now, moves, anchors, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
+    learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
     taken = 0 if follows else 2
     column = out[taken : taken + 1]
     lr_spine.take_moves(now, FIRST_ROW, heads[0, column], children[0, column], out[taken + 1 : taken + 2])

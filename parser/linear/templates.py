@@ -1,9 +1,9 @@
 """The feature templates of the linear model, and the 64-bit keys of the features that a configuration has.
 
 Goldberg, Sartorio and Satta (2014) print no templates; these are those of Zhang and Nivre (2011), merged for attachments to
-both sides. The nodes, by their addresses (transitions/features.py):
+both sides. The nodes, by their positions (transitions/features.py):
 
-    X, Y          the two that an arc would connect: s1 and s0 (lr_spine: its anchors c2 and c1)
+    X, Y          the two that an arc would connect: s1 and s0 (lr_spine: its candidate's positions c2 and c1)
     B0, B1, C     b0 and b1 (q1 and q2), s2 (c3)
     X.l, X.l2     the leftmost child of X and the next one; X.r, X.r2 likewise, and those of Y
     P, G          parent and grandparent of the node that a head is looked for on a spine (lr_spine: gp, gg)
@@ -44,7 +44,7 @@ _NODES = {
     "B0": "b0",
     "B1": "b1",
     "C": "s2",
-    **{f"{name}.{side}": f"{address}.{side[0]}{side[1:] or 1}" for name, address in (("X", "s1"), ("Y", "s0"))
+    **{f"{name}.{side}": f"{position}.{side[0]}{side[1:] or 1}" for name, position in (("X", "s1"), ("Y", "s0"))
        for side in ("l", "r", "l2", "r2")},
     "P": "gp",
     "G": "gg",
@@ -83,13 +83,13 @@ class Programs(NamedTuple):
     """Templates as numbers, for kernels.
 
     Attributes:
-        addresses: int32[nodes, 9], see FeatureTable.
+        positions: int32[nodes, 9], see FeatureTable.
         atoms: int32[atoms, 3]: the node, what is read there, and the row of the sentences' values, NO_NODE if it is not there.
         templates: int32[templates, 4], atoms; NO_NODE fills up.
         first, second: the nodes X and Y, whose distance is read.
     """
 
-    addresses: np.ndarray
+    positions: np.ndarray
     atoms: np.ndarray
     templates: np.ndarray
     first: int
@@ -113,11 +113,11 @@ class Templates:
             raise ValueError(f"{len(texts)} templates; there must be from 1 to {_MOST_TEMPLATES}")
         conjunctions = [_conjunction(text) for text in texts]
         nodes = list(dict.fromkeys(["X", "Y", *(node for conjunction in conjunctions for node, _ in conjunction)]))
-        addresses = [_anchored(_NODES[node], system) for node in nodes]
-        known = [address not in ("gp", "gg") or address in system.anchors for address in addresses]
+        positions = [_at_candidates(_NODES[node], system) for node in nodes]
+        known = [position not in ("gp", "gg") or position in system.candidate_positions for position in positions]
         readable = [node for node, there in zip(nodes, known, strict=True) if there]
-        slots = [Slot(address, "upos") for address, there in zip(addresses, known, strict=True) if there]
-        table = FeatureTable(slots, ["upos"], system.anchors)
+        slots = [Slot(position, "upos") for position, there in zip(positions, known, strict=True) if there]
+        table = FeatureTable(slots, ["upos"], system.candidate_positions)
 
         atoms = list(dict.fromkeys(atom for conjunction in conjunctions for atom in conjunction))
         programs = np.full((len(atoms), 3), NO_NODE, np.int32)
@@ -145,17 +145,19 @@ class Templates:
         """uint64[feature rows, templates]: the keys of features, 0 where a template is lacking; see FeatureTable.extract."""
         if moves is not None and moves.starts is not None:
             rows = np.repeat(rows, np.diff(moves.starts))
-        anchors = np.empty((len(rows), 0), np.int32) if moves is None or moves.anchors is None else moves.anchors
+        candidate_nodes = (
+            np.empty((len(rows), 0), np.int32) if moves is None or moves.candidate_nodes is None else moves.candidate_nodes
+        )
         starts = sentences.offsets[numbers[rows]]
         keys = np.empty((len(rows), len(self)), np.uint64)
-        _extract(configurations, rows, anchors, sentences.values, starts, self.programs, keys)
+        _extract(configurations, rows, candidate_nodes, sentences.values, starts, self.programs, keys)
         return keys
 
 
-def _anchored(address: str, system: type[TransitionSystem]) -> str:
-    """The address, from the system's anchor on if one takes the place of where it begins."""
-    base, dot, children = address.partition(".")
-    return system.anchored.get(base, base) + dot + children
+def _at_candidates(position: str, system: type[TransitionSystem]) -> str:
+    """The position, from the candidate's position on that takes the place of where it begins, if one does."""
+    base, dot, children = position.partition(".")
+    return system.candidate_of.get(base, base) + dot + children
 
 
 def _conjunction(text: str) -> list[tuple[str, str]]:
@@ -174,21 +176,21 @@ def _conjunction(text: str) -> list[tuple[str, str]]:
 
 
 @njit(cache=True, nogil=True)
-def _extract(now, rows, anchors, values, starts, programs, keys):
+def _extract(now, rows, candidate_nodes, values, starts, programs, keys):
     atoms = np.empty(len(programs.atoms), np.uint64)
-    nodes = np.empty(len(programs.addresses), np.int32)
+    nodes = np.empty(len(programs.positions), np.int32)
     for r in range(len(rows)):
-        find_keys(now, rows[r], anchors[r], values, starts[r], programs, nodes, atoms, keys[r])
+        find_keys(now, rows[r], candidate_nodes[r], values, starts[r], programs, nodes, atoms, keys[r])
 
 
 @kernel()
-def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
+def find_keys(now, row, candidate_nodes, values, start, programs, nodes, atoms, keys):
     """Fills in ``keys`` (uint64[templates]) for one feature row.
 
     Args:
         now: the configurations.
         row: which of them.
-        anchors: int32[anchors], the nodes of the system's own addresses.
+        candidate_nodes: int32[n], the nodes at the system's own positions.
         values: int32[attributes, total], those of the sentences.
         start: where the sentence begins there.
         programs: the templates.
@@ -196,7 +198,7 @@ def find_keys(now, row, anchors, values, start, programs, nodes, atoms, keys):
         atoms: uint64[atoms], workspace.
         keys: the result.
     """
-    find_nodes(now, row, anchors, programs.addresses, nodes)
+    find_nodes(now, row, candidate_nodes, programs.positions, nodes)
     for a in range(len(programs.atoms)):
         atoms[a] = _atom(now, row, values, start, programs, nodes, a)
     for t in range(len(programs.templates)):

@@ -92,7 +92,7 @@ class Model:
 
     def __post_init__(self) -> None:
         attributes = self.vocabularies.attributes if self.spec.encoder is None else [TOKEN]
-        self.table = FeatureTable(self.slots, attributes, self.system.anchors)
+        self.table = FeatureTable(self.slots, attributes, self.system.candidate_positions)
         # The weights are those of the classifier if there is one, else of the folder that the model was loaded from.
         self._classifier: Classifier | None = None
         self._tensors: dict[str, np.ndarray] = {}

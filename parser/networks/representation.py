@@ -1,4 +1,4 @@
-"""Token representations: what a token is to the classifier, as vectors that feature slots read at an address.
+"""Token representations: what a token is to the classifier, as vectors that feature slots read at a position.
 
 A slot (transitions/features.py) reads a number at a node, and a representation says which vector the number stands for. There
 are two kinds. *Static*: slots read the values of attributes, and a value has the same vector in every sentence

@@ -241,7 +241,7 @@ class NetworkPlan:
 
     Attributes:
         attributes: of tokens that it reads, which there will be vocabularies of.
-        templates: by attribute, the addresses at which slots read it.
+        templates: by attribute, the positions at which slots read it.
         spec: of the network. Its embeddings are those that settings give a length for; those of word vectors follow.
         vectors: None: there are none.
         word_dropout: a value seen n times is taken for unknown with probability w / (w + n); this is w, 0 for never.

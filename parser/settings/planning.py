@@ -130,11 +130,11 @@ def _linear(made: LinearSettings) -> LinearPlan:
 
 def _network(made: Settings) -> NetworkPlan:
     wanted, encoder = made.classifier, made.encoder if isinstance(made, BiLSTMSettings) else None
-    attributes = tuple(name for name, addresses in made.features.items() if name != RELATION and addresses)
+    attributes = tuple(name for name, positions in made.features.items() if name != RELATION and positions)
     tagger, heads = (None, None) if encoder is None else (encoder.tagger, encoder.heads)
     return NetworkPlan(
         attributes=attributes,
-        templates={attribute: tuple(addresses) for attribute, addresses in templates_of(made).items()},
+        templates={attribute: tuple(positions) for attribute, positions in templates_of(made).items()},
         spec=ClassifierSpec(
             **vars(MlpSpec.of(wanted)),
             embeddings={name: Embedding(size, True) for name, size in made.embeddings.items()},

@@ -40,7 +40,7 @@ from parser.settings.groups import (
 from parser.settings.overrides import absent
 from parser.settings.plan import OraclePlan
 from parser.text.udpipe import package
-from parser.transitions.features import ANCHORS, RELATION, TOKEN
+from parser.transitions.features import CANDIDATE_POSITIONS, RELATION, TOKEN
 
 
 def check_values(settings: Settings, made: Any, prefix: str = "") -> None:
@@ -116,30 +116,30 @@ def _wrong_system(made: Settings) -> Iterator[str]:
 
 
 def _wrong_features(made: Settings) -> Iterator[str]:
-    """What is read, at which addresses, and what it is embedded in."""
+    """What is read, at which positions, and what it is embedded in."""
     templates = templates_of(made)
     for key, table in (("features", made.features), ("encoder.slots", templates)):
-        for attribute, addresses in table.items():
-            for address in addresses:
-                if not isinstance(address, str):  # OmegaConf lets lists within lists of addresses pass
-                    yield f"{key}.{attribute}: {address} is not an address; give a list of them, such as [s0,s1,b0]"
+        for attribute, positions in table.items():
+            for position in positions:
+                if not isinstance(position, str):  # OmegaConf lets lists within lists of positions pass
+                    yield f"{key}.{attribute}: {position} is not a position; give a list of them, such as [s0,s1,b0]"
     for attribute in made.embeddings:
         if attribute not in (*ATTRIBUTES, RELATION):
             yield f"embeddings.{attribute}: there is no such attribute; known: {', '.join([*ATTRIBUTES, RELATION])}"
     if (both := made.vectors.attribute) is not None and both in made.embeddings:
         yield f"embeddings.{both} and vectors.attribute={both} are both given; drop one"
-    for attribute, addresses in made.features.items():
-        if addresses and attribute in ELEMENTS and attribute not in made.embeddings:
+    for attribute, positions in made.features.items():
+        if positions and attribute in ELEMENTS and attribute not in made.embeddings:
             yield f"features.{attribute}: its values are sets; embed them, give embeddings.{attribute}"
     if isinstance(made, BiLSTMSettings):
         yield from _wrong_encoder(made, made.encoder)
-    own = transitions.system_class(made.system).anchors
-    for attribute, addresses in templates.items():
-        for address in addresses:
-            if (base := address.partition(".")[0]) in ANCHORS and base not in own:
-                able = [name for name in transitions.names() if base in transitions.system_class(name).anchors]
+    own = transitions.system_class(made.system).candidate_positions
+    for attribute, positions in templates.items():
+        for position in positions:
+            if (base := position.partition(".")[0]) in CANDIDATE_POSITIONS and base not in own:
+                able = [name for name in transitions.names() if base in transitions.system_class(name).candidate_positions]
                 yield (
-                    f"{attribute} is read at {address}, which system={made.system} does not have; choose another address, "
+                    f"{attribute} is read at {position}, which system={made.system} does not have; choose another position, "
                     f"or system={' or '.join(able)}"
                 )
 
@@ -152,8 +152,8 @@ def _wrong_encoder(made: Settings, encoder: EncoderSettings) -> Iterator[str]:
         yield f"encoder.slots.{TOKEN} is empty: no slot would read what the encoder makes of the words"
     if made.classifier.slot_dropout:
         yield "classifier.slot_dropout is for model=mlp; with an encoder, encoder.attribute_dropout is its counterpart"
-    for attribute, addresses in made.features.items():
-        if addresses and attribute not in (RELATION, *made.embeddings, made.vectors.attribute):
+    for attribute, positions in made.features.items():
+        if positions and attribute not in (RELATION, *made.embeddings, made.vectors.attribute):
             yield (
                 f"features.{attribute}: model={made.model} reads embedded attributes; choose recipe=accurate, which "
                 f"embeds them all, or give embeddings.{attribute}=SIZE"
@@ -228,7 +228,7 @@ def _wrong_beam(made: Settings) -> Iterator[str]:
     if isinstance(beam, GlobalBeamSettings):
         yield from _wrong_global_training(made, beam.training)
     if isinstance(beam, ExactSettings):
-        slots = [f"{address}:{attribute}" for attribute, addresses in templates_of(made).items() for address in addresses]
+        slots = [f"{position}:{attribute}" for attribute, positions in templates_of(made).items() for position in positions]
         try:
             check_exact(made.system, isinstance(made, BiLSTMSettings), slots)
         except BeamError as error:
@@ -314,7 +314,7 @@ def _wrong_machine(made: Settings) -> Iterator[str]:
 
 
 def templates_of(made: Settings) -> dict[str, list[str]]:
-    """By attribute, the addresses at which the slots of a network read it."""
+    """By attribute, the positions at which the slots of a network read it."""
     if isinstance(made, LinearSettings):
         return {}
     return made.encoder.slots if isinstance(made, BiLSTMSettings) else made.features

@@ -1,6 +1,6 @@
-"""Features of configurations: a table of named slots, each an address of a node and an attribute read there.
+"""Features of configurations: a table of named slots, each a position of a node and an attribute read there.
 
-Addresses begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
+Positions begin at a stack element, ``s0`` (the top), ``s1``, ..., or a buffer element, ``b0`` (the first), ``b1``, ..., and
 may go on to children made so far: ``s0.l1`` is the leftmost child of the top, ``s1.r2`` the second rightmost child of the
 second, ``s0.l1.l1`` the leftmost child of the leftmost. Attributes are columns of the token (form, upos, ...), ``token``, the
 token itself, or ``deprel``, the relation that the node has been given so far. Nederhof (2019), Section 8, reads the part of
@@ -29,65 +29,65 @@ RELATION = "deprel"
 # What slots read where the vector of a token depends on its sentence (networks/representation.py): the token itself.
 TOKEN = "token"
 
-# Anchors: addresses that a transition system fills in for each move (lr_spine.py).
-ANCHORS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
+# Positions of a candidate move, whose nodes a transition system fills in for each (lr_spine.py).
+CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
 
-# What find_nodes() takes for the anchors of a system that has none.
-NO_ANCHORS = np.zeros(0, np.int32)
+# What find_nodes() takes for a system without such positions.
+NO_CANDIDATE_NODES = np.zeros(0, np.int32)
 
-_ADDRESS = re.compile(rf"([sb]\d|{'|'.join(ANCHORS)})((?:\.[lr][1-9])*)")
+_POSITION = re.compile(rf"([sb]\d|{'|'.join(CANDIDATE_POSITIONS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]
 _MAX_MOVES = 3
 
-# Numbers of an address; see program_of().
-ADDRESS_LENGTH = 2 + 2 * _MAX_MOVES + 1
+# Numbers of a position; see program_of().
+PROGRAM_LENGTH = 2 + 2 * _MAX_MOVES + 1
 
-# Where addresses begin: the first number of a program.
-STACK, BUFFER, ANCHOR = range(3)
+# Where positions begin: the first number of a program.
+STACK, BUFFER, CANDIDATE = range(3)
 
 
 @dataclass(frozen=True, order=True)
 class Slot:
-    """A place in the table: ``address`` of a node and the ``attribute`` read there."""
+    """A place in the table: ``position`` of a node and the ``attribute`` read there."""
 
-    address: str
+    position: str
     attribute: str
 
     @classmethod
     def parse(cls, text: str) -> Slot:
-        """Reads ``ADDRESS:ATTRIBUTE``, such as ``s0.l1:deprel``; ValueError if it is not one."""
-        address, colon, attribute = text.partition(":")
-        if not colon or not attribute or not _ADDRESS.fullmatch(address) or address.count(".") > _MAX_MOVES:
+        """Reads ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; ValueError if it is not one."""
+        position, colon, attribute = text.partition(":")
+        if not colon or not attribute or not _POSITION.fullmatch(position) or position.count(".") > _MAX_MOVES:
             raise ValueError(
-                f"{text!r} is not a feature slot; write ADDRESS:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
+                f"{text!r} is not a feature slot; write POSITION:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
                 f"(at most {_MAX_MOVES} moves to children)"
             )
-        return cls(address, attribute)
+        return cls(position, attribute)
 
     def __str__(self) -> str:
-        return f"{self.address}:{self.attribute}"
+        return f"{self.position}:{self.attribute}"
 
 
 def slots_of(templates: Mapping[str, Sequence[str]]) -> list[Slot]:
-    """The slots of a table {attribute: [address, ...]}, in its order."""
-    return [Slot.parse(f"{address}:{attribute}") for attribute, addresses in templates.items() for address in addresses]
+    """The slots of a table {attribute: [position, ...]}, in its order."""
+    return [Slot.parse(f"{position}:{attribute}") for attribute, positions in templates.items() for position in positions]
 
 
-def anchored(templates: Mapping[str, Sequence[str]], system: type[TransitionSystem]) -> dict[str, list[str]]:
-    """A table {attribute: [address, ...]} for a system with anchors, made from one that was written for any system.
+def at_candidates(templates: Mapping[str, Sequence[str]], system: type[TransitionSystem]) -> dict[str, list[str]]:
+    """A table {attribute: [position, ...]} for a system with positions of candidates, made from one for any system.
 
-    Addresses that begin at s0, s1, ... begin at the anchors that take their place (``TransitionSystem.anchored``), and an
-    attribute that is read at s0 is read at the further addresses, too. A table that names an anchor stays as it is.
+    Positions that begin at s0, s1, ... begin at the candidate's that take their place (TransitionSystem.candidate_of), and an
+    attribute that is read at s0 is read at the further positions, too. A table that names one of a candidate stays as it is.
     """
-    bases = {_base(address) for addresses in templates.values() for address in addresses}
-    if not system.anchors or bases & set(system.anchors):
-        return {attribute: list(addresses) for attribute, addresses in templates.items()}
+    bases = {_base(position) for positions in templates.values() for position in positions}
+    if not system.candidate_positions or bases & set(system.candidate_positions):
+        return {attribute: list(positions) for attribute, positions in templates.items()}
     table = {}
-    for attribute, addresses in templates.items():
-        parts = [address.partition(".") for address in addresses]
-        table[attribute] = [system.anchored.get(base, base) + dot + moves for base, dot, moves in parts]
-        if "s0" in addresses:
-            table[attribute] += [address for address in system.further_addresses if address not in table[attribute]]
+    for attribute, positions in templates.items():
+        parts = [position.partition(".") for position in positions]
+        table[attribute] = [system.candidate_of.get(base, base) + dot + moves for base, dot, moves in parts]
+        if "s0" in positions:
+            table[attribute] += [position for position in system.further_positions if position not in table[attribute]]
     return table
 
 
@@ -111,36 +111,36 @@ class FeatureTable:
     Args:
         slots: the slots, in the order of the columns of the result.
         attributes: those that the sentences will carry, in the order of ``Sentences.values``; or only TOKEN.
-        anchors: those that the transition system has, in its order.
+        candidate_positions: those that the transition system has, in its order.
 
     Attributes:
         slots: the slots.
         attributes: what slots can read of a token, in the order of values().
-        programs: int32[addresses, 9], the addresses as numbers; see program_of().
-        in_buffer: bool[addresses]: the address is an element of the buffer itself, so it changes only on a shift.
-        columns: int32[slots, 2]: by slot, which address, and which row of values() (NO_NODE: the relation).
+        programs: int32[positions, 9], the positions as numbers; see program_of().
+        in_buffer: bool[positions]: the position is an element of the buffer itself, so it changes only on a shift.
+        columns: int32[slots, 2]: by slot, which position, and which row of values() (NO_NODE: the relation).
     """
 
-    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], anchors: Sequence[str] = ()) -> None:
+    def __init__(self, slots: Sequence[Slot], attributes: Sequence[str], candidate_positions: Sequence[str] = ()) -> None:
         if len(set(slots)) != len(slots):
             raise ValueError(f"a feature slot is named twice in {', '.join(map(str, slots))}")
         known = [*attributes, RELATION]
         for slot in slots:
             if slot.attribute not in known:
                 raise ValueError(f"feature slot {slot} reads an unknown attribute; known: {', '.join(known)}")
-            if (anchor := _base(slot.address)) in ANCHORS and anchor not in anchors:
+            if (base := _base(slot.position)) in CANDIDATE_POSITIONS and base not in candidate_positions:
                 raise ValueError(
-                    f"feature slot {slot} begins at {anchor}, which the transition system does not have; begin at s0, s1, ... "
-                    f"or b0, b1, ...{' or at ' + ', '.join(anchors) if anchors else ''}"
+                    f"feature slot {slot} begins at {base}, which the transition system does not have; begin at s0, s1, ... "
+                    f"or b0, b1, ...{' or at ' + ', '.join(candidate_positions) if candidate_positions else ''}"
                 )
         self.slots = list(slots)
         self.attributes = list(attributes)
-        addresses = list(dict.fromkeys(slot.address for slot in slots))
-        self.programs = np.stack([program_of(address, anchors) for address in addresses])
-        self.in_buffer = np.array([address in _IN_BUFFER for address in addresses])
+        positions = list(dict.fromkeys(slot.position for slot in slots))
+        self.programs = np.stack([program_of(position, candidate_positions) for position in positions])
+        self.in_buffer = np.array([position in _IN_BUFFER for position in positions])
         self.columns = np.array(
             [
-                (addresses.index(slot.address), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
+                (positions.index(slot.position), NO_NODE if slot.attribute == RELATION else known.index(slot.attribute))
                 for slot in slots
             ],
             np.int32,
@@ -148,12 +148,12 @@ class FeatureTable:
 
     @property
     def stack_elements(self) -> int:
-        """How many elements of the stack addresses begin at, at least one."""
+        """How many elements of the stack positions begin at, at least one."""
         return 1 + int(self.programs[self.programs[:, 0] == STACK, 1].max(initial=0))
 
     @property
     def read_ahead(self) -> int:
-        """How many elements of the buffer addresses begin at."""
+        """How many elements of the buffer positions begin at."""
         return 1 + int(self.programs[self.programs[:, 0] == BUFFER, 1].max(initial=-1))
 
     def values(self, sentences: Sentences) -> np.ndarray:
@@ -177,25 +177,28 @@ class FeatureTable:
             rows: int[m], the rows to read.
             sentences: where the tokens' attributes are.
             numbers: int[batch], which of ``sentences`` each row of the configurations is.
-            moves: those of the rows, which have the anchors; without, or if they say no other, there is a feature row for each.
+            moves: those of the rows, which have the nodes of candidates; without, or if they say no other, there is a feature
+                row for each.
         """
         if moves is not None and moves.starts is not None:
             rows = np.repeat(rows, np.diff(moves.starts))
-        anchors = np.empty((len(rows), 0), np.int32) if moves is None or moves.anchors is None else moves.anchors
+        candidate_nodes = (
+            np.empty((len(rows), 0), np.int32) if moves is None or moves.candidate_nodes is None else moves.candidate_nodes
+        )
         values, offsets = self.values(sentences), sentences.offsets
-        return _extract(rows, numbers, configurations, anchors, values, offsets, self.programs, self.columns)
+        return _extract(rows, numbers, configurations, candidate_nodes, values, offsets, self.programs, self.columns)
 
 
-def _base(address: str) -> str:
-    return address.partition(".")[0]
+def _base(position: str) -> str:
+    return position.partition(".")[0]
 
 
-def program_of(address: str, anchors: Sequence[str] = ()) -> np.ndarray:
-    """An address as numbers: base (STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
-    base, *moves = address.split(".")
-    program = np.full(ADDRESS_LENGTH, -1, np.int32)
-    if base in anchors:
-        program[:2] = ANCHOR, anchors.index(base)
+def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.ndarray:
+    """A position as numbers: base (STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
+    base, *moves = position.split(".")
+    program = np.full(PROGRAM_LENGTH, -1, np.int32)
+    if base in candidate_positions:
+        program[:2] = CANDIDATE, candidate_positions.index(base)
     else:
         program[:2] = BUFFER if base[0] == "b" else STACK, int(base[1:])
     for i, move in enumerate(moves):
@@ -204,25 +207,25 @@ def program_of(address: str, anchors: Sequence[str] = ()) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _extract(rows, numbers, now, anchors, values, offsets, programs, columns):
+def _extract(rows, numbers, now, candidate_nodes, values, offsets, programs, columns):
     features = np.empty((len(rows), len(columns)), np.int32)
     nodes = np.empty(len(programs), np.int32)
     for r in range(len(rows)):
         row = rows[r]
-        find_nodes(now, row, anchors[r], programs, nodes)
+        find_nodes(now, row, candidate_nodes[r], programs, nodes)
         _read_slots(now, row, offsets[numbers[row]], nodes, values, columns, features[r])
     return features
 
 
 @kernel()
-def find_nodes(now, row, anchors, programs, nodes):
-    """Fills in ``nodes`` (int32[addresses]): the node at each address in one row of Configurations, or NO_NODE.
+def find_nodes(now, row, candidate_nodes, programs, nodes):
+    """Fills in ``nodes`` (int32[positions]): the node at each position in one row of Configurations, or NO_NODE.
 
     Args:
         now: the configurations.
         row: which of them.
-        anchors: int32[anchors], the nodes of the system's own addresses.
-        programs: int32[addresses, 9], the addresses.
+        candidate_nodes: int32[n], the nodes at the system's own positions.
+        programs: int32[positions, 9], the positions.
         nodes: the result.
     """
     # Read once: a compiler cannot know that filling in ``nodes`` leaves them alone.
@@ -230,8 +233,8 @@ def find_nodes(now, row, anchors, programs, nodes):
     for a in range(len(programs)):
         index = programs[a, 1]
         node = NO_NODE
-        if programs[a, 0] == ANCHOR:
-            node = anchors[index]
+        if programs[a, 0] == CANDIDATE:
+            node = candidate_nodes[index]
         elif programs[a, 0] == STACK:
             if index < size:
                 node = now.stacks[row, size - 1 - index]

@@ -12,9 +12,10 @@ Columns: shift, la_1..la_p, ra_1..ra_s, so that ra_k stands in column p + k, als
 there is only shift. A batch has as many columns as its widest configuration needs.
 
 Each applicable move has a feature row of its own: outputs come in three blocks (shift, la, ra), and where an arc goes to is
-told by the row's anchors (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third element):
+told by the nodes at the row's own positions (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
+element):
 
-    anchor      shift               la_k                                        ra_k
+    position    shift               la_k                                        ra_k
     c1 c2 c3    roots of the upper  u_k, root of the second, e                  root of the top, v_k, e (k > 1: v_{k-1})
                 three elements
     q1 q2       b, b + 1            b, b + 1 (k = 2: u_1, b; else u_{k-1}, u_{k-2})   b, b + 1
@@ -37,7 +38,7 @@ from parser.transitions.configurations import Configurations, attach, remove, sh
 from parser.transitions.system import Moves, TransitionSystem
 
 SHIFT, LEFT, RIGHT = range(3)  # blocks
-C1, C2, C3, Q1, Q2, GP, GG = range(7)  # anchors
+C1, C2, C3, Q1, Q2, GP, GG = range(7)  # the numbers of the positions of a candidate
 
 
 class LRSpine(TransitionSystem):
@@ -47,10 +48,10 @@ class LRSpine(TransitionSystem):
     projective: ClassVar[bool] = True
     oracles: ClassVar[tuple[str, ...]] = ("lr_spine_chart", "lr_spine_tabular", "lr_spine_partial")
     gold_oracle: ClassVar[str] = "lr_spine_chart"
-    anchors: ClassVar[tuple[str, ...]] = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
+    candidate_positions: ClassVar[tuple[str, ...]] = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
     always_there: ClassVar[str] = "c1"
-    anchored: ClassVar[Mapping[str, str]] = {"s0": "c1", "s1": "c2", "s2": "c3", "b0": "q1", "b1": "q2"}
-    further_addresses: ClassVar[tuple[str, ...]] = ("gp", "gg", "b0", "b1")
+    candidate_of: ClassVar[Mapping[str, str]] = {"s0": "c1", "s1": "c2", "s2": "c3", "b0": "q1", "b1": "q2"}
+    further_positions: ClassVar[tuple[str, ...]] = ("gp", "gg", "b0", "b1")
 
     def _blocks_with_arcs(self) -> list[bool]:
         return [False, True, True]
@@ -65,9 +66,9 @@ class LRSpine(TransitionSystem):
         shape = len(rows), count_moves(now, rows, single_root, starts)
         feature_rows, heads, children = np.full((3, *shape), NO_NODE, np.int32)
         blocks = np.full(shape, SHIFT, np.int32)
-        anchors = np.full((starts[-1], len(self.anchors)), NO_NODE, np.int32)
-        fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors)
-        return Moves(feature_rows, blocks, heads, children, anchors, starts)
+        candidate_nodes = np.full((starts[-1], len(self.candidate_positions)), NO_NODE, np.int32)
+        fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
+        return Moves(feature_rows, blocks, heads, children, candidate_nodes, starts)
 
     def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
         """See TransitionSystem."""
@@ -127,7 +128,7 @@ def _buffered(now, row, place):
 
 
 @kernel()
-def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, anchors):
+def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes):
     """Fills in the arrays of Moves, which hold NO_NODE, and in ``blocks`` SHIFT; ``starts`` and the width by count_moves()."""
     for r in range(len(rows)):
         row = rows[r]
@@ -135,8 +136,8 @@ def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, chil
         top, second, third = _element(now, row, 0), _element(now, row, 1), _element(now, row, 2)
         first, next_one = _buffered(now, row, 0), _buffered(now, row, 1)
         for i in range(starts[r], starts[r + 1]):  # what most of the moves share
-            anchors[i, C1], anchors[i, C2], anchors[i, C3] = top, second, third
-            anchors[i, Q1], anchors[i, Q2] = first, next_one
+            candidate_nodes[i, C1], candidate_nodes[i, C2], candidate_nodes[i, C3] = top, second, third
+            candidate_nodes[i, Q1], candidate_nodes[i, Q2] = first, next_one
         at = starts[r]
         if first != NO_NODE:
             feature_rows[r, 0] = at
@@ -151,11 +152,11 @@ def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, chil
             if second != 0:
                 feature_rows[r, column] = at
                 heads[r, column], children[r, column] = node, second
-                anchors[at, C1] = node
-                anchors[at, GP], anchors[at, GG] = parent, grandparent
+                candidate_nodes[at, C1] = node
+                candidate_nodes[at, GP], candidate_nodes[at, GG] = parent, grandparent
                 if parent != NO_NODE:
-                    anchors[at, Q1] = parent
-                    anchors[at, Q2] = first if grandparent == NO_NODE else grandparent
+                    candidate_nodes[at, Q1] = parent
+                    candidate_nodes[at, Q2] = first if grandparent == NO_NODE else grandparent
                 at += 1
             column += 1
             node, parent, grandparent = now.children[row, node, 0], node, parent
@@ -166,10 +167,10 @@ def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, chil
             if not (node == 0 and _root_is_taken(now, row, single_root)):
                 feature_rows[r, column] = at
                 heads[r, column], children[r, column] = node, top
-                anchors[at, C2] = node
-                anchors[at, GP], anchors[at, GG] = parent, grandparent
+                candidate_nodes[at, C2] = node
+                candidate_nodes[at, GP], candidate_nodes[at, GG] = parent, grandparent
                 if parent != NO_NODE:
-                    anchors[at, C3] = parent
+                    candidate_nodes[at, C3] = parent
                 at += 1
             column += 1
             node, parent, grandparent = now.children[row, node, 1], node, parent

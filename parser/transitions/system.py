@@ -1,9 +1,9 @@
 """What every transition system is: the moves that a batch of configurations allows, and how a move is taken.
 
-A *move* is a transition without the relation of its arc: a column of ``Moves``. The classifier scores *outputs*, which lie in
-*blocks*: a block of one output for a move without an arc (shift), a block of one output per relation for a move with one.
-What is valid is said in one place, ``TransitionSystem.moves``; which output is best and which are right follows from it
-(decisions.py), so everything else in this project works with any system.
+A *move* is a transition without the relation of its arc: a column of ``Moves``. What the classifier scores, its *outputs*, are
+labelled transitions, which lie in label *blocks*: a block of one output for a move without an arc (shift), a block of one
+output per relation for a move with one. What is valid is said in one place, ``TransitionSystem.moves``; which output is best
+and which are right follows from it (decisions.py), so everything else in this project works with any system.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Moves:
     """What m configurations can do; each array int32[m, width], a column for each move in the system's order.
 
     A configuration has one feature row, which scores all of its moves; or one for each of its applicable moves, in the order of
-    their columns, if what a move does depends on more than the configuration's own addresses (lr_spine).
+    their columns, if what a move does depends on more than the configuration's own positions (lr_spine).
 
     Attributes:
         rows: the feature row whose scores the move is judged by; NO_NODE where the move is not applicable.
-        blocks: the block of outputs that the move chooses from.
+        blocks: the label block, of outputs, that the move chooses from.
         heads, children: the arc that the move makes; NO_NODE where it makes none.
-        anchors: int32[feature rows, anchors], the nodes at the system's own addresses (``TransitionSystem.anchors``), NO_NODE
-            where there is none; None if the system has no such addresses.
+        candidate_nodes: int32[feature rows, n], the nodes at the system's own positions (candidate_positions), NO_NODE where
+            there is none; None if the system has no such positions.
         starts: int64[m + 1], the feature rows of configuration r are ``starts[r]`` to ``starts[r + 1] - 1``; None: only row r.
     """
 
@@ -38,7 +38,7 @@ class Moves:
     blocks: np.ndarray
     heads: np.ndarray
     children: np.ndarray
-    anchors: np.ndarray | None = None
+    candidate_nodes: np.ndarray | None = None
     starts: np.ndarray | None = None
 
 
@@ -63,11 +63,11 @@ class TransitionSystem(ABC):
     oracles: ClassVar[tuple[str, ...]]  # names of its oracles, the default first
     gold_oracle: ClassVar[str]  # the oracle that gold computations of the first pass follow
     reorders_buffer: ClassVar[bool] = False  # whether tokens go back into the buffer
-    anchors: ClassVar[tuple[str, ...]] = ()  # addresses of its own, besides those in stack and buffer
-    # How a table of addresses that names none of the anchors becomes one that does; see features.anchored().
-    anchored: ClassVar[Mapping[str, str]] = {}
-    further_addresses: ClassVar[tuple[str, ...]] = ()
-    always_there: ClassVar[str] = "s0"  # an address with a node in every feature row
+    candidate_positions: ClassVar[tuple[str, ...]] = ()  # positions of its own, besides those in stack and buffer
+    # How a table of positions that names none of them becomes one that does; see features.at_candidates().
+    candidate_of: ClassVar[Mapping[str, str]] = {}
+    further_positions: ClassVar[tuple[str, ...]] = ()
+    always_there: ClassVar[str] = "s0"  # a position with a node in every feature row
 
     def __init__(self, n_relations: int, root_relation: int | None = None) -> None:
         if n_relations < 1 + (root_relation is not None):

@@ -19,9 +19,9 @@ def hashed_scores(features: tuple[int, ...], outputs: int) -> list[float]:
     return [struct.unpack("f", struct.pack("f", draw.gauss(0, 2)))[0] for _ in range(outputs)]
 
 
-def find(state: State, address: str) -> tuple[int, int]:
-    """The token at an address, and its relation; NOTHING where there is none."""
-    base, *moves = address.split(".")
+def find(state: State, position: str) -> tuple[int, int]:
+    """The token at a position, and its relation; NOTHING where there is none."""
+    base, *moves = position.split(".")
     index = int(base[1:])
     if base[0] == "b":
         return (state.buffer[index], NOTHING) if index < len(state.buffer) and not moves else (NOTHING, NOTHING)
@@ -39,7 +39,7 @@ def find(state: State, address: str) -> tuple[int, int]:
 def read(state: State, slots: Sequence[str]) -> tuple[int, ...]:
     """What slots such as ``s0.l1:deprel`` read; every other attribute is the token."""
     parts = [slot.split(":") for slot in slots]
-    return tuple(find(state, address)[attribute == "deprel"] for address, attribute in parts)
+    return tuple(find(state, position)[attribute == "deprel"] for position, attribute in parts)
 
 
 class Space(NamedTuple):

@@ -36,7 +36,7 @@ def lattice_model(
     torch.manual_seed(seed)
     known = {"form": ["w0", "w1", "w2", "w3"], "upos": ["DET", "NOUN", "VERB"], "length": ["1", "2"]}
     vocabularies = Vocabularies({name: Vocabulary(symbols) for name, symbols in known.items()})
-    slots = {name: [a for a in addresses if a not in ("b0", "b1")[read:]] for name, addresses in slots.items()}
+    slots = {name: [a for a in positions if a not in ("b0", "b1")[read:]] for name, positions in slots.items()}
     spec = ClassifierSpec(11, "tanh", 0.0, 0.0, 0.0, {"form": Embedding(4, True)})
     options = {"degree": 2} if system == "attardi" else {}
     arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), spec, system, options, lookahead
@@ -51,7 +51,7 @@ def read_slots(model: Model, values: np.ndarray, state: State) -> tuple[int, ...
     """What the slots of a model read; ``values``: int32[attributes, arcs + 1]."""
     row = []
     for slot in model.slots:
-        token, relation = find(state, slot.address)
+        token, relation = find(state, slot.position)
         if slot.attribute == "deprel":
             row.append(ABSENT if relation < 0 else relation + N_RESERVED)
         else:

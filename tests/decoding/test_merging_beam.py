@@ -31,9 +31,9 @@ SMALL = ["s0:form", "s1:form", "b0:form"]
 def slots_of_recipe(recipe: str) -> list[str]:
     """Those of a recipe, all attributes but the relation being the token."""
     features = settings(f"recipe={recipe}").features
-    slots = slots_of({name: addresses for name, addresses in features.items() if name == "deprel"})
-    nodes = dict.fromkeys(address for name, addresses in features.items() if name != "deprel" for address in addresses)
-    return [*(f"{address}:form" for address in nodes), *map(str, slots)]
+    slots = slots_of({name: positions for name, positions in features.items() if name == "deprel"})
+    nodes = dict.fromkeys(position for name, positions in features.items() if name != "deprel" for position in positions)
+    return [*(f"{position}:form" for position in nodes), *map(str, slots)]
 
 
 def search(
@@ -74,7 +74,7 @@ def test_the_last_item_stands_for_all_computations(single_root, counts):
 
 
 def random_slots(rng: random.Random) -> list[str]:
-    """A table of some addresses with up to three moves."""
+    """A table of some positions with up to three moves."""
     slots = set(rng.sample(["s0:form", "s1:form", "b0:form"], 2))
     while len(slots) < 5:
         moves = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]

@@ -76,8 +76,8 @@ def test_with_any_features(sentences, seed):
     rng = random.Random(seed)
     slots: dict[str, list[str]] = {"form": ["b0"]}
     for slot in random_slots(rng):
-        address, _, attribute = slot.partition(":")
-        slots[attribute] = sorted({*slots.get(attribute, []), address})
+        position, _, attribute = slot.partition(":")
+        slots[attribute] = sorted({*slots.get(attribute, []), position})
     model = random_model(sentences, {"form": 5}, slots=slots)
     check_equal(model, sentences, Beam(rng.choice([2, 5, 9]), Merge.SIGNATURE, rng.choice([*Scores])), rng.random() < 0.5)
 

@@ -16,14 +16,14 @@ from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
 from parser.network_spec import BiLSTMSpec, ClassifierSpec
 from parser.networks.representation import Embedding
-from parser.transitions.features import anchored, slots_of
+from parser.transitions.features import at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence
 
-# Slots as a recipe has them for any system, and such as name the anchors.
+# Slots as a recipe has them for any system, and such as name the positions of candidates.
 TABLES = {
     "a recipe's": {"form": ["s0", "s1", "s2", "b0"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r1"]},
-    "anchors": {"form": ["c1", "c2", "b0"], "upos": ["gp", "gg", "q1", "q2", "c3"], "deprel": ["c1", "gp", "c2.l1"]},
+    "candidates": {"form": ["c1", "c2", "b0"], "upos": ["gp", "gg", "q1", "q2", "c3"], "deprel": ["c1", "gp", "c2.l1"]},
 }
 
 
@@ -44,7 +44,7 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
     )
     embeddings = {"form": Embedding(5, True), "deprel": Embedding(3, True), "upos": Embedding(3, True)}
     spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
-    slots = slots_of(anchored(table, LRSpine))
+    slots = slots_of(at_candidates(table, LRSpine))
     model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, spec, "lr_spine")
     with torch.no_grad():  # of the size of trained ones, and with some units of every sign
         for parameter in model.classifier.parameters():
@@ -76,7 +76,7 @@ def test_with_an_encoder(sentences):
 
 
 def test_threads_change_nothing_and_no_sentence_is_no_matter(sentences):
-    model = random_model(sentences, TABLES["anchors"])
+    model = random_model(sentences, TABLES["candidates"])
     many = sentences * 10  # more words than a thread takes at a time
     together, threaded = parse(model, many), parse(model, many, threads=3)
     np.testing.assert_array_equal(together.heads, threaded.heads)

@@ -18,7 +18,9 @@ from tests.transitions.reference_systems import State, applicable, take
 @pytest.mark.parametrize("degree", [1, 3])
 def test_stacks_that_share_their_parts_are_stacks(degree):
     rng = random.Random(degree)
-    programs = [(address, program_of(address)) for address in ("s0", "s1", "s2.r1", "s0.l1", "s0.l2", "s1.r1.r2", "s0.r1.l1")]
+    programs = [
+        (position, program_of(position)) for position in ("s0", "s1", "s2.r1", "s0.l1", "s0.l2", "s1.r1.r2", "s0.r1.l1")
+    ]
     elements, path, tops = np.empty(9, np.int32), np.empty(20, np.int32), np.empty(3, np.int32)
     for _ in range(60 if COMPILED else 10):
         n = rng.randint(1, 9)
@@ -32,10 +34,10 @@ def test_stacks_that_share_their_parts_are_stacks(degree):
             cell = take_move(stacks, cell, n + 1 - len(state.buffer), column, relation, elements, path)
             take("attardi", degree, state, column, relation)
             top_nodes(stacks, cell, tops)
-            for address, program in programs:
+            for position, program in programs:
                 node, its_relation = find(stacks, tops, program)
                 token = NO_NODE if node == NO_NODE else int(stacks.nodes.keys[node, 0])
-                assert (token, its_relation) == find_slowly(state, address)
+                assert (token, its_relation) == find_slowly(state, position)
         for of_step, arcs in [*earlier, (cell, state.arcs)]:  # a step leaves what was before as it is
             heads, relations = np.empty((2, n + 1), np.int32)
             read_trees(stacks, of_step, heads, relations, path)

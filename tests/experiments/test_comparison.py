@@ -160,16 +160,3 @@ def test_intervals_are_students():
     assert Estimate.of([-1, -1.1, -1.2]).verdict == "the opposite holds"
     assert str(Estimate.of([1.0])) == "+1.00, one pair"
     assert Estimate.of([1.0]).verdict == "open"
-
-
-def test_a_page_shows_what_there_are_rows_of_and_says_what_was_not_run():
-    rows = [row("arc_standard, explore", "hu", seed, 70 + seed, 23) for seed in (1, 2)]
-    rows += [row("arc_standard, static", "hu", 1, 69), row("attardi, explore", "hu", 1, 72.5)]
-    rows += [row("lr_spine, explore", "grc", 1, 60) | {"trained_on": "dev"}]
-    text = comparison.page(rows, wanted("online", "languages=[hu]"))
-    assert "| arc_standard, explore | 71.50 ± 0.71 / 80.00 ± 0.00 | not run |" in text
-    assert "| arc_standard, static | 75.0 / 20.0 / 31.6; 20.0 of 40.0 |" in text  # precision, recall and F1; trees
-    assert "| E, attardi over arc_standard | +1.50, one pair | +1.50, one pair |" in text
-    assert "| G, arc_standard, explore over static | 2.30 |" in text
-    assert "nondet" not in text.replace("nondet together", "")
-    assert "A, arc_standard" not in text

@@ -31,16 +31,16 @@ def dev_part(tmp_path) -> Path:
     return write_conllu(path, [sentence([0] + [1] * (n - 1), rng) for n in LENGTHS])
 
 
-def model(system: str = "arc_standard", addresses: tuple[str, ...] = ("s0", "b0")) -> Model:
+def model(system: str = "arc_standard", positions: tuple[str, ...] = ("s0", "b0")) -> Model:
     spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})
     known = Vocabularies({"form": Vocabulary(["w1", "w2"])}), Vocabulary(["root", "obj"])
-    return Model.new(*known, slots_of({"form": list(addresses)}), spec, system)
+    return Model.new(*known, slots_of({"form": list(positions)}), spec, system)
 
 
-@pytest.mark.parametrize("addresses", [("s0", "b0"), ("s1", "s0", "b0"), ("s0", "s0.l1", "s0.r1")])
-def test_a_beam_that_holds_all_items_stands_for_all_computations(dev_part, addresses):
+@pytest.mark.parametrize("positions", [("s0", "b0"), ("s1", "s0", "b0"), ("s0", "s0.l1", "s0.r1")])
+def test_a_beam_that_holds_all_items_stands_for_all_computations(dev_part, positions):
     """With one child of the root and one other relation, 2^(n-1) Catalan(n-1) of them."""
-    rows = list(derivations.rows_of("any", model(addresses=addresses), 1000, read_treebank(dev_part)))
+    rows = list(derivations.rows_of("any", model(positions=positions), 1000, read_treebank(dev_part)))
     assert [row[2] for row in rows] == [*LENGTHS]
     for n, (*_, items, log10_derivations) in zip(LENGTHS, rows, strict=True):
         expected = 2 ** (n - 1) * math.comb(2 * n - 2, n - 1) // n

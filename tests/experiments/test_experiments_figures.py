@@ -20,7 +20,7 @@ from scripts.benchmarks.oracles import FROM_NOTHING, NOT_TIMED
 from scripts.benchmarks.random_computations import random_computations
 from tests import brute_force
 from tests.forked import script
-from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree, star
+from tests.random_trees import chain, random_mildly_nonprojective_tree, random_projective_tree, random_tree
 from tests.toy import ROOT, sentence, write_conllu
 
 
@@ -110,13 +110,6 @@ def test_edges_kept_are_those_counted_one_by_one():
     assert row["lifting_kept"] < row["optimal_kept"]
 
 
-def test_the_table_of_projective_trees_divides_by_nothing():
-    line = map(str, table6.line("de", "dev", Trees.from_heads([chain(4), star(3)]), repeats=1))
-    row = dict(zip(table6.COLUMNS, line, strict=True))
-    text = table6.page([row], settings_of(table6.Table6, "table6"))
-    assert "| de | dev | 2 | 0.0 | (13) | 100.00 | 100.00 |  | 98.89 / 98.97 |" in text
-
-
 def bins(found: list[tuple[int, float]], width: int) -> list[SimpleNamespace]:
     return [SimpleNamespace(**dict(zip(figure8.COLUMNS, line, strict=True))) for line in figure8.bins("toy", found, width)]
 
@@ -149,12 +142,6 @@ def test_growth_is_exponential_or_a_power_as_it_was_made():
     rng = random.Random(4)
     noisy = figure8.growth([(n, n * math.log(1.5) / 10 + rng.gauss(0, 0.1)) for n in lengths * 50])
     assert noisy.low < 1.5 < noisy.high < 1.6
-
-
-def test_the_table_of_growth_leaves_out_what_cannot_be_fitted():
-    text = figure8.as_table({"a": [(3, 1.0), (4, 2.0), (9, 2.5)], "b": [(3, 1.0), (3, 2.0)]})
-    assert "| a | 3 |" in text
-    assert "| b |" not in text
 
 
 def test_bins_begin_at_one_and_end_inclusive():

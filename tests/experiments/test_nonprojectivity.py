@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from experiments import nonprojectivity
-from experiments.columns import Counts
 from experiments.command import settings_of
-from experiments.figures import read_csv
-from experiments.nonprojectivity import COLUMNS, Nonprojectivity, drawn, write, write_part
+from experiments.nonprojectivity import Nonprojectivity, drawn, write_part
 from parser.data.treebank import read_treebank
 from tests import brute_force
 from tests.random_trees import random_mildly_nonprojective_tree
@@ -68,21 +66,3 @@ def test_too_few_trees_of_a_kind_are_refused(wanted, monkeypatch):
     monkeypatch.setattr(nonprojectivity, "SENTENCES", 1000)
     with pytest.raises(ValueError, match=r"got_proiel-ud-train.conllu: \d+ non-projective trees, 500 wanted; give shares="):
         write_part(wanted, "got", "50")
-
-
-def test_the_page_has_the_differences_with_their_intervals(wanted, tmp_path):
-    words = np.full(50, 10)
-    rng = np.random.default_rng(1)
-    counts, rows = {}, []
-    for seed in (1, 2):
-        for column in COLUMNS:
-            right = rng.integers(5, 9, 50) + (column == 6)
-            counts["got-train-50", column, seed] = Counts(words, right, right)
-            row = {"treebank": "got-train-50", "recipe": wanted.recipe, "column": str(column), "seed": str(seed)}
-            rows.append(row | dict.fromkeys(("las", "uas"), f"{right.sum() / 5:.4f}"))
-    write(tmp_path, wanted, rows, counts)
-    (five, six, _) = read_csv(tmp_path / f"{wanted.recipe}.csv")
-    assert (five["part"], five["better"], five["worse"]) == ("got-train-50", "5", "4")
-    assert float(six["low"]) > 0
-    assert "| 50%, all together |" in (tmp_path / f"{wanted.recipe}.md").read_text()
-    assert (tmp_path / f"{wanted.recipe}.svg").exists()

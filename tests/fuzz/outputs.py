@@ -15,7 +15,7 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.evaluation.nonprojective import nonprojective_edges
 from parser.model.model import Model
 from parser.transitions import system_class
-from parser.transitions.features import anchored, slots_of
+from parser.transitions.features import at_candidates, slots_of
 from tests.forgery import small_model
 from tests.toy import sentence
 
@@ -101,5 +101,5 @@ def hostile_model(name: str) -> Model:
         like = small_model("contextual")
         return Model.new(like.vocabularies, like.relations, slots_of({"token": ["s0", "b0"]}), like.spec, "arc_hybrid")
     like, system = small_model("static"), system_class(name)
-    slots = slots_of(anchored({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
+    slots = slots_of(at_candidates({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]}, system))
     return Model.new(like.vocabularies, like.relations, slots, like.spec, name)

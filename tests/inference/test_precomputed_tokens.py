@@ -52,13 +52,13 @@ def test_a_row_is_the_sum_of_the_rows_of_the_slots_less_what_absent_adds(model):
     of_slots = maker_of(model).of_sentences(one_sentence(values))
     for token in range(50):
         expected = np.zeros((len(model.table.programs), len(of_signatures.bias)))
-        for start, (address, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
+        for start, (position, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
             if attribute != NO_NODE:
-                expected[address] += of_slots.rows[start + of_slots.values[attribute, token]] - of_slots.rows[start + ABSENT]
-        for address, place in enumerate(of_signatures.places):
+                expected[position] += of_slots.rows[start + of_slots.values[attribute, token]] - of_slots.rows[start + ABSENT]
+        for position, place in enumerate(of_signatures.places):
             if place != NO_NODE:
                 found = typed.activations[of_signatures.first + typed.signatures[token] * of_signatures.per_signature + place]
-                np.testing.assert_allclose(found, expected[address], rtol=1e-4, atol=1e-5)
+                np.testing.assert_allclose(found, expected[position], rtol=1e-4, atol=1e-5)
 
 
 def test_relations_and_the_configuration_without_nodes(model):
@@ -68,11 +68,11 @@ def test_relations_and_the_configuration_without_nodes(model):
     np.testing.assert_allclose(
         of_signatures.bias, of_slots.bias + of_slots.rows[of_slots.starts + ABSENT].sum(axis=0), rtol=1e-5, atol=1e-5
     )
-    for start, (address, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
+    for start, (position, attribute) in zip(of_slots.starts, model.table.columns, strict=True):
         if attribute == NO_NODE:
             for relation in range(model.system.n_relations):
                 expected = of_slots.rows[start + N_RESERVED + relation] - of_slots.rows[start + ABSENT]
-                np.testing.assert_array_equal(typed.activations[of_signatures.relation_rows[address] + relation], expected)
+                np.testing.assert_array_equal(typed.activations[of_signatures.relation_rows[position] + relation], expected)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 80)), min_size=1, max_size=4), st.sampled_from([0, 10_000, 2**26]))

@@ -1,4 +1,4 @@
-"""Sums of what the slots at an address add, against the activations of single slots, to the last bit."""
+"""Sums of what the slots at a position add, against the activations of single slots, to the last bit."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def test_sums_are_those_of_the_activations_one_after_the_other(embeddings, signa
     model = random_model([sentence([0] * 9, rng) for _ in range(20)], embeddings, slots=ALL_SLOTS)
     maker, numbers = SlotPrecomputation(model.weights(), model.table), np.random.default_rng(signatures)
     columns = model.table.columns
-    addresses = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
-    absent = numbers.normal(size=(len(addresses), 37)).astype(np.float32)
+    positions = [np.flatnonzero((columns[:, 0] == a) & (columns[:, 1] != NO_NODE)) for a in range(columns[:, 0].max() + 1)]
+    absent = numbers.normal(size=(len(positions), 37)).astype(np.float32)
     sizes = [len(vocabulary) for vocabulary in model.vocabularies.by_attribute.values()]
     values = np.stack([numbers.integers(0, size, signatures) for size in sizes]).astype(np.int32)
-    rows = np.full((signatures * len(addresses) + 1, 37), np.nan, np.float32)
-    SummedActivations(maker, [of_address.tolist() for of_address in addresses], absent)(values, rows)
+    rows = np.full((signatures * len(positions) + 1, 37), np.nan, np.float32)
+    SummedActivations(maker, [of_position.tolist() for of_position in positions], absent)(values, rows)
     assert np.isnan(rows[-1]).all()
     of_slots = maker.of_values(values)
-    for place, of_address in enumerate(addresses):
+    for place, of_position in enumerate(positions):
         expected = np.tile(-absent[place], (signatures, 1))
-        for column in of_address:
+        for column in of_position:
             expected += of_slots.rows[of_slots.starts[column] + of_slots.values[columns[column, 1]]]
-        np.testing.assert_array_equal(rows[place : -1 : len(addresses)], expected)
+        np.testing.assert_array_equal(rows[place : -1 : len(positions)], expected)

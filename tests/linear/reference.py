@@ -9,18 +9,18 @@ import numpy as np
 from parser.transitions.optimal import query
 
 ADDRESSES = {"X": ("s", 1), "Y": ("s", 0), "B0": ("b", 0), "B1": ("b", 1), "C": ("s", 2)}
-ANCHORED = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "gp", "G": "gg"}
+AT_CANDIDATES = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "gp", "G": "gg"}
 
 
 class View:
-    """One configuration as lists; ``anchors``: the system's own addresses by name, or None."""
+    """One configuration as lists; ``candidate_nodes``: the system's own positions by name, or None."""
 
-    def __init__(self, now, sentence, anchors=None):
+    def __init__(self, now, sentence, candidate_nodes=None):
         n = int(now.lengths[0])
         self.stack = now.stacks[0, : now.stack_sizes[0]].tolist()
         self.buffer = now.buffers[0, now.buffer_fronts[0] : n + 1].tolist()
         self.heads, self.relations = now.heads[0].tolist(), now.relations[0].tolist()
-        self.sentence, self.anchors = sentence, anchors
+        self.sentence, self.candidate_nodes = sentence, candidate_nodes
 
     def children(self, node, side):
         """From the outermost one inwards."""
@@ -29,8 +29,8 @@ class View:
 
     def node(self, name):
         base, _, side = name.partition(".")
-        if self.anchors is not None:
-            node = self.anchors[ANCHORED[base]]
+        if self.candidate_nodes is not None:
+            node = self.candidate_nodes[AT_CANDIDATES[base]]
         elif base in ADDRESSES:
             where, index = ADDRESSES[base]
             nodes = self.stack[::-1] if where == "s" else self.buffer
@@ -69,9 +69,11 @@ class View:
 
 def views(system, now, moves, sentence):
     """One view for each feature row."""
-    if moves.anchors is None:
+    if moves.candidate_nodes is None:
         return [View(now, sentence)]
-    return [View(now, sentence, dict(zip(system.anchors, row.tolist(), strict=True))) for row in moves.anchors]
+    return [
+        View(now, sentence, dict(zip(system.candidate_positions, row.tolist(), strict=True))) for row in moves.candidate_nodes
+    ]
 
 
 def choices(system, now, moves, sentence, templates, weights):

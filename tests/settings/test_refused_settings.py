@@ -170,8 +170,8 @@ REFUSED = [
     ("column=1 second_pass.trees=original oracle=context_rows vocabulary_from=first_pass", "choose vocabulary_from=all"),
     ("column=1 beam=global vocabulary_from=first_pass", "the third pass (beam=global) learns from all sentences"),
     # Features and the encoder.
-    ("features.form=[s1,[s0]]", "features.form: ['s0'] is not an address; give a list of them"),
-    (f"{BILSTM} encoder.slots.token=[s1,[s0]]", "encoder.slots.token: ['s0'] is not an address"),
+    ("features.form=[s1,[s0]]", "features.form: ['s0'] is not a position; give a list of them"),
+    (f"{BILSTM} encoder.slots.token=[s1,[s0]]", "encoder.slots.token: ['s0'] is not a position"),
     ("features.upos=[s0,c1.l1]", "upos is read at c1.l1, which system=arc_standard does not have"),
     ("+embeddings.shape=3", "embeddings.shape: there is no such attribute; known: form"),
     ("+embeddings.form=8", "embeddings.form and vectors.attribute=form are both given; drop one"),

@@ -65,7 +65,7 @@ class SlowBeam:
         for state in states:
             row = []
             for slot in self.model.slots:
-                token, relation = find(state, slot.address)
+                token, relation = find(state, slot.position)
                 if slot.attribute == "deprel":
                     row.append(ABSENT if relation == NOTHING else relation + N_RESERVED)
                 else:
@@ -102,12 +102,12 @@ class SlowBeam:
         start = Item(State.initial(len(self.heads)), torch.zeros((), dtype=torch.float64), 0)
         steps = [([start], [start])]
         for _ in range(2 * len(self.heads)):
-            beam, guide = steps[-1]
-            steps.append((self.expand(beam, size, False), self.expand(guide, gold_size, True)))
+            beam, gold_beam = steps[-1]
+            steps.append((self.expand(beam, size, False), self.expand(gold_beam, gold_size, True)))
         return steps
 
-    def loss_of_step(self, beam: list[Item], guide: list[Item]) -> Tensor:
-        items = list({item.moves: item for item in (*beam, *guide)}.values())
+    def loss_of_step(self, beam: list[Item], gold_beam: list[Item]) -> Tensor:
+        items = list({item.moves: item for item in (*beam, *gold_beam)}.values())
         if self.merging:
             items = self.best(items, len(items))
         totals = torch.stack([item.total for item in items])

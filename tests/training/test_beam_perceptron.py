@@ -116,7 +116,7 @@ def test_with_room_for_everything_the_violations_are_those_of_all_computations(s
     toy = Toy.of(system, options, oracle, lengths, seed=2)
     for s in range(len(lengths)):
         learner = toy.learner(EVERYTHING)
-        found = [learner._violation(beam, guide).size for beam, guide in learner.search(s)]
+        found = [learner._violation(beam, gold_beam).size for beam, gold_beam in learner.search(s)]
         assert found == list(violations(all_prefixes(toy, s)))
 
 
@@ -126,7 +126,9 @@ def test_learning_brings_what_is_gold_ahead_by_the_square_of_what_is_changed(sys
     learned = 0
     for s in range(3):
         learner = toy.learner(4)
-        worst = max((learner._violation(beam, guide) for beam, guide in learner.search(s)), key=lambda found: found.size)
+        worst = max(
+            (learner._violation(beam, gold_beam) for beam, gold_beam in learner.search(s)), key=lambda found: found.size
+        )
         difference: dict[tuple[int, int], int] = {}
         for path, sign in ((worst.of_gold, 1), (worst.of_beam, -1)):
             while path is not None:

@@ -98,8 +98,8 @@ def test_examples_of_choices_are_those_of_a_replay(lookahead):
 
 
 def test_slots_beyond_the_lookahead_are_left_out():
-    slots = [Slot.parse(f"{address}:form") for address in ("s0", "b0", "b1", "b2", "s0.l1")]
-    assert [slot.address for slot in within_lookahead(slots, 1)] == ["s0", "b0", "s0.l1"]
+    slots = [Slot.parse(f"{position}:form") for position in ("s0", "b0", "b1", "b2", "s0.l1")]
+    assert [slot.position for slot in within_lookahead(slots, 1)] == ["s0", "b0", "s0.l1"]
     assert within_lookahead(slots, 3) == slots
 
 
@@ -170,7 +170,7 @@ def test_gold_paths_alone_can_be_learned_from(parts, tmp_path):
     train(wanted, tmp_path / "run")
     model = Model.load(tmp_path / "run")
     assert model.lookahead is None
-    assert not any(slot.address in ("b1", "b2") for slot in model.slots)
+    assert not any(slot.position in ("b1", "b2") for slot in model.slots)
 
 
 def test_a_bad_sentence_does_not_lose_the_rest(parts, tmp_path, monkeypatch, capsys):

@@ -16,7 +16,7 @@ from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabulary
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from parser.transitions.features import ANCHORS, TOKEN, FeatureTable, Slot, anchored, slots_of
+from parser.transitions.features import CANDIDATE_POSITIONS, TOKEN, FeatureTable, Slot, at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
 from tests.toy import sentence
 from tests.transitions import reference_systems as reference
@@ -25,9 +25,9 @@ ADDRESSES = ["s0", "s1", "s2", "s3", "b0", "b1", "b2", "s0.l1", "s0.r1", "s1.l2"
 SLOTS = slots_of({"upos": ADDRESSES, "form": ADDRESSES[:7], "deprel": ADDRESSES})
 
 
-def reference_node(now: Configurations, row: int, address: str) -> int | None:
-    """The node at an address, found from the heads alone."""
-    base, *moves = address.split(".")
+def reference_node(now: Configurations, row: int, position: str) -> int | None:
+    """The node at a position, found from the heads alone."""
+    base, *moves = position.split(".")
     index = int(base[1:])
     stack = now.stacks[row, : now.stack_sizes[row]].tolist()[::-1]
     buffer = list(range(now.buffer_fronts[row], now.lengths[row] + 1))
@@ -65,7 +65,7 @@ def test_extraction_equals_its_reference_along_random_computations(lengths, seed
         features = table.extract(now, rows, encoded, numbers)
         for values, row in zip(features, rows, strict=True):
             for slot, value in zip(SLOTS, values, strict=True):
-                node = reference_node(now, row, slot.address)
+                node = reference_node(now, row, slot.position)
                 if node is None:
                     expected = ABSENT
                 elif slot.attribute == "deprel":
@@ -82,7 +82,7 @@ def test_extraction_equals_its_reference_along_random_computations(lengths, seed
         system.apply(now, rows, moves, *best(system, scores, moves))
 
 
-def anchors_of(state: reference.State, column: int) -> dict[str, int | None]:
+def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | None]:
     """Sartorio, Satta and Nivre (2013), Table 1, word for word: of a move of lr_spine."""
     roots = dict(enumerate(reversed(state.stack), 1))
     b = dict(enumerate(state.buffer))
@@ -106,13 +106,13 @@ def anchors_of(state: reference.State, column: int) -> dict[str, int | None]:
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
 def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
-    """Among them slots at children of anchors, and at addresses that all moves share."""
+    """Among them slots at children of candidates, and at positions that all moves share."""
     rng = random.Random(seed)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
     encoded = vocabularies.encode(sentences)
-    bases = [*ANCHORS, "s1", "b1"]
-    table = FeatureTable(slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]}), ["form"], LRSpine.anchors)
+    bases = [*CANDIDATE_POSITIONS, "s1", "b1"]
+    table = FeatureTable(slots_of({"form": [*bases, *(f"{base}.l1" for base in bases)]}), ["form"], LRSpine.candidate_positions)
     system = LRSpine(1)
     numbers = np.arange(len(lengths))
     now = system.initial(encoded.lengths)
@@ -124,7 +124,7 @@ def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
         for m, row in enumerate(rows):
             state = states[row]
             for column in np.flatnonzero(moves.rows[m] != NO_NODE):
-                nodes = anchors_of(state, column)
+                nodes = candidate_nodes_of(state, column)
                 nodes["s1"] = state.stack[-2] if len(state.stack) > 1 else None
                 nodes["b1"] = state.buffer[1] if len(state.buffer) > 1 else None
                 assert nodes[system.always_there] is not None
@@ -139,23 +139,23 @@ def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
             reference.take("lr_spine", 1, states[row], column, 0)
 
 
-def test_a_table_for_any_system_is_read_at_the_anchors():
+def test_a_table_for_any_system_is_read_at_the_candidates():
     table = {"form": ["s0", "s1", "b0", "b1", "b2", "s3"], "deprel": ["s0.l1", "s1.r1.r1"], "upos": []}
-    assert anchored(table, LRSpine) == {
+    assert at_candidates(table, LRSpine) == {
         "form": ["c1", "c2", "q1", "q2", "b2", "s3", "gp", "gg", "b0", "b1"],
         "deprel": ["c1.l1", "c2.r1.r1"],
         "upos": [],
     }
-    assert anchored(table, ArcStandard) == table
+    assert at_candidates(table, ArcStandard) == table
     own = {"form": ["c1", "s0"], "upos": ["s0"]}
-    assert anchored(own, LRSpine) == own
+    assert at_candidates(own, LRSpine) == own
 
 
-def test_addresses_of_another_system_are_refused():
+def test_positions_of_another_system_are_refused():
     slots = [Slot.parse("s0:form"), Slot.parse("gp.l1:form")]
-    FeatureTable(slots, ["form"], transitions.system_class("lr_spine").anchors)
+    FeatureTable(slots, ["form"], transitions.system_class("lr_spine").candidate_positions)
     with pytest.raises(ValueError, match="begins at gp, which the transition system does not have; begin at s0"):
-        FeatureTable(slots, ["form"], transitions.system_class("attardi").anchors)
+        FeatureTable(slots, ["form"], transitions.system_class("attardi").candidate_positions)
 
 
 @pytest.mark.parametrize("text", ["s0", "s0:", "t0:form", "s0.x1:form", "s0.l0:form", "s0.l1.l1.l1.l1:form", "s:form"])
@@ -181,9 +181,9 @@ def test_a_token_is_read_as_its_place():
 
 
 @pytest.mark.parametrize(
-    ("addresses", "elements", "ahead"),
+    ("positions", "elements", "ahead"),
     [(["s0"], 1, 0), (["s2.l1", "b0"], 3, 1), (["b3", "b1", "s1.r2.l1"], 2, 4), (["b0.l2"], 1, 1)],
 )
-def test_how_far_addresses_reach(addresses, elements, ahead):
-    table = FeatureTable(slots_of({"upos": addresses}), ["upos"])
+def test_how_far_positions_reach(positions, elements, ahead):
+    table = FeatureTable(slots_of({"upos": positions}), ["upos"])
     assert (table.stack_elements, table.read_ahead) == (elements, ahead)

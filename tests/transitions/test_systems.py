@@ -228,10 +228,10 @@ def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
-def test_moves_have_anchors_where_the_system_has_some(name, options):
+def test_moves_have_candidate_nodes_where_the_system_has_some(name, options):
     system = create(name, options)
     now = system.initial(np.array([4]))
-    assert (system.moves(now, np.array([0])).anchors is None) == (not system.anchors)
+    assert (system.moves(now, np.array([0])).candidate_nodes is None) == (not system.candidate_positions)
 
 
 @pytest.mark.parametrize("n_relations", [1, 3])

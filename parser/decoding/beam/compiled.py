@@ -108,11 +108,11 @@ class Scratch(NamedTuple):
     path: np.ndarray
 
     @classmethod
-    def allocate(cls, tokens: int, addresses: int, units: int, outputs: int, read_ahead: int) -> Scratch:
+    def allocate(cls, tokens: int, positions: int, units: int, outputs: int, read_ahead: int) -> Scratch:
         """For sentences of at most this many tokens; ``read_ahead`` of the buffer that features can see."""
         return cls(
             np.empty(read_ahead, np.int32),
-            np.empty(2 * addresses, np.int64),
+            np.empty(2 * positions, np.int64),
             np.empty(units, np.float32),
             np.empty(units, np.int32),
             np.empty(outputs, np.float32),
@@ -342,9 +342,9 @@ class BeamSearch:
         self.beam = beam
         self.tokens = int(np.diff(offsets).max(initial=1)) - 1
         units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
-        addresses = len(model.of_buffer.programs) + len(model.others.programs)
+        positions = len(model.of_buffer.programs) + len(model.others.programs)
         self.expansion = Expansion.allocate(self.tokens, beam.size, outputs, table.stack_elements, units)
-        self.scratch = Scratch.allocate(self.tokens, addresses, units, outputs, table.read_ahead)
+        self.scratch = Scratch.allocate(self.tokens, positions, units, outputs, table.read_ahead)
         self._times = 1
         self._allocate(self._times)
 

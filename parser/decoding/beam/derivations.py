@@ -40,10 +40,10 @@ def join(below: Node, top: Node, left: bool, relation: int) -> Node:
     return top._replace(left=Children(below, relation, top.left))
 
 
-def find(node: Node | None, address: Sequence[tuple[str, int]]) -> tuple[int, int]:
-    """The token at an address below a node, and its relation; NO_NODE where there is none."""
+def find(node: Node | None, position: Sequence[tuple[str, int]]) -> tuple[int, int]:
+    """The token at a position below a node, and its relation; NO_NODE where there is none."""
     relation = NO_NODE
-    for side, rank in address:
+    for side, rank in position:
         children = None if node is None else node.left if side == "l" else node.right
         for _ in range(rank - 1):
             children = children and children.rest

@@ -3,7 +3,7 @@
 A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
 of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
 
-What is called for each configuration, or each address, is inlined: to hand over tuples of arrays took as long as the work.
+What is called for each configuration, or each position, is inlined: to hand over tuples of arrays took as long as the work.
 finite() and normalizer() are the readable twins of mask_scores() and log_partition(). The latter has the exponential of the
 Cephes library in single precision, many at a time: numba calls the exponential of the C library number by number, which takes
 longer than a step of greedy parsing.
@@ -100,8 +100,8 @@ def look_ahead(front, length, ahead):
 
 
 @kernel(inline="always")
-def read_address(stacks, tops, ahead, program):
-    """The token at an address (int32[9], see FeatureTable), and the relation it has; NO_NODE where there is none."""
+def read_position(stacks, tops, ahead, program):
+    """The token at a position (int32[9], see FeatureTable), and the relation it has; NO_NODE where there is none."""
     token, relation = np.int64(NO_NODE), np.int64(NO_NODE)
     if program[0] != BUFFER:
         node, relation = find(stacks, tops, program)
@@ -113,25 +113,25 @@ def read_address(stacks, tops, ahead, program):
 
 
 @kernel(inline="always")
-def pick_rows(start, stacks, tops, ahead, addresses, words, picked, count):
-    """Adds to ``picked``, in which there are ``count``, the rows of activations that addresses read; how many there are then.
+def pick_rows(start, stacks, tops, ahead, positions, words, picked, count):
+    """Adds to ``picked``, in which there are ``count``, the rows of activations that positions read; how many there are then.
 
     Args:
         start: where the sentence begins in ``words``.
         stacks, tops, ahead: the configuration.
-        addresses: an Addresses; they may read the word, the relation, or both.
+        positions: some Positions; they may read the word, the relation, or both.
         words: the words.
-        picked: int64[2 * addresses or more].
+        picked: int64[2 * positions or more].
         count: how many there are.
     """
-    for a in range(len(addresses.programs)):
-        token, relation = read_address(stacks, tops, ahead, addresses.programs[a])
+    for a in range(len(positions.programs)):
+        token, relation = read_position(stacks, tops, ahead, positions.programs[a])
         if token != NO_NODE:
-            if addresses.places[a] != NO_NODE:
-                picked[count] = words.first + words.signatures[start + token] * words.per_signature + addresses.places[a]
+            if positions.places[a] != NO_NODE:
+                picked[count] = words.first + words.signatures[start + token] * words.per_signature + positions.places[a]
                 count += 1
-            if addresses.relation_rows[a] != NO_NODE and relation != NO_NODE:
-                picked[count] = addresses.relation_rows[a] + relation
+            if positions.relation_rows[a] != NO_NODE and relation != NO_NODE:
+                picked[count] = positions.relation_rows[a] + relation
                 count += 1
     return count
 

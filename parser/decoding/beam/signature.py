@@ -2,9 +2,9 @@
 
 Huang and Sagae (2010), Section 3, merge items whose features are equal, and ask that features be "bounded and monotonic": what
 a step makes visible must follow from what was visible before it. Here the least set with this property is worked out for any
-table of features, for arc-standard: for each depth d of the stack, the addresses below s_d and what is read there. It begins
-with the slots of the table, and is closed under the moves: where a move makes (address, what) visible at s0, it was visible
-before at (write q for the rest of an address, r1 for the outermost right child, r2 for the next one):
+table of features, for arc-standard: for each depth d of the stack, the positions below s_d and what is read there. It begins
+with the slots of the table, and is closed under the moves: where a move makes (position, what) visible at s0, it was visible
+before at (write q for the rest of a position, r1 for the outermost right child, r2 for the next one):
 
     reduce_left: s0 becomes r1 of s1     r1.q  at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
     reduce_right: s1 becomes l1 of s0    l1.q  at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
@@ -29,11 +29,11 @@ from parser.data.parses import NO_NODE
 from parser.decoding.beam.tree_stacks import descend
 from parser.kernels import kernel
 from parser.transitions.attardi import Attardi
-from parser.transitions.features import ADDRESS_LENGTH, RELATION, Slot, program_of
+from parser.transitions.features import PROGRAM_LENGTH, RELATION, Slot, program_of
 from parser.transitions.system import TransitionSystem, behaves_as
 
 Visible = tuple[tuple[tuple[str, int], ...], bool]
-"""The moves of an address below a stack element, such as (("l", 1), ("r", 2)); whether the relation is read, or the token."""
+"""The moves of a position below a stack element, such as (("l", 1), ("r", 2)); whether the relation is read, or the token."""
 
 
 def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
@@ -59,7 +59,7 @@ def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:
     """By depth of the stack, what must be equal for two items to merge; complete sets, by the rules above."""
     parts: list[set[Visible]] = [set()]
     for slot in slots:
-        base, *moves = slot.address.split(".")
+        base, *moves = slot.position.split(".")
         of_relation = slot.attribute == RELATION
         if base[0] != "s" or (of_relation and not moves):  # a stack element has no relation yet
             continue
@@ -76,28 +76,28 @@ def _close(parts: list[set[Visible]]) -> bool:
     before = sum(map(len, parts))
     for upper, deeper in pairwise(parts):
         upper |= deeper
-    for address, of_relation in list(parts[0]):
+    for position, of_relation in list(parts[0]):
         for side, child_of, other in (("r", 0, 1), ("l", 1, 0)):  # reduce_left, reduce_right
-            if address[:1] == ((side, 1),):
-                if len(address) > 1 or not of_relation:
-                    _add(parts, child_of, address[1:], of_relation)
-            elif address and address[0][0] == side:
-                _add(parts, other, ((side, address[0][1] - 1), *address[1:]), of_relation)
+            if position[:1] == ((side, 1),):
+                if len(position) > 1 or not of_relation:
+                    _add(parts, child_of, position[1:], of_relation)
+            elif position and position[0][0] == side:
+                _add(parts, other, ((side, position[0][1] - 1), *position[1:]), of_relation)
             else:
-                _add(parts, other, address, of_relation)
+                _add(parts, other, position, of_relation)
     return sum(map(len, parts)) > before
 
 
-def _add(parts: list[set[Visible]], depth: int, address: tuple[tuple[str, int], ...], of_relation: bool) -> None:
+def _add(parts: list[set[Visible]], depth: int, position: tuple[tuple[str, int], ...], of_relation: bool) -> None:
     parts += [set() for _ in range(depth + 1 - len(parts))]
-    parts[depth].add((address, of_relation))
+    parts[depth].add((position, of_relation))
 
 
 class Parts(NamedTuple):
-    """What must be equal for two items to merge, besides their places: what is read at some addresses (signature.py).
+    """What must be equal for two items to merge, besides their places: what is read at some positions (signature.py).
 
     Attributes:
-        programs: int32[parts, 9], the addresses; see FeatureTable.
+        programs: int32[parts, 9], the positions; see FeatureTable.
         of_relation: bool[parts], whether the relation is read there, or the token.
         newest: int32[3], by column of the move, the part that reads the relation of the arc just made; NO_NODE: none does.
     """
@@ -114,14 +114,14 @@ class Parts(NamedTuple):
             for depth, part in enumerate(visible_parts(slots))
             for moves, of_relation in part
         )
-        addresses = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in moves) for depth, _, moves, _ in found]
-        programs = [program_of(address) for address in addresses]
+        positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in moves) for depth, _, moves, _ in found]
+        programs = [program_of(position) for position in positions]
         newest = np.full(3, NO_NODE, np.int32)
         for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
             if (relation := (0, 1, ((side, 1),), True)) in found:
                 newest[column] = found.index(relation)
         of_relation = np.array([part[-1] for part in found], np.bool_)
-        return cls(np.array(programs, np.int32).reshape(-1, ADDRESS_LENGTH), of_relation, newest)
+        return cls(np.array(programs, np.int32).reshape(-1, PROGRAM_LENGTH), of_relation, newest)
 
     @property
     def elements(self) -> int:

@@ -218,25 +218,25 @@ def top_nodes(stacks, cell, nodes):
 
 @kernel()
 def find(stacks, tops, program):
-    """The node at an address that begins in the stack, and its relation; NO_NODE where there is none.
+    """The node at a position that begins in the stack, and its relation; NO_NODE where there is none.
 
     Args:
         stacks: the stacks.
         tops: see top_nodes().
-        program: int32[9], the address; see FeatureTable.
+        program: int32[9], the position; see FeatureTable.
     """
     return descend(stacks.nodes.keys, stacks.lists.keys, tops[program[1]], NO_NODE, program, 2, 0)
 
 
 @kernel()
 def descend(nodes, lists, node, relation, program, move, before):
-    """The node at the end of an address's moves to children from ``move`` on, and its relation; NO_NODE where there is none.
+    """The node at the end of a position's moves to children from ``move`` on, and its relation; NO_NODE where there is none.
 
     Args:
         nodes, lists: the keys of the nodes and lists of TreeStacks; more would take longer to hand over than to read.
         node: where they begin, or NO_NODE.
         relation: of this node; what there is if there are no moves.
-        program: int32[9], the address; see FeatureTable.
+        program: int32[9], the position; see FeatureTable.
         move: where the moves begin in it.
         before: children that the first move counts, and that are not in the tree: those outside of all that are.
     """

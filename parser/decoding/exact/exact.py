@@ -99,8 +99,8 @@ def features_of_states(table: FeatureTable, sentences: Sentences, s: int) -> np.
     tops, fronts = states(n)
     values = table.values(sentences)[:, sentences.offsets[s] : sentences.offsets[s + 1]]
     features = np.empty((len(tops), len(table.columns)), np.int32)
-    for column, (address, row) in enumerate(table.columns.tolist()):
-        base, index = table.programs[address, :2].tolist()
+    for column, (position, row) in enumerate(table.columns.tolist()):
+        base, index = table.programs[position, :2].tolist()
         nodes = tops if base == _STACK else fronts + index
         features[:, column] = np.where(nodes <= n, values[row, np.minimum(nodes, n)], ABSENT)
     return features

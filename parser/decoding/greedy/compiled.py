@@ -1,7 +1,7 @@
 """Parsing in a compiled loop: greedily for arc-standard and Attardi's system, and what all such loops have in common.
 
-A step adds up precomputed hidden activations, a row for every address (inference/precomputed_tokens.py), and multiplies the
-active units by the output weights. What the addresses in the buffer contribute is kept until the next shift; where only one
+A step adds up precomputed hidden activations, a row for every position (inference/precomputed_tokens.py), and multiplies the
+active units by the output weights. What the positions in the buffer contribute is kept until the next shift; where only one
 output is possible, nothing is computed. The result is the same for any number of threads, and depends on no other sentence that
 is parsed along. spine.py has the loop for LR-spine, beam/compiled.py the one with a beam; batched.py is the reference
 implementation.
@@ -28,12 +28,12 @@ from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
 from parser.transitions.attardi import Attardi, best_output, forced_output, move_of, take_move
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.features import NO_ANCHORS, FeatureTable, find_nodes
+from parser.transitions.features import NO_CANDIDATE_NODES, FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
 
 
-class Addresses(NamedTuple):
-    """Some of the addresses that features read; see FeatureTable for their programs, TokenActivations for the rest."""
+class Positions(NamedTuple):
+    """Some of the positions that features read; see FeatureTable for their programs, TokenActivations for the rest."""
 
     programs: np.ndarray
     places: np.ndarray
@@ -57,14 +57,14 @@ class CompiledModel(NamedTuple):
 
     Attributes:
         words: the words.
-        of_buffer: the addresses that read words of the buffer, and so depend only on where it begins.
-        others: all other addresses.
+        of_buffer: the positions that read words of the buffer, and so depend only on where it begins.
+        others: all other positions.
         layers: the layers.
     """
 
     words: PrecomputedWords
-    of_buffer: Addresses
-    others: Addresses
+    of_buffer: Positions
+    others: Positions
     layers: Layers
 
 
@@ -107,10 +107,10 @@ class CompiledParser(ABC):
             activations.bias, activation_number(weights.activation), *self._output_layer(weights.output, weights.output_bias)
         )
         self._threads = threads
-        # The buffer's addresses depend only on how far it is read: what they add changes on a shift.
+        # The buffer's positions depend only on how far it is read: what they add changes on a shift.
         of_buffer = table.in_buffer & (activations.relation_rows == NO_NODE)
         self._of_buffer, self._others = (
-            Addresses(table.programs[chosen], activations.places[chosen], activations.relation_rows[chosen])
+            Positions(table.programs[chosen], activations.places[chosen], activations.relation_rows[chosen])
             for chosen in (of_buffer, ~of_buffer)
         )
 
@@ -153,28 +153,28 @@ def padded_outputs(weights: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, n
 
 
 @kernel()
-def pick_words(start, nodes, addresses, words, picked):
-    """Fills in ``picked``: the rows of the words at ``nodes`` (int32[addresses]); how many there are."""
+def pick_words(start, nodes, positions, words, picked):
+    """Fills in ``picked``: the rows of the words at ``nodes`` (int32[positions]); how many there are."""
     count = 0
     for a in range(len(nodes)):
         if nodes[a] != NO_NODE:
-            picked[count] = words.first + words.signatures[start + nodes[a]] * words.per_signature + addresses.places[a]
+            picked[count] = words.first + words.signatures[start + nodes[a]] * words.per_signature + positions.places[a]
             count += 1
     return count
 
 
 @kernel()
-def pick(now, start, nodes, addresses, words, picked):
-    """The same, with the relations that the nodes have been given; addresses may read either or both."""
+def pick(now, start, nodes, positions, words, picked):
+    """The same, with the relations that the nodes have been given; positions may read either or both."""
     count = 0
     for a in range(len(nodes)):
         node = nodes[a]
         if node != NO_NODE:
-            if addresses.places[a] != NO_NODE:
-                picked[count] = words.first + words.signatures[start + node] * words.per_signature + addresses.places[a]
+            if positions.places[a] != NO_NODE:
+                picked[count] = words.first + words.signatures[start + node] * words.per_signature + positions.places[a]
                 count += 1
-            if addresses.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
-                picked[count] = addresses.relation_rows[a] + now.relations[0, node]
+            if positions.relation_rows[a] != NO_NODE and now.relations[0, node] != NO_NODE:
+                picked[count] = positions.relation_rows[a] + now.relations[0, node]
                 count += 1
     return count
 
@@ -220,10 +220,10 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
             if output == NO_NODE:
                 if summed != front:
                     summed = front
-                    find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
+                    find_nodes(now, 0, NO_CANDIDATE_NODES, of_buffer.programs, buffer_nodes)
                     count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                     sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
-                find_nodes(now, 0, NO_ANCHORS, others.programs, nodes)
+                find_nodes(now, 0, NO_CANDIDATE_NODES, others.programs, nodes)
                 count = pick(now, start, nodes, others, words, picked)
                 sum_rows(buffer_sum, words.activations, picked, count, hidden)
                 output_scores(hidden, layers.activation, layers.weights, layers.bias, active, scores)

@@ -24,7 +24,7 @@ from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.transitions.configurations import clear, shift
 from parser.transitions.decisions import best_moves, required_root_relation
-from parser.transitions.features import NO_ANCHORS, find_nodes
+from parser.transitions.features import NO_CANDIDATE_NODES, find_nodes
 from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
 
 
@@ -64,11 +64,13 @@ class SpineParser(CompiledParser):
         system = self._system
         rules = _SpineRules(self._padded_starts, system.block_sizes, required_root_relation(system, single_root), single_root)
         now = one_configuration(parses.offsets)
-        _parse(parses.offsets, self.model_on(words), rules, len(system.anchors), now, parses.heads, parses.relations)
+        _parse(
+            parses.offsets, self.model_on(words), rules, len(system.candidate_positions), now, parses.heads, parses.relations
+        )
 
 
 @njit(cache=True, nogil=True)
-def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
+def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relations):
     """Parses the sentences into ``all_heads`` and ``all_relations``; ``now`` is workspace, a configuration of the longest."""
     words, of_buffer, others, layers = model
     most = now.stacks.shape[1] + 2  # columns: shift, and nodes of two spines, which share none
@@ -76,7 +78,7 @@ def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
     feature_rows = np.full((1, most), NO_NODE, np.int32)
     heads, children = feature_rows.copy(), feature_rows.copy()
     blocks = np.full((1, most), SHIFT, np.int32)
-    anchors = np.full((most, n_anchors), NO_NODE, np.int32)
+    candidate_nodes = np.full((most, n_candidate_nodes), NO_NODE, np.int32)
     buffer_nodes = np.empty(len(of_buffer.programs), np.int32)
     nodes = np.empty(len(others.programs), np.int32)
     picked = np.empty(max(len(buffer_nodes), 2 * len(nodes)), np.int64)
@@ -98,12 +100,12 @@ def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
             feature_rows[0, :width] = NO_NODE
             heads[0, :width] = NO_NODE
             children[0, :width] = NO_NODE
-            anchors[: starts[1]] = NO_NODE
-            fill_moves(now, rows, rules.single_root, starts, feature_rows, blocks, heads, children, anchors)
+            candidate_nodes[: starts[1]] = NO_NODE
+            fill_moves(now, rows, rules.single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
             front = now.buffer_fronts[0]
             if summed != front:
                 summed = front
-                find_nodes(now, 0, NO_ANCHORS, of_buffer.programs, buffer_nodes)
+                find_nodes(now, 0, NO_CANDIDATE_NODES, of_buffer.programs, buffer_nodes)
                 count = pick_words(start, buffer_nodes, of_buffer, words, picked)
                 sum_rows(layers.hidden_bias, words.activations, picked, count, buffer_sum)
             first_count = 0
@@ -114,16 +116,16 @@ def _parse(offsets, model, rules, n_anchors, now, all_heads, all_relations):
                 block = SHIFT if column == 0 else blocks[0, column]
                 begin, end = rules.padded_starts[block], rules.padded_starts[block + 1]
                 if row == 0:
-                    find_nodes(now, 0, anchors[0], others.programs, nodes)
+                    find_nodes(now, 0, candidate_nodes[0], others.programs, nodes)
                     count = pick(now, start, nodes, others, words, picked)
                     sum_rows(buffer_sum, words.activations, picked, count, first_hidden)
                     first_count = activate_units(first_hidden, layers.activation, first_active)
                 else:
                     same = True
-                    for a in range(n_anchors):
-                        same &= anchors[row, a] == anchors[0, a]
+                    for a in range(n_candidate_nodes):
+                        same &= candidate_nodes[row, a] == candidate_nodes[0, a]
                     if not same:
-                        find_nodes(now, 0, anchors[row], others.programs, nodes)
+                        find_nodes(now, 0, candidate_nodes[row], others.programs, nodes)
                         count = pick(now, start, nodes, others, words, picked)
                         sum_rows(buffer_sum, words.activations, picked, count, hidden)
                         count = activate_units(hidden, layers.activation, active)

@@ -131,12 +131,12 @@ class LatticeScratch(NamedTuple):
 
     @classmethod
     def allocate(
-        cls, arcs: int, widest: int, addresses: int, units: int, outputs: int, elements: int, lookahead: int
+        cls, arcs: int, widest: int, positions: int, units: int, outputs: int, elements: int, lookahead: int
     ) -> LatticeScratch:
         """For lattices of at most this many arcs, ``widest`` of them from one node."""
         tops = np.full((3, elements), NO_NODE, np.int32)
         ahead = np.full((2, lookahead), NO_NODE, np.int32)
-        one = Scratch.allocate(arcs, addresses, units, outputs, lookahead)
+        one = Scratch.allocate(arcs, positions, units, outputs, lookahead)
         scores, sums = np.empty(outputs, np.float32), np.empty(units, np.float32)
         return cls(one, scores, tops[0], tops[1], ahead[0], tops[2], ahead[1], sums, np.empty(widest, np.float64))
 
@@ -498,13 +498,13 @@ class LatticeSearch:
 
     def __init__(self, arcs: Sequence[Arcs], model: CompiledModel, options: LatticeOptions, elements: int) -> None:
         widest = max((int(np.diff(one.first).max(initial=1)) for one in arcs), default=1)
-        addresses = len(model.of_buffer.programs) + len(model.others.programs)
+        positions = len(model.of_buffer.programs) + len(model.others.programs)
         units, outputs = len(model.layers.hidden_bias), len(model.layers.bias)
         self._tokens = max((len(one.ends) for one in arcs), default=1)
         self._buckets = 2 * max((one.last_node for one in arcs), default=0) + options.lookahead + 1
         self._options, self._times = options, 1
         items = LatticeItems.allocate(self._buckets, options.size, options.lookahead)
-        scratch = LatticeScratch.allocate(self._tokens, widest, addresses, units, outputs, elements, options.lookahead)
+        scratch = LatticeScratch.allocate(self._tokens, widest, positions, units, outputs, elements, options.lookahead)
         self.workspace = LatticeWorkspace(self._stacks(), items, self._candidates(), scratch)
 
     def grow(self) -> None:

@@ -195,8 +195,8 @@ class MergingSearch:
 
     def _seen(self, item: Item) -> Iterator[int]:
         for depth, part in enumerate(self._visible):
-            for address, of_relation in part:
-                token, relation = find(item.stack[depth] if depth < len(item.stack) else None, address)
+            for position, of_relation in part:
+                token, relation = find(item.stack[depth] if depth < len(item.stack) else None, position)
                 yield relation if of_relation else token
 
 
@@ -225,18 +225,18 @@ _Slot = tuple[bool, int, list[tuple[str, int]], int | None]
 
 def _slot(slot: Slot, attributes: list[str]) -> _Slot:
     """Whether a slot begins in the stack, its index there, the moves to children, the attribute's row (None: the relation)."""
-    base, *moves = slot.address.split(".")
+    base, *moves = slot.position.split(".")
     row = None if slot.attribute == RELATION else attributes.index(slot.attribute)
     return base[0] == "s", int(base[1:]), [(move[0], int(move[1:])) for move in moves], row
 
 
 def _features(stack: tuple[Node, ...], ahead: tuple[int, ...], values: np.ndarray, slots: Sequence[_Slot]) -> list[int]:
     features = []
-    for in_stack, index, address, row in slots:
+    for in_stack, index, position, row in slots:
         token, relation = NO_NODE, NO_NODE
         if in_stack:
-            token, relation = find(stack[index] if index < len(stack) else None, address)
-        elif index < len(ahead) and not address:
+            token, relation = find(stack[index] if index < len(stack) else None, position)
+        elif index < len(ahead) and not position:
             token = ahead[index]
         if row is None:
             features.append(ABSENT if relation == NO_NODE else relation + N_RESERVED)

@@ -18,7 +18,7 @@ import numpy as np
 
 from parser.data.parses import NO_NODE
 from parser.data.vocabulary import ABSENT, N_RESERVED
-from parser.decoding.beam.scores import look_ahead, read_address
+from parser.decoding.beam.scores import look_ahead, read_position
 from parser.decoding.beam.tree_stacks import top_nodes
 from parser.kernels import kernel
 
@@ -174,13 +174,13 @@ def read_features(cells, fronts, stacks, start, length, values, programs, column
         values: int32[attributes, total], see FeatureTable.values.
         programs, columns: see FeatureTable.
         tops, ahead: int32[elements], int32[read_ahead], workspace; see FeatureTable.
-        nodes: int32[2, addresses], workspace.
+        nodes: int32[2, positions], workspace.
     """
     for r in range(len(cells)):
         top_nodes(stacks, cells[r], tops)
         look_ahead(fronts[r], length, ahead)
         for a in range(len(programs)):
-            token, relation = read_address(stacks, tops, ahead, programs[a])
+            token, relation = read_position(stacks, tops, ahead, programs[a])
             nodes[0, a] = token
             nodes[1, a] = relation
         for c in range(len(columns)):

@@ -28,7 +28,7 @@ from parser.settings.choices import SettingsError, TrainingTrees
 from parser.settings.plan import NetworkPlan, Plan, VectorPlan
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.lattices import LatticePart, within_lookahead
-from parser.transitions.features import RELATION, TOKEN, Slot, anchored, slots_of
+from parser.transitions.features import RELATION, TOKEN, Slot, at_candidates, slots_of
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
     """Those of attributes that words differ in."""
-    templates = anchored(network.templates, transitions.system_class(plan.system.name))
+    templates = at_candidates(network.templates, transitions.system_class(plan.system.name))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)
 

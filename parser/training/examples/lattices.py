@@ -89,7 +89,7 @@ class LatticePart:
 
 def within_lookahead(slots: Sequence[Slot], lookahead: int) -> list[Slot]:
     """The slots without those that read further into the buffer than this many words."""
-    return [slot for slot in slots if slot.address[0] != "b" or int(slot.address.partition(".")[0][1:]) < lookahead]
+    return [slot for slot in slots if slot.position[0] != "b" or int(slot.position.partition(".")[0][1:]) < lookahead]
 
 
 def _evaluated(text: str, name: str) -> EvaluatedText:
@@ -131,7 +131,7 @@ class Choices:
             self._first[inside] = of_arcs + 1 + first[nodes]
             self._count[inside] = first[nodes + 1] - first[nodes]
             self._gold[inside] = path.arcs - first[nodes]
-        bases = np.array([_ahead(slot.address) for slot in table.slots])
+        bases = np.array([_ahead(slot.position) for slot in table.slots])
         self._slots_ahead = [np.flatnonzero(bases == index) for index in range(lookahead)]
         self._parts: list[Examples] = []
 
@@ -196,6 +196,6 @@ class Choices:
         return Examples(rows, targets, numbers[several].astype(np.int32), starts, blocks)
 
 
-def _ahead(address: str) -> int:
-    """Which element of the buffer an address is; -1 for any other."""
-    return int(address[1:]) if address[0] == "b" and address[1:].isdigit() else -1
+def _ahead(position: str) -> int:
+    """Which element of the buffer a position is; -1 for any other."""
+    return int(position[1:]) if position[0] == "b" and position[1:].isdigit() else -1

@@ -195,7 +195,7 @@ class BeamPerceptron:
             if child != NO_NODE:
                 wrong = [self._is_wrong(s, head, child, relation) for relation in range(size)]
                 scored[rows[item, column], start : start + size][wrong] = LOWEST
-        return Moves(rows, moves.blocks, moves.heads, moves.children, moves.anchors, moves.starts), scored
+        return Moves(rows, moves.blocks, moves.heads, moves.children, moves.candidate_nodes, moves.starts), scored
 
     def _violation(self, beam: BeamSide, gold_beam: BeamSide) -> Violation:
         best = int(beam.items.totals.argmax())

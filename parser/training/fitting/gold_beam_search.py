@@ -165,15 +165,15 @@ class _Workspace:
 
     def __init__(self, tokens: int, shape: tuple[int, int], table: FeatureTable, training: BeamTraining) -> None:
         units, outputs = shape
-        addresses, elements = len(table.programs), table.stack_elements
+        positions, elements = len(table.programs), table.stack_elements
         sizes = training.beam.size, training.gold_size
         self.beam, self.gold_beam = (CompiledSide.allocate(tokens, size, outputs, elements, units) for size in sizes)
         self.queries = OracleQueries.allocate(tokens, max(sizes))
-        self.scratch = Scratch.allocate(tokens, addresses, units, outputs, table.read_ahead)
+        self.scratch = Scratch.allocate(tokens, positions, units, outputs, table.read_ahead)
         self.stacks = TreeStacks.allocate(tokens, 2 * tokens * sum(sizes))
         self.of_search = self.stacks, self.beam, self.gold_beam, self.queries, self.scratch
         self.found = _ScoreChanges.allocate(2 * tokens * sum(sizes))
-        self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, addresses), np.int32)
+        self.reading = np.empty(elements, np.int32), self.scratch.ahead, np.empty((2, positions), np.int32)
         self._by_item = tuple(np.empty((2 * tokens + 1, size)) for size in sizes)
         n = sum(sizes)
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
