@@ -1,10 +1,14 @@
 """Training: a run prepares its corpus, makes a model and the passes that train it, and goes through them, epoch by epoch.
 
 train(settings, folder)
-  corpus.prepare()      the parts of the treebank, vocabularies, word vectors
-  build()               the model, and its passes: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
+  plan(settings)        what they come to, with a plan for each pass
+  prepare(plan)         the parts of the treebank, vocabularies, word vectors
+  build(plan)           the model, and of each plan a pass: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
   Evaluation.finish()   calibration
+
+So beam=global is a GlobalPlan, of which GlobalPass makes a BeamObjective; the Trainer draws batches of it, which it searches to
+leave gradients, and the optimizer takes a step (fitting/trainer.py).
 """
 
 from __future__ import annotations

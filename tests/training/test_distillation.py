@@ -176,7 +176,6 @@ def test_a_killed_run_is_resumed_to_the_same_end_and_the_card_names_the_teacher(
     without = run(treebank, "recipe=accurate", *FEW)
     train(without, tmp_path / "without")
     assert files_of(tmp_path / "without") != files_of(tmp_path / "whole")
-    assert "distillation" not in Manifest.of(without).settings  # as before there were teachers
 
 
 @pytest.mark.parametrize(
@@ -231,7 +230,7 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     with pytest.raises(ModelError, match="no such model folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
     mlp = Model.load(teacher)
-    mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.shape, encoder=None, embeddings={}))
+    mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
     mlp.save(tmp_path / "mlp")
     with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
