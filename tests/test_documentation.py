@@ -29,7 +29,7 @@ from parser.training.observers.console import final_table
 from scripts import documentation
 from scripts.benchmarks.command import BENCHMARKS
 from tests import forked
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.toy import ROOT, forget_what_is_stored
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -18,9 +18,9 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
-from tests.decoding.test_greedy import random_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
+from tests.random_models import random_static_model
 from tests.toy import sentence
 
 N_LATTICES = 6 if COMPILED else 1
@@ -76,7 +76,7 @@ def sentences():
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_a_single_path_is_plain_parsing(sentences, single_root):
-    model = random_model(sentences, {"form": 5, "deprel": 3}, "tanh")
+    model = random_static_model(sentences, {"form": 5, "deprel": 3}, "tanh")
     encoded = model.vocabularies.encode(sentences)
     for size, merge, scores in product((1, 2, 7), (Merge.NONE, Merge.CONFIGURATION), Scores):
         beam = Beam(size, merge, scores)

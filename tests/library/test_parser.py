@@ -23,7 +23,7 @@ from parser.library.parsed_sentence import read_words
 from parser.model.model import Model
 from parser.text.tokens import TokenizerError
 from tests.forgery import small_linear_model, small_model
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.toy import ROOT, sentence
 
 FORMS = [["a", "b", "éa"], ["b"], []]

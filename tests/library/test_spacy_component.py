@@ -19,7 +19,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError
 from parser.model_folder import ModelError
 from tests.forgery import small_model
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.toy import ROOT
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")

@@ -20,7 +20,7 @@ from parser.text.shards import Options, Shard
 from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
 from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
 from parser.text.worker import ShardParser
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
 

@@ -21,7 +21,7 @@ from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTr
 from parser.training.passes.online import iterate
 from parser.training.run import train
 from parser.transitions.configurations import Configurations
-from tests.linear.test_perceptron import RELATIONS, encoded
+from tests.gold_data import RELATIONS, encoded
 from tests.random_trees import random_tree
 from tests.toy import sentence
 from tests.training.small_runs import files_of, run, train_until_killed

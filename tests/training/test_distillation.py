@@ -28,8 +28,8 @@ from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
+from tests.training.classifiers import OUTPUTS, make, random_batch
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
-from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
 
 FEW = [*SMALL, "first_pass.epochs=1", "second_pass.epochs=2"]
 TEACHER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", *FEW]

@@ -16,9 +16,8 @@ from parser.model.model import Model
 from parser.model_folder import ModelError
 from parser.settings import SettingsError
 from parser.training.checkpoint import CheckpointError
-from parser.training.observers.observer import Observer, SearchEnd
 from parser.training.run import train
-from tests.training.small_runs import files_of, run, train_until_killed
+from tests.training.small_runs import Searches, files_of, run, train_until_killed
 
 GLOBAL = [
     "beam=global",
@@ -30,16 +29,6 @@ GLOBAL = [
     "second_pass.epochs=1",
 ]
 LINEAR = ["model=linear", "beam=global"]
-
-
-class Searches(Observer):
-    """Keeps what is told of searches."""
-
-    def __init__(self) -> None:
-        self.seen: list[SearchEnd] = []
-
-    def on_search(self, search: SearchEnd) -> None:
-        self.seen.append(search)
 
 
 def test_the_third_pass_makes_the_beam_better_and_the_model_remembers_it(treebank, tmp_path):
