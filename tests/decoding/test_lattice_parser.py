@@ -151,10 +151,10 @@ def test_a_model_remembers_its_lookahead(tmp_path):
 def test_what_cannot_be_is_refused():
     model = lattice_model(None)
     assert model.table.read_ahead == 2
-    with pytest.raises(BeamError, match="lookahead=1, but the model reads b1; give at least 2"):
+    with pytest.raises(BeamError, match=r"lookahead=1, .* b1.* 2"):
         LatticeParser(model, Beam(1), 1)
     other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
-    with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
+    with pytest.raises(BeamError, match=r"only with system=arc_standard.*merge=configuration"):
         LatticeParser(other, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
         LatticeParser(model, Beam(2)).k_best_of_lattices([], model.vocabularies, 3)

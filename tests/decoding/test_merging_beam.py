@@ -191,5 +191,5 @@ def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences,
 def test_other_systems_do_not_merge_by_signature(sentences):
     model = random_static_model(sentences, {"form": 5})
     other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
-    with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
+    with pytest.raises(BeamError, match=r"only with system=arc_standard.*merge=configuration"):
         beam_parser_of(other, Beam(4, Merge.SIGNATURE))

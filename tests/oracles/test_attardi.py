@@ -226,7 +226,7 @@ def test_a_search_past_max_states_is_refused_by_sentence():
     rng = random.Random(1)
     heads = [[0], random_trees.random_tree(rng, 40)]
     bound = oracles.create("attardi_search", degree=1, max_states=300).bind(Trees.from_heads(heads))
-    with pytest.raises(ValueError, match=r"sentence 1 \(counted from 0, 40 tokens\).* 300 states .*another degree.*leave"):
+    with pytest.raises(ValueError, match=r"sentence 1 .*40 tokens.* 300 states .*degree"):
         scores_of(bound, [(0, attardi_brute_force.INITIAL), (1, attardi_brute_force.INITIAL)])
 
 
@@ -234,7 +234,7 @@ def test_tabular_refuses_what_cannot_be_parsed_and_names_the_exact_oracle():
     heads = next(tree for tree in random_trees.all_trees(5) if not parseable(Trees.from_heads([tree]), 2)[0])
     with pytest.raises(UnparseableGoldError, match=r"sentence 1 .*attardi_search"):
         oracles.create("attardi_tabular").bind(Trees.from_heads([[0], heads]))
-    with pytest.raises(ValueError, match="only degree 2, not 3; attardi_search"):
+    with pytest.raises(ValueError, match="degree 2, not 3; attardi_search"):
         oracles.create("attardi_tabular", degree=3)
 
 
@@ -252,7 +252,7 @@ def test_what_they_do_not_know_is_refused(name):
     for degree in (0, 10):
         with pytest.raises(ValueError, match=f"degrees 1 to 9, not {degree}"):
             oracles.create(name, degree=degree)
-    with pytest.raises(ValueError, match=r"no option 'depth'; it has: degree"):
+    with pytest.raises(ValueError, match=r"option 'depth'.*: degree"):
         oracles.create(name, depth=2)
     with pytest.raises(ValueError, match="cycle"):
         oracles.create(name).step_scores([2, 1], [0], [1, 2])
@@ -271,5 +271,5 @@ def test_what_they_do_not_know_is_refused(name):
 
 @pytest.mark.parametrize(("max_states", "max_bytes"), [(0, 0), (1, -1)])
 def test_impossible_limits_are_refused(max_states, max_bytes):
-    with pytest.raises(ValueError, match="max_states is at least 1 and max_bytes at least 0"):
+    with pytest.raises(ValueError, match=r"max_states .* 1 .*max_bytes .* 0"):
         oracles.create("attardi_search", max_states=max_states, max_bytes=max_bytes)

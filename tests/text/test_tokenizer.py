@@ -138,7 +138,7 @@ def _ranges(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int]]]:
 def test_a_space_within_a_token_may_be_many():
     tokens = [Token("1 000 000", ("1 000 000",), True), Token("000", ("000",), False)]
     assert spans("1 \t000\r\n000 000", [tokens[:1], tokens[1:]]) == [[(0, 11)], [(12, 15)]]
-    with pytest.raises(TokenizerError, match="'000' is not in the text after character 11"):
+    with pytest.raises(TokenizerError, match=r"'000' .*after character 11"):
         spans("1 \t000\r\n000 00", [tokens])
 
 

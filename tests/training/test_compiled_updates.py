@@ -161,7 +161,7 @@ def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, moment
 def test_a_value_that_has_no_row_is_an_error(embedded, sets, value, hidden):
     features, targets = random_batch(3, 1, 0)
     features[1, 0] = value
-    with pytest.raises(IndexError, match="a feature has a value that the classifier has no"):
+    with pytest.raises(IndexError, match="value that the classifier has no"):
         CompiledGradients(make(embedded, sets=sets, hidden=hidden)).loss(features, targets)
 
 

@@ -226,12 +226,12 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     other = tmp_path / "other.conllu"
     other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
     taught = ["recipe=accurate", *FEW, f"distillation.teacher={teacher}"]
-    with pytest.raises(SettingsError, match=r"its relations are not those of this run; .* with the same treebank="):
+    with pytest.raises(SettingsError, match=r"relations .*treebank="):
         train(run(other, *taught), tmp_path / "run")
     with pytest.raises(ModelError, match="no such model folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
     mlp = Model.load(teacher)
     mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.shape, encoder=None, embeddings={}))
     mlp.save(tmp_path / "mlp")
-    with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
+    with pytest.raises(SettingsError, match="without an encoder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")
