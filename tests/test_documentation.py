@@ -226,7 +226,7 @@ def test_other_commands(line):
         assert program in ("mkdocs", "curl")  # test_the_site_is_built, serving/test_app.py
 
 
-@pytest.mark.parametrize("target", ["help", "train", "test", "lint", "format", "clean"])
+@pytest.mark.parametrize("target", ["help", "train", "test", "test-long", "lint", "format", "clean"])
 def test_make_from_another_folder(target, tmp_path):
     """It says what it would do, in the folder of its file, and does nothing."""
     shown = [
