@@ -320,7 +320,7 @@ class ValueCounts:
 
 @dataclass(frozen=True)
 class Counts:
-    """What an encoder tells apart.
+    """Sizes of an encoder's vocabularies.
 
     Attributes:
         characters: characters that have a vector.

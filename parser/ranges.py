@@ -5,10 +5,9 @@ hidden: int = field(metadata=between(1, 65_536, "the number of units"))
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, is_dataclass
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,6 @@ def between(lowest: float, highest: float, what: str, *, above: bool = False, be
 def range_of(field: Field[Any]) -> Range | None:
     """The range of a field, if it has one."""
     return field.metadata.get("range")
-
-
-def ranges_of(schema: type, prefix: str = "") -> Iterator[tuple[str, Range]]:
-    """The ranges of a dataclass and of those nested in it, by keys with dots; ``key.*`` is each value of a dictionary."""
-    types = get_type_hints(schema)
-    for field in fields(schema):
-        key = prefix + field.name
-        if (found := range_of(field)) is not None:
-            yield f"{key}.*" if get_origin(types[field.name]) is dict else key, found
-        elif (nested := dataclass_of(types[field.name])) is not None:
-            yield from ranges_of(nested, f"{key}.")
 
 
 def dataclass_of(annotation: Any) -> type | None:

@@ -15,9 +15,9 @@ class Sentences:
     Attributes:
         values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (vocabularies.py).
         offsets: int64[sentences + 1].
-        vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not been asked yet.
+        vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not run yet.
         unseen: int32[attributes that are sets, total], 1 where the value has an element that training never saw: there,
-            ``values`` has the number of another value. None where nobody asks.
+            ``values`` has the number of another value. None where it is not needed.
     """
 
     values: np.ndarray

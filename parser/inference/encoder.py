@@ -38,7 +38,7 @@ _HALF = np.float32(0.5)
 
 
 class FrozenEncoder:
-    """Makes the vectors of tokens; threads may ask at the same time.
+    """Computes token vectors; thread-safe.
 
     Args:
         weights: those of the encoder as they are now.

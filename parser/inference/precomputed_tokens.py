@@ -60,7 +60,7 @@ def token_activations(weights: ClassifierWeights, table: FeatureTable, n_relatio
 
 
 class TokenActivations(ABC):
-    """Computes the hidden activations of sentences; threads may ask at the same time.
+    """Computes the hidden activations of sentences; thread-safe.
 
     Args:
         maker: computes those of single slots.

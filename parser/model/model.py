@@ -138,7 +138,7 @@ class Model:
 
     @property
     def classifier(self) -> Classifier:
-        """The classifier, a module of torch; of a loaded model, it is made when it is first asked for."""
+        """The classifier, a module of torch; of a loaded model, it is built on first use."""
         if self._classifier is None:
             import torch  # see the beginning of this file
 

@@ -135,7 +135,7 @@ class BiLSTM(ContextualRepresentation):
 
 
 class CharacterEncoder(nn.Module):
-    """From characters to vectors of forms: what both directions have read at their ends (Ling et al. 2015, Section 3).
+    """From characters to vectors of forms: the final states of both directions (Ling et al. 2015, Section 3).
 
     A form is read once in a batch, however often it occurs there.
 

@@ -1,4 +1,4 @@
-"""What dev and test say of the model that a run trains, and what it comes to at the end."""
+"""Evaluation on dev and test: after each epoch, and at the end of a run."""
 
 from __future__ import annotations
 

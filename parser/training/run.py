@@ -108,7 +108,7 @@ class Run:
 
     Attributes:
         model: what it trains.
-        evaluation: measures on them.
+        evaluation: measures the model on dev and test.
     """
 
     def __init__(
@@ -148,12 +148,7 @@ class Run:
                 one.put_weights(best)
         search = self._plan.search if one.name == self._names[-1] else None
         end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
-        self._progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
-        self._progress.pass_number, self._progress.epochs_done, self._progress.best_las = (
-            self._progress.pass_number + 1,
-            0,
-            None,
-        )
+        self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
 
     def _fit(self, one: TrainingPass) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Which of the applicable moves is best by a classifier's scores, and which outputs are right: compiled, for every system."""
+"""Which of the applicable moves is best by a classifier's scores, and which outputs are correct: compiled, for every system."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
     return system.root_relation if single_root and system.root_relation is not None else NO_NODE
 
 
-def right(
+def correct_outputs(
     system: TransitionSystem, optimal: np.ndarray, moves: Moves, gold_relations: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """int32[m, width]: the output of each optimal move, NO_NODE for the other moves.

@@ -1,4 +1,4 @@
-"""What an oracle is asked, which moves are optimal by its scores, and which of them a classifier likes best."""
+"""Oracle queries, the moves that are optimal by their scores, and the best of these by the classifier."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from parser.transitions.system import Moves
 
 
 def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice = slice(None)) -> Query:
-    """What an oracle is asked of configurations; what it does not read is not copied.
+    """The oracle query for some configurations; arrays that the oracle does not read are not copied.
 
     Args:
         sentences: int32[m], the numbers of their sentences among the trees that the oracle is bound to.
@@ -33,7 +33,7 @@ def optimal_moves(scores: np.ndarray) -> np.ndarray:
     return (scores == scores.max(axis=1, keepdims=True)) & (scores != NOT_APPLICABLE)
 
 
-def best_right_columns(outputs: np.ndarray, moves: Moves, scores: np.ndarray) -> np.ndarray:
+def best_correct_columns(outputs: np.ndarray, moves: Moves, scores: np.ndarray) -> np.ndarray:
     """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[feature rows, outputs])."""
     own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(moves.rows, 0), np.maximum(outputs, 0)])
     return own.argmax(axis=1)

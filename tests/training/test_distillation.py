@@ -24,7 +24,7 @@ from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples.examples import Examples, SoftTargets, TrainingSentences
 from parser.training.examples.exploration import explore
 from parser.training.examples.teacher import Teacher
-from parser.training.fitting.loss import Taught, distillation_loss, set_loss
+from parser.training.fitting.loss import TeacherTargets, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
@@ -63,9 +63,9 @@ def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(ov
     soft.probabilities[rng.random(size) < 0.3] = 0  # examples that no teacher has seen
     weighted = torch.from_numpy(soft.dense(OUTPUTS) * np.float32(0.7))
     compiled, exact = CompiledGradients(classifier), deepcopy(classifier).double()
-    loss = compiled.loss(features, targets, taught=Taught(weighted, temperature))
+    loss = compiled.loss(features, targets, taught=TeacherTargets(weighted, temperature))
     scores = exact(features)
-    expected = set_loss(scores, targets) + distillation_loss(scores, Taught(weighted.double(), temperature))
+    expected = set_loss(scores, targets) + distillation_loss(scores, TeacherTargets(weighted.double(), temperature))
     slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft, 0.7, temperature)
     assert expected.item() == pytest.approx(slow, rel=1e-6)
     assert loss == pytest.approx(slow, rel=1e-5, abs=1e-6)
@@ -153,7 +153,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
         return again
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parser.training.examples.examples._LOCKSTEP", 12)
+        patch.setattr("parser.training.examples.examples._BATCH", 12)
         examples, _ = explore(data, oracle, model.system, model.table, slow[0], soft_targets=teach)
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 

@@ -27,7 +27,7 @@ from parser.training.examples.examples import (
 from parser.training.examples.exploration import Exploration, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, right
+from parser.transitions.decisions import best, correct_outputs
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
 from parser.transitions.optimal import optimal_moves
@@ -293,7 +293,7 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
             moves = system.moves(batch.now, rows)
             assert moves.rows.shape == scores.shape
             np.testing.assert_array_equal(moves.rows == NO_NODE, scores == NOT_APPLICABLE)
-            outputs = right(system, optimal_moves(scores), moves, batch.gold_relations, rows)
+            outputs = correct_outputs(system, optimal_moves(scores), moves, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
             system.apply(batch.now, rows, moves, columns, np.zeros(len(rows), np.int32))
         for row, number in enumerate(batch.numbers):

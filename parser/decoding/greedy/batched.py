@@ -30,7 +30,7 @@ Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], t
 
 @dataclass
 class StepProbabilities:
-    """How sure a parser was of its steps, each probability by a softmax over the moves that it could choose from.
+    """The probabilities of a parser's steps, each by a softmax over the moves that it could choose from.
 
     Attributes:
         arcs: float64[total], natural logarithms, in the layout of ``Sentences``: the step that gave a word its head; roots: 0.

@@ -8,7 +8,7 @@ as in Andor et al. (2016), with a set for the one gold item:
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
 An item's score is the sum of the scores of the moves of its best computation, so that the derivative of the loss by the score
-of a move is the sum of those by the items that it led to: what the beam believes less what is gold. Where all items share
+of a move is the sum of those by the items that it led to: the beam's marginals minus the gold ones. Where all items share
 their first moves it is zero, and nothing is to be computed there.
 """
 

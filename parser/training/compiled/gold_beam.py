@@ -66,7 +66,7 @@ class CompiledSide(NamedTuple):
 
 
 class OracleQueries(NamedTuple):
-    """Room for what the oracle is queries of the items of a step: one configuration a row; see BoundOracle.score_batch."""
+    """Workspace for the oracle queries of a step's items, one configuration per row; see BoundOracle.score_batch."""
 
     sentences: np.ndarray
     stacks: np.ndarray

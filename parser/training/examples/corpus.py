@@ -148,7 +148,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
-    """Those of attributes that words differ in."""
+    """The slots of attributes with more than one value."""
     templates = at_candidates(network.templates, transitions.system_class(plan.system.name))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)

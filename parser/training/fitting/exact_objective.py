@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ExactReport:
-    """How probable the classifier found the gold trees of an epoch.
+    """The probabilities of the gold trees in an epoch.
 
     Attributes:
         gold_percent: the probability of a gold tree, mean of the sentences.
@@ -74,7 +74,7 @@ class ExactObjective:
             log.warning("sentences of more than %d words are left out of exact training: %d", LONGEST, too_long)
 
     @property
-    def guessing(self) -> float:
+    def uniform_loss(self) -> float:
         """See Objective."""
         return 2 * float(self._data.sentences.lengths.mean()) * math.log(self._system.n_outputs)
 

@@ -53,7 +53,7 @@ class SentenceObjective:
         self._device = classifier.output.weight.device
 
     @property
-    def guessing(self) -> float:
+    def uniform_loss(self) -> float:
         """See Objective."""
         return math.log(self._n_outputs)
 

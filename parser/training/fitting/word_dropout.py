@@ -1,4 +1,4 @@
-"""Word dropout: in training, a value is now and then taken for an unknown one, so that unknown ones are learned about.
+"""Word dropout: in training, values are replaced by UNKNOWN at random, so that its vector is trained.
 
 A value seen n times is dropped with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25).
 
@@ -18,7 +18,7 @@ from parser.data.vocabulary import N_RESERVED, UNKNOWN
 
 
 def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
-    """float32[values]: how likely each value is taken for unknown, given how often it was seen; reserved ones never are."""
+    """float32[values]: the probability that a value is replaced by UNKNOWN, given its count; 0 for reserved values."""
     rates = weight / np.maximum(weight + counts, 1e-9)
     rates[:N_RESERVED] = 0.0
     return rates.astype(np.float32)
