@@ -25,11 +25,10 @@ SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a
 
 
 def test_training_is_reproducible_from_process_to_process():
-    code = """
+    code = f"""
 import hashlib
 from parser.data.word_vectors import VectorTraining, WordVectors
-from tests.data.test_word_vectors import SENTENCES
-print(hashlib.sha256(WordVectors.train(SENTENCES, VectorTraining(10), 3).matrix.tobytes()).hexdigest())
+print(hashlib.sha256(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix.tobytes()).hexdigest())
 """
     prints = {subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY) for _ in range(2)}
     assert len(prints) == 1

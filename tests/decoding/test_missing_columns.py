@@ -34,7 +34,7 @@ def words(n: int, upos: str = "X", feats: str = "F=a", form: str = "a") -> bytes
     ],
 )
 def test_what_is_refused(content, columns):
-    with pytest.raises(MissingColumnsError, match=f"file: {columns} _ in all of the first .* words.*--allow-missing-columns"):
+    with pytest.raises(MissingColumnsError, match=rf"file: {columns} _ .* --allow-missing-columns"):
         chunks_of(content)
 
 

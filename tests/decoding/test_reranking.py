@@ -21,7 +21,8 @@ from parser.networks.bilstm import BiLSTM
 from parser.networks.tasks import BiaffineScorer
 from parser.transitions.features import TOKEN
 from tests.forgery import small_linear_model, small_model
-from tests.networks.test_biaffine import loss_by_loops
+from tests.networks.biaffine_loops import loss_by_loops
+from tests.random_models import with_random_weights
 from tests.random_trees import random_tree
 from tests.toy import sentence
 
@@ -39,10 +40,8 @@ def scorer_of(model: Model) -> BiaffineScorer:
 @pytest.fixture
 def model() -> Model:
     """One whose encoder predicts heads, and is surer of them than the parser is of its moves."""
-    model = small_model("text")
+    model = with_random_weights(small_model("text"), std=1.0)
     with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_()
         for parameter in scorer_of(model).parameters():
             parameter.normal_(std=3)
     return model

@@ -18,6 +18,7 @@ from parser.network_spec import BiLSTMSpec, ClassifierSpec
 from parser.networks.representation import Embedding
 from parser.transitions.features import at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
+from tests.random_models import with_random_weights
 from tests.toy import sentence
 
 # Slots as a recipe has them for any system, and such as name the positions of candidates.
@@ -46,10 +47,7 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
     spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
     slots = slots_of(at_candidates(table, LRSpine))
     model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, spec, "lr_spine")
-    with torch.no_grad():  # of the size of trained ones, and with some units of every sign
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
+    return with_random_weights(model)
 
 
 @pytest.mark.parametrize("single_root", [True, False])

@@ -22,6 +22,7 @@ from parser.model.model import Model
 from parser.transitions.decisions import best
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
+from tests.random_models import with_random_weights
 from tests.toy import sentence
 
 
@@ -84,10 +85,7 @@ def model_of(system: str, options: dict[str, int]) -> Model:
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
     model = Model.new(like.vocabularies, like.relations, slots, like.spec, system, options)
     torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=1.0)
-    return model
+    return with_random_weights(model, std=1.0)
 
 
 def known_sentence(n: int, rng: random.Random) -> Sentence:

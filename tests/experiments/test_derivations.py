@@ -71,5 +71,5 @@ def test_what_is_missing_is_named(dev_part, tmp_path, overrides, message):
 
 
 def test_other_systems_have_no_such_items(dev_part):
-    with pytest.raises(BeamError, match="supported only with system=arc_standard"):
+    with pytest.raises(BeamError, match="only with system=arc_standard"):
         list(derivations.rows_of("any", model("arc_hybrid"), 8, read_treebank(dev_part)))

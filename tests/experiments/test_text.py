@@ -85,7 +85,5 @@ def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
 
 
 def test_nothing_is_guessed_where_lattices_are_given():
-    with pytest.raises(
-        ValueError, match="tr: lattices are given, so that nothing is guessed; leave out 'lattices by suffixes'"
-    ):
+    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):
         lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))

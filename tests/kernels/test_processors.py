@@ -11,7 +11,7 @@ import pytest
 
 from parser.commands.parsing_options import note_slow_int8
 from parser.kernels import tiles
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 
 ROOT = Path(__file__).parents[2]
 

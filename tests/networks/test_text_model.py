@@ -16,16 +16,8 @@ from parser.network_spec import CharacterSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM, CharacterEncoder
 from parser.networks.tasks import Tagger
 from tests.forgery import small_model
+from tests.random_models import random_text_model
 from tests.toy import sentence
-
-
-def random_text_model() -> Model:
-    """With weights of the size of trained ones."""
-    model = small_model("text")
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
 
 
 def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():

@@ -88,7 +88,7 @@ def test_decoding_is_compared_with_that_of_other_models(model_and_file):
     assert result["ratios"][ratios.decoding_over("itself")] > 0
     times = {"decoding, 1 thread": [Time(9, 1), Time(9, 4)], "decoding by x, 1 thread": [Time(9, 3), Time(9, 4)]}
     assert ratios.ratios_over_others(times, ["x"]) == {"decoding, 1 thread, over x, CPU time": 2}
-    with pytest.raises(ValueError, match="--over: x, x: a name is given twice"):
+    with pytest.raises(ValueError, match="--over: x, x: "):
         parsing.run(model, [file], times=1, over=[("x", model), ("x", model)])
     with pytest.raises(argparse.ArgumentTypeError, match="give a name and a model folder"):
         parsing._named("model")
@@ -139,7 +139,7 @@ def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
 
 def test_a_missing_model_and_a_missing_file_are_errors(model_and_file, tmp_path):
     model, file = model_and_file
-    with pytest.raises(ValueError, match=r"nofile: there is no such file to parse"):
+    with pytest.raises(ValueError, match=r"nofile: there is no such file"):
         parsing.run(model, [tmp_path / "nofile"])
     with pytest.raises(ValueError, match=r"nomodel: no such model folder"):
         parsing.run(tmp_path / "nomodel", [file])

@@ -30,5 +30,5 @@ def test_a_short_run(tmp_path):
     assert result["wrong"] == 0, result["examples_of_wrong"]
     assert result["answers"] >= 5
     assert "words/s" in serving.as_table(result)
-    with pytest.raises(ValueError, match=r"the server does not start: error: .*no such model folder"):
+    with pytest.raises(ValueError, match=r"not start: error: .*no such model folder"):
         serving.serving(tmp_path / "none").__enter__()

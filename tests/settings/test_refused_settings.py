@@ -271,7 +271,7 @@ def test_settings_that_can_be(overrides):
 
 def test_a_teacher_has_no_pass_to_teach_in():
     """The command says it of the override, and whoever calls train() is told, too."""
-    with pytest.raises(SettingsError, match=r"distillation\.teacher=.* is not supported with beam\.training\.start"):
+    with pytest.raises(SettingsError, match=r"distillation\.teacher=.* with beam\.training\.start"):
         plan(settings(*GLOBAL.split(), TAUGHT))
 
 

@@ -28,8 +28,8 @@ from parser.training.fitting.loss import Taught, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
+from tests.training.classifiers import OUTPUTS, make, random_batch
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
-from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
 
 FEW = [*SMALL, "first_pass.epochs=1", "second_pass.epochs=2"]
 TEACHER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", *FEW]
@@ -225,12 +225,12 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     other = tmp_path / "other.conllu"
     other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
     taught = ["recipe=accurate", *FEW, f"distillation.teacher={teacher}"]
-    with pytest.raises(SettingsError, match=r"its relations are not those of this run; .* with the same treebank="):
+    with pytest.raises(SettingsError, match=r"relations .*treebank="):
         train(run(other, *taught), tmp_path / "run")
     with pytest.raises(ModelError, match="no such model folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
     mlp = Model.load(teacher)
     mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
     mlp.save(tmp_path / "mlp")
-    with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
+    with pytest.raises(SettingsError, match="without an encoder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")

@@ -19,7 +19,7 @@ from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
 from parser.training.fitting.loss import Groups, set_loss
 from parser.training.fitting.trainer import Trainer
-from tests.training.test_compiled_updates import OUTPUTS, SIZES, SLOTS, make
+from tests.training.classifiers import OUTPUTS, SIZES, SLOTS, make
 
 BLOCKS = [(0, 1), (1, 3), (3, OUTPUTS)]
 

@@ -60,7 +60,7 @@ def test_it_is_parsed_with_its_own_moves(model):
 
 
 def test_what_is_of_arc_standard_alone_refuses_it(model):
-    with pytest.raises(BeamError, match="is supported only with system=arc_standard"):
+    with pytest.raises(BeamError, match="only with system=arc_standard"):
         beam_parser_of(model, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="lattices need system=arc_standard or attardi"):
         LatticeParser(model, Beam(2))

@@ -223,7 +223,7 @@ def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
     transitions.register(Own)
     assert type(transitions.create("own", 3)) is Own
     assert transitions.names() == ["arc_standard", "own"]
-    with pytest.raises(ValueError, match="a transition system 'own' already exists"):
+    with pytest.raises(ValueError, match="'own' already exists"):
         transitions.register(type("Other", (Own,), {}))
 
 
