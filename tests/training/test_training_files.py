@@ -16,7 +16,6 @@ from parser.settings import vectors_to_train
 from parser.settings.planning import plan
 from parser.training.examples.corpus import prepare
 from parser.training.run import train
-from parser.training.run_folder import Manifest
 from tests.toy import sentence, settings, write_conllu
 
 FEW = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "column=1"]
@@ -75,11 +74,6 @@ def test_a_dev_part_that_is_given_goes_first(files):
     corpus = prepare(plan(run(files, f"treebank.dev={files[1]}")))
     assert corpus.dev is not None
     assert (len(corpus.train), len(corpus.dev.sentences)) == (25, 10)
-
-
-def test_nothing_held_out_is_as_before_there_was_the_setting(files):
-    made = settings(f"treebank.train={files[0]}")
-    assert "held_out" not in Manifest.of(made).settings["treebank"]
 
 
 def test_names_and_places(files, tmp_path):
