@@ -64,7 +64,7 @@ def by_heads(model: Model, sentences: Sentences, s: int, heads: np.ndarray, rela
 
 
 @pytest.mark.parametrize("merge", [*Merge])
-@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize("single_root", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_trees_are_ranked_by_the_sum_of_both_scores(model, encoded, merge, single_root):
     beam = replace(BEAM, merge=merge)
     plain = beam_parser_of(model, replace(beam, rerank=False)).k_best(encoded, 8, single_root=single_root)

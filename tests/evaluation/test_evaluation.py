@@ -174,6 +174,7 @@ def real_file(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("retokenize", [False, True])
 @pytest.mark.parametrize(
     "name",

@@ -38,6 +38,7 @@ def test_sentences_of_a_length_have_the_words_of_the_file_in_their_order(test_pa
     assert [columns[1:] for sentence in found for columns in sentence.columns] == (words * 3)[:45]
 
 
+@pytest.mark.long
 def test_the_command(test_part, tmp_path):
     vocabularies = Vocabularies({"form": Vocabulary(["w1", "w2"])})
     spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})

@@ -71,6 +71,7 @@ def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
     assert given == alone
 
 
+@pytest.mark.long
 def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
     asked = of_lattices(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
     made = {}

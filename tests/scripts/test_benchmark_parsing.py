@@ -30,6 +30,7 @@ def model_and_file(tmp_path):
     return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
 
+@pytest.mark.long
 def test_it_counts_words_and_rates_every_job(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file, file], times=3, repeat=2, threads=2)
@@ -64,6 +65,7 @@ def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
     parsing.read(model, file.read_bytes())
 
 
+@pytest.mark.long
 def test_beams_are_measured_beside_greedy_parsing(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, beam=[1, 3])
@@ -81,6 +83,7 @@ def test_ratios_of_beams():
     }
 
 
+@pytest.mark.long
 def test_decoding_is_compared_with_that_of_other_models(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, over=[parsing._named(f"itself={model}")])
@@ -117,6 +120,7 @@ def test_ratios_are_those_of_rounds():
     assert ratios.ratios_of(times, 2, 10)[f"{ratios.repeated(10)}, 1 thread, over UDPipe, CPU time"] == 2
 
 
+@pytest.mark.long
 def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     pytest.importorskip("ufal.udpipe")
     model, file = model_and_file

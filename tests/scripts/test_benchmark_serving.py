@@ -20,6 +20,7 @@ def test_documents_cover_the_file_and_know_their_answers(tmp_path):
         serving.make_documents(model, path)
 
 
+@pytest.mark.long
 def test_a_short_run(tmp_path):
     pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
     pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra serve)")
