@@ -14,15 +14,13 @@ import numpy as np
 import oracles
 from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.greedy.batched import BatchedParser, Choice, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import correct_outputs
-from parser.transitions.optimal import best_correct_columns, optimal_moves, query
+from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_moves, query
 from parser.transitions.system import Moves, TransitionSystem
 
 

@@ -9,8 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from parser.data.parses import Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import Parses, Sentences
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT
+from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.signature_rows import SignatureRows
 from parser.inference.weights import EncoderWeights

@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.signature_rows import MAX_BYTES, SignatureRows
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights

@@ -24,8 +24,7 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam, Search
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import UD_ROOT, Vocabulary
+from parser.data.vocabularies import UD_ROOT, Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout

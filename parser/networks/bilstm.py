@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.data.vocabulary import ABSENT, Vocabulary
+from parser.data.vocabularies import ABSENT, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder

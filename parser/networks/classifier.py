@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout

@@ -19,8 +19,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from parser.data.vocabularies import SetVocabulary
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
 from parser.inference.layouts import value_counts
 from parser.network_spec import BiaffineSpec, Shapes, TaggerSpec

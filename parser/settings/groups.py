@@ -14,8 +14,7 @@ from omegaconf import MISSING
 
 from parser.beam_settings import MAX_SIZE
 from parser.model_folder import MAX_LOOKAHEAD
-from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec
-from parser.ranges import between
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec, between
 from parser.settings.choices import (
     ExampleUse,
     Keep,

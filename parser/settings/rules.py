@@ -18,9 +18,9 @@ from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.lattices.gold_paths import MissingPath
+from parser.network_spec import range_of
 from parser.networks.build import check_device
 from parser.networks.layers import ACTIVATIONS
-from parser.ranges import range_of
 from parser.settings import held_out_of, vocabulary_is_of_subset
 from parser.settings.choices import ExampleUse, Mode, Policy, SettingsError, Tokenizer, TrainingTrees, UpdateStep
 from parser.settings.groups import (

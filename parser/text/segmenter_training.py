@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from parser.conllu.checks import FORM, MISC, NO_SPACE
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.data.vocabulary import UNKNOWN, Vocabulary
+from parser.data.vocabularies import UNKNOWN, Vocabulary
 from parser.model_folder import SEGMENTER
 from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM

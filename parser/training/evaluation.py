@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from parser.beam_settings import Beam, Search
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart

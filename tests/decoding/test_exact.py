@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from parser import Parser
 from parser.beam_settings import EXACT, Beam, BeamError, Exact, Merge, Scores, of_fields, searching
 from parser.commands.command_line import size_of_beam
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence
 from parser.decoding import batch_sizes
 from parser.decoding.exact import exact

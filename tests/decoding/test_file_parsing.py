@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from parser.beam_settings import Beam, BeamError
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import ChunkParser, FileCounts, OnError, parse_file
 from parser.decoding.files.word_cache import WordCache

@@ -11,7 +11,7 @@ import torch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, as_fields, of_fields, searching
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.decoding import batch_sizes
 from parser.decoding.parsers import beam_parser_of
 from parser.inference import biaffine as frozen_biaffine

@@ -11,7 +11,7 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, Merge
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence
 from parser.decoding import probabilities as module
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities, parse_batched

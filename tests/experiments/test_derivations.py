@@ -13,8 +13,7 @@ from experiments.command import settings_of
 from experiments.figures import read_csv
 from parser.beam_settings import BeamError
 from parser.data.treebank import read_treebank
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of

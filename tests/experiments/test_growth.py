@@ -12,8 +12,7 @@ from experiments import growth
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from parser.conllu.stream import read_raw_sentences
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of

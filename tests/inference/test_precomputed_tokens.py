@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parser.inference.signature_rows as module
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.precomputed_tokens import SignatureActivations
 from tests.random_models import random_static_model

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.precomputed_tokens import SummedActivations
 from tests.random_models import STATIC_SLOTS, random_static_model

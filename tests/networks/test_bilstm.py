@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser.data.vocabularies import Elements, vocabulary_for
-from parser.data.vocabulary import ABSENT
+from parser.data.vocabularies import ABSENT, Elements, vocabulary_for
 from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parse, parser_of

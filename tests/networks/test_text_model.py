@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from parser.data.vocabularies import Characters, tag_vocabulary
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED, Characters, tag_vocabulary
 from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of

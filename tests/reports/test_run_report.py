@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from parser.commands.report import main
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.drawing.svg import confusion_svg
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec

@@ -10,8 +10,7 @@ import torch
 import oracles
 from parser import transitions
 from parser.commands import trace as command
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from parser.data.attributes import TAGS
-from parser.ranges import Range
+from parser.network_spec import Range
 from parser.settings import Settings, SettingsError
 from parser.settings.overrides import check_given, keys
 from parser.settings.plan import Plan

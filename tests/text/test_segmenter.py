@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabulary
 from parser.evaluation import evaluate_files
 from parser.model_folder import TOKENIZER, ModelError
 from parser.text import segmenter as module

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Elements
 from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier

@@ -11,7 +11,7 @@ import pytest
 
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES

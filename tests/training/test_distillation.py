@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import ModelError

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import oracles
 from parser.beam_settings import Exact, Scores
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import read_treebank
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart

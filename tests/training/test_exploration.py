@@ -9,9 +9,8 @@ import pytest
 
 import oracles
 from oracles import NOT_APPLICABLE
-from parser.data.parses import NO_NODE
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.settings.choices import Policy
 from parser.training.examples.examples import (
@@ -27,10 +26,9 @@ from parser.training.examples.examples import (
 from parser.training.examples.exploration import Exploration, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, correct_outputs
+from parser.transitions.decisions import best, correct_outputs, optimal_moves
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
-from parser.transitions.optimal import optimal_moves
 from parser.transitions.system import Moves
 from tests.gold_data import gold_data
 from tests.random_trees import random_projective_tree, random_tree

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.beam.tree_stacks import read_trees
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.network_spec import Embedding
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import CompiledGradients

@@ -13,7 +13,7 @@ import pytest
 import oracles
 from parser.commands.parse import main as parse_main
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.evaluation import evaluate_files
 from parser.lattices.conllul import text_of
 from parser.lattices.gold_paths import GoldPath, gold_path

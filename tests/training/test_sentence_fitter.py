@@ -10,8 +10,8 @@ import torch
 from omegaconf import OmegaConf
 
 import oracles
-from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span

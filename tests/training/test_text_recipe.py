@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 import oracles
-from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import N_RESERVED
 from parser.model.model import Model
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples

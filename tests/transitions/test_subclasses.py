@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.beam_settings import Beam, BeamError, Merge
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parser import transitions
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.attardi import best_output, forced_output, move_of
 from parser.transitions.configurations import Configurations, clear

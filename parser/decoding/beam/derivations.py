@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.sentence_parser import Tree
 
 

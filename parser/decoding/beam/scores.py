@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from parser.beam_settings import Scores
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.tree_stacks import find
 from parser.kernels import kernel
 from parser.kernels.active_units import activate_units, scores_of_units

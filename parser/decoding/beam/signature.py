@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from parser.beam_settings import BeamError, Merge
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.tree_stacks import descend
 from parser.kernels import kernel
 from parser.transitions.attardi import Attardi

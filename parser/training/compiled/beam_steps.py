@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding.beam.scores import look_ahead, read_position
 from parser.decoding.beam.tree_stacks import top_nodes
 from parser.kernels import kernel

@@ -20,7 +20,7 @@ from numba import njit
 
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import FULL, clear

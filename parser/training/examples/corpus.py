@@ -16,10 +16,18 @@ from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import BackgroundVectors
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
-from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
-from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary
+from parser.data.vocabularies import (
+    N_RESERVED,
+    UD_ROOT,
+    UD_UNSPECIFIED,
+    Characters,
+    Vocabularies,
+    Vocabulary,
+    tag_vocabulary,
+    vocabulary_for,
+)
 from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart
 from parser.lattices.gold_paths import MissingPath

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles import BoundOracle, Trees
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.settings.choices import Target
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import correct_outputs
+from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_moves, query
 from parser.transitions.features import FeatureTable
-from parser.transitions.optimal import best_correct_columns, optimal_moves, query
 from parser.transitions.system import Moves, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.

@@ -13,7 +13,7 @@ import numpy as np
 
 from oracles import BoundOracle
 from parser.beam_settings import Beam
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
@@ -29,9 +29,8 @@ from parser.training.examples.examples import (
     new_examples,
     target_columns,
 )
-from parser.transitions.decisions import best, correct_outputs
+from parser.transitions.decisions import best, best_correct_columns, correct_outputs, optimal_moves
 from parser.transitions.features import FeatureTable
-from parser.transitions.optimal import best_correct_columns, optimal_moves
 from parser.transitions.system import Moves, TransitionSystem
 
 SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Moves, np.ndarray], SoftTargets]

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.exact.exact import LONGEST, features_of_states
 from parser.model.model import Model

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.training.examples.examples import Examples
 
 
