@@ -5,21 +5,24 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Runs of neighbouring tests, as they share kernels and fixtures; a process that has none left takes half of another's.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: help train test lint format clean
+.PHONY: help train test test-long lint format clean
 
 ifneq ($(lastword $(MAKEFILE_LIST)),Makefile)
 # make -f FOLDER/Makefile, typed elsewhere: all paths below are those of that folder, so make starts again there.
-help train test lint format clean:
+help train test test-long lint format clean:
 	@$(MAKE) -C $(dir $(lastword $(MAKEFILE_LIST))) $@
 else
 
 help:
-	@echo "make train    train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
-	@echo "make test     run the tests; ARGS='-k name' for some of them"
-	@echo "make lint     ruff, mypy, and the layers of the code (import-linter)"
-	@echo "make format   let ruff put the code in order"
-	@echo "make clean    remove the virtual environment and the caches"
+	@echo "make train       train a parser on the sample treebank; ARGS='treebank=hu column=5 ...' for another run"
+	@echo "make test        run the tests but for the long ones; ARGS='-k name' for some of them"
+	@echo "make test-long   run the long ones"
+	@echo "make lint        ruff, mypy, and the layers of the code (import-linter)"
+	@echo "make format      let ruff put the code in order"
+	@echo "make clean       remove the virtual environment and the caches"
 	@echo
 	@echo "VENV=$(VENV) is the virtual environment, PYTHON=$(PYTHON) (3.11 to 3.13) makes it."
 
@@ -27,7 +30,10 @@ train: $(READY)
 	$(BIN)/python scripts/train.py $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PYTEST) -m 'not long' $(ARGS)
+
+test-long: $(READY)
+	$(PYTEST) -m long $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -27,7 +27,7 @@ from experiments.figures import BLUE, GREEN, ORANGE, RED, label_beam_sizes, pane
 from experiments.tables import NOT_RUN, Key, Row, chosen, mean_and_deviation, numbers, plain_table
 from experiments.trainings import Training, folder_of, formatted, run_training
 from parser.beam_settings import EXACT, Beam, Exact, Merge, Search
-from parser.data.parses import Parses
+from parser.data.sentences import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import beam_parser_of
 from parser.decoding.sentence_parser import Tree

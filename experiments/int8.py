@@ -18,7 +18,7 @@ from experiments.command import Trainings
 from experiments.engine import Cell, Experiment, check
 from experiments.tables import NOT_RUN, Key, Row, chosen, markdown, names_of, numbers, score
 from experiments.trainings import Training, encoder_folder, encoder_of, formatted, run_training
-from parser.data.parses import Parses
+from parser.data.sentences import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.parsers import parser_of
 from parser.evaluation.gold_part import GoldPart

@@ -24,7 +24,7 @@ from experiments.figures import FigureExperiment
 from experiments.parsed_part import ParsedPart
 from experiments.tables import Row, markdown
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import NO_NODE, Parses
 from parser.data.treebank import Treebank
 from parser.decoding.greedy.batched import BatchedParser, Choice
 from parser.decoding.parsers import beam_parser_of

@@ -34,9 +34,9 @@ from experiments.tables import plain_table, write_page
 from oracles import BoundOracle, Trees
 from oracles.lr_spine.tabular import elements_of, fragments
 from parser import transitions
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.transitions.configurations import Configurations
-from parser.transitions.optimal import query
+from parser.transitions.decisions import query
 from parser.transitions.system import TransitionSystem
 
 COMMAND = "python experiments/system_oracles.py"

@@ -1,4 +1,4 @@
-"""What every oracle is: bound to gold trees once, then queried for the scores of a batch of configurations.
+"""The interface of all oracles: bound to gold trees once, then queried for the scores of a batch of configurations.
 
 A configuration is a stack a_0..a_k (a_0 = 0, the artificial root; the top a_k last) and a buffer b..n of the remaining
 tokens. The transitions are numbered SHIFT, REDUCE_LEFT, REDUCE_RIGHT (Nederhof 2019, Table 1, names of Section 2):

@@ -1,4 +1,4 @@
-"""How a parser searches, where it is not greedy: what parse.py is told, and what a model's folder remembers."""
+"""Search settings, beam or exact: as given to parse.py, and as stored in a model's folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SLOT_OF_A_STATE = re.compile(r"(s0|b\d):token")
 
 
 class BeamError(ValueError):
-    """A search that cannot be, or cannot do what is asked of it; the message says the fix."""
+    """An invalid or unsupported search; the message says the fix."""
 
 
 class Merge(StrEnum):
@@ -50,7 +50,7 @@ class Scores(StrEnum):
 class Beam:
     """A beam: how many items it keeps after each step, which of them it merges, and what moves cost.
 
-    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/reranking.py).
+    With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/beam/reranking.py).
 
     Raises:
         BeamError: the size is not a number from 1 to MAX_SIZE, merge or scores are unknown, or one tree is to be reranked.
@@ -89,7 +89,7 @@ class Beam:
 
 @dataclass(frozen=True)
 class Exact:
-    """Exact search, which finds the best of all computations (decoding/exact.py), for the models of check_exact().
+    """Exact search, which finds the best of all computations (decoding/exact/exact.py), for the models of check_exact().
 
     Raises:
         BeamError: scores are unknown.

@@ -20,8 +20,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file
 
-from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.network_spec import ClassifierSpec, check_type
 
 SETTINGS, VOCABULARIES, TENSORS = "settings.json", "vocabularies.json", "classifier.safetensors"

@@ -5,16 +5,61 @@ its fields as JSON (``read``), and from ``shapes`` the modules of torch take the
 folder those of its tensors. To add an option to the encoder: a field with its range here, and its parameters in ``shapes``;
 what the network does with it in networks/, and in inference/ if parsing needs it; its value in configs/.
 
+The range of a number is declared with its field: ``hidden: int = field(metadata=between(1, 65_536, "the number of units"))``.
+
 Parts are not frozen: OmegaConf lets nobody set a field of a frozen dataclass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from types import UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
-from parser.ranges import between, dataclass_of, range_of
+
+@dataclass(frozen=True)
+class Range:
+    """From which number to which other a value can be, and what it is.
+
+    Attributes:
+        lowest, highest: the ends.
+        what: what the number is, for messages.
+        above, below: whether the lower or the upper end is not in the range itself.
+    """
+
+    lowest: float
+    highest: float
+    what: str
+    above: bool = False
+    below: bool = False
+
+    def violation(self, value: float) -> str | None:
+        """What to say of a value outside; None of one inside. NaN is outside."""
+        low = value > self.lowest if self.above else value >= self.lowest
+        high = value < self.highest if self.below else value <= self.highest
+        if low and high:
+            return None
+        least = f"{'above' if self.above else 'at least'} {self.lowest:,g}"
+        most = f"{'below' if self.below else 'at most'} {self.highest:,.10g}"
+        return f"{self.what} must be {least} and {most}"
+
+
+def between(lowest: float, highest: float, what: str, *, above: bool = False, below: bool = False) -> dict[str, Range]:
+    """The metadata of a field with this range; see Range. Of a dictionary, it is the range of each value."""
+    return {"range": Range(lowest, highest, what, above, below)}
+
+
+def range_of(field: Field[Any]) -> Range | None:
+    """The range of a field, if it has one."""
+    return field.metadata.get("range")
+
+
+def dataclass_of(annotation: Any) -> type | None:
+    """The dataclass in an annotation that is one, or one or None."""
+    options = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
+    return next((option for option in options if isinstance(option, type) and is_dataclass(option)), None)
+
 
 Shapes = dict[str, tuple[int, ...]]
 """By name of a parameter, its shape."""
@@ -320,7 +365,7 @@ class ValueCounts:
 
 @dataclass(frozen=True)
 class Counts:
-    """What an encoder tells apart.
+    """Sizes of an encoder's vocabularies.
 
     Attributes:
         characters: characters that have a vector.

@@ -5,7 +5,6 @@ import random
 import signal
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import omegaconf.base
 import pytest
@@ -23,27 +22,6 @@ settings.load_profile(profiles.EVERY_DAY)
 # parsing it. A parse tree is only read.
 omegaconf.base.parse = cache(parse)
 
-# The files that take longest, as most of them wait for kernels to be compiled: with several processes, each of which runs whole
-# files (--dist loadfile), they come first, so that no process is left with one at the end.
-LONGEST = [
-    *[
-        "test_documentation.py",
-        "oracles/test_attardi.py",
-        "training/test_gold_beam_search.py",
-        "decoding/test_lattice_parser.py",
-    ],
-    *["oracles/test_oracles_small.py", "decoding/test_beam.py", "scripts/test_train.py", "oracles/test_ties.py"],
-    *["training/test_systems.py", "training/test_exploration.py", "fuzz/test_fuzz.py", "oracles/test_lr_spine.py"],
-    *[
-        "experiments/test_table7.py",
-        "experiments/test_comparison.py",
-        "experiments/test_pages.py",
-        "training/test_resume.py",
-    ],
-    *["training/test_passes.py", "decoding/test_merging_beam.py", "experiments/test_choices.py", "crash/test_crash.py"],
-    *["scripts/test_scripts.py", "text/test_bulk.py", "oracles/test_oracles_agree.py"],
-]
-
 # A shell starts what runs in the background with Ctrl-C ignored, and so would every command that a test starts and interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -52,12 +30,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hashes wrap around; where kernels run as plain Python, numpy warns of it, and warnings of ours are errors."""
     if not COMPILED:
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered in scalar:RuntimeWarning")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the longest files first; the others stay in their order."""
-    rank = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: rank.get(item.path, len(rank)))
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, tag_vocabulary, vocabulary_for
 from parser.linear.model import LinearModel
 from parser.linear.weights import HashedWeights
 from parser.model.model import Model

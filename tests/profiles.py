@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import Phase, settings
 
 EVERY_DAY = "every_day"
+FEW_EXAMPLES = "few_examples"  # for what is tried a second time
 FIRST_FAILURE = "first_failure"  # for a run that asks only whether there is one: no smaller example is looked for
 
 
@@ -12,5 +13,6 @@ def register() -> None:
     """Makes them known to hypothesis."""
     # The first example of a property may have to wait for kernels to be compiled.
     settings.register_profile(EVERY_DAY, deadline=None)
+    settings.register_profile(FEW_EXAMPLES, deadline=None, max_examples=20)
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile(FIRST_FAILURE, deadline=None, database=None, phases=phases, report_multiple_bugs=False)

@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
 from parser.model.loading import load
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model, ModelError
@@ -94,7 +93,7 @@ def test_another_format_is_refused(model, tmp_path):
     model.save(tmp_path / "model")
     path = tmp_path / "model" / SETTINGS
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(ModelError, match="format 99, this version reads formats 1 and 2"):
+    with pytest.raises(ModelError, match=r"format 99, .* 1 and 2"):
         Model.load(tmp_path / "model")
 
 
@@ -154,5 +153,5 @@ def test_a_model_remembers_its_beam(model, tmp_path):
 @pytest.mark.parametrize("device", ["gpu", "meta"])
 def test_a_device_that_is_not_there_is_refused(model, tmp_path, device):
     model.save(tmp_path / "model")
-    with pytest.raises(ModelError, match=f"device={device}: there is no device '{device}' here; available: cpu"):
+    with pytest.raises(ModelError, match=rf"device={device}: .* available: cpu"):
         load(tmp_path / "model", device)

@@ -15,8 +15,7 @@ from safetensors.torch import load_file, save_file
 from parser.decoding.parsers import parse
 from parser.model.model import SETTINGS, TENSORS, VOCABULARIES, Model
 from parser.model_folder import FORMAT
-from tests.decoding import test_greedy
-from tests.networks import test_bilstm
+from tests.random_models import random_bilstm_model, random_static_model
 from tests.toy import sentence
 
 
@@ -72,9 +71,9 @@ def write_format_1(folder: Path, model: Model) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda sentences: test_greedy.random_model(sentences, {"form": 5, "deprel": 3}),
-        lambda sentences: test_bilstm.random_model(sentences),
-        lambda sentences: test_bilstm.random_model(sentences, deprel=3),
+        lambda sentences: random_static_model(sentences, {"form": 5, "deprel": 3}),
+        lambda sentences: random_bilstm_model(sentences),
+        lambda sentences: random_bilstm_model(sentences, deprel=3),
     ],
     ids=["mlp", "bilstm", "bilstm-deprel"],
 )

@@ -1,4 +1,4 @@
-"""The search of attardi_search, compiled: see oracles.attardi.search for what it does and why.
+"""The compiled best-first search of attardi_search; the algorithm is described in oracles.attardi.search.
 
 Its space holds what it has found so far: states, and in what order they are looked at.
 """
@@ -45,7 +45,7 @@ def _find(words, slots, width, base):
 
 @njit(cache=True, nogil=True)
 def grow(words, states, slots, count, width):
-    """Room for twice as many states."""
+    """Grows the workspace to twice as many states."""
     more_words = np.empty(2 * len(words), np.int64)
     more_words[: count * width] = words[: count * width]
     more_states = np.empty((2 * len(states), _FIELDS), np.int32)

@@ -2,11 +2,11 @@
 
 On the gold path of a projective gold tree (a configuration from which all its edges can be made, with those made so far),
 
-* la_k or ra_k is right if and only if its edge is gold;
+* la_k or ra_k is correct if and only if its edge is gold;
 * shift is wrong if and only if the root of the top has its gold head on the stack, and no node of the right spine of the top
   has a gold child in the buffer.
 
-So the right transitions there are all transitions that lose no gold edge, and two of them are right at once in about 30% of the
+So the correct transitions there are those that lose no gold edge, and two of them are correct at once in about 30% of the
 configurations of gold paths: sooner or later does not matter, as long as it is not too late.
 
 Off the gold path this oracle has NO claim to be optimal: the same rules are applied, and there may be no right transition at

@@ -1,6 +1,6 @@
 """Oracles from grammars: the score of a transition is its edge and the best weight of what can be made after it.
 
-Nederhof 2019, Section 4, for any transition system of which somebody has written down, as a split grammar, what its
+Nederhof 2019, Section 4, for any transition system, given as a split grammar of what its
 computations can make of a configuration: oracles.arc_standard.tabular has the paper's, oracles.arc_hybrid.tabular another one.
 O(n^3) semiring operations in plain Python: slow, and exact for any gold tree as far as the grammar is right.
 
@@ -56,7 +56,7 @@ class Transition:
 
 
 class TransitionGrammar(Protocol):
-    """What has to be known of a transition system."""
+    """A transition system, as TabularOracle needs it."""
 
     grammar: SplitGrammar
 

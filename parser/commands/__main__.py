@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from parser.commands import command_line
 
-# By name, what it does; the module of that name is imported when it is asked for.
+# By name, what it does; the module of that name is imported when it is run.
 COMMANDS = {
     "train": "train a parser, or with -m a sweep of parsers",
     "parse": "parse CoNLL-U, or text",

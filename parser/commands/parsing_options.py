@@ -53,7 +53,7 @@ def note_slow_int8() -> None:
 
 
 def add_file_options(parser: ArgumentParser) -> None:
-    """What files hold, and what becomes of it; ``tags`` is None where the option is not given."""
+    """Options for input and output files; ``tags`` is None where the option is not given."""
     parser.add_argument("--several-roots", action="store_true", help="let the artificial root have several children")
     parser.add_argument(
         "--on-error",

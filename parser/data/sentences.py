@@ -1,4 +1,4 @@
-"""Sentences as numbers, one after the other in flat arrays."""
+"""Sentences and predicted trees as integers, one after the other in flat arrays."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Sentences:
     Attributes:
         values: int32[attributes, total], total = sum of (n + 1); characters have rows after the attributes (vocabularies.py).
         offsets: int64[sentences + 1].
-        vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not been asked yet.
+        vectors: [total, size], what an encoder has made of the tokens, as it stores them; None if it has not run yet.
         unseen: int32[attributes that are sets, total], 1 where the value has an element that training never saw: there,
-            ``values`` has the number of another value. None where nobody asks.
+            ``values`` has the number of another value. None where it is not needed.
     """
 
     values: np.ndarray
@@ -59,3 +59,33 @@ class Sentences:
         """int64[tokens]: where the tokens of some sentences (int[m]) are, one sentence after the other."""
         lengths = np.diff(self.offsets)[numbers]
         return np.arange(lengths.sum()) + np.repeat(self.offsets[numbers] - (np.cumsum(lengths) - lengths), lengths)
+
+
+# No such node, relation, row or output: what fills integer arrays where there is nothing.
+NO_NODE = -1
+
+
+@dataclass(frozen=True)
+class Parses:
+    """Predicted trees in the layout of ``Sentences``: the entries of the roots are NO_NODE.
+
+    Attributes:
+        heads: int32[total].
+        relations: int32[total].
+        offsets: int64[sentences + 1].
+    """
+
+    heads: np.ndarray
+    relations: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def allocate(cls, offsets: np.ndarray) -> Parses:
+        """For sentences that begin at these offsets, none of whose words has a head."""
+        heads = np.full(offsets[-1], NO_NODE, np.int32)
+        return cls(heads, heads.copy(), offsets)
+
+    def span(self, first: int, last: int) -> Parses:
+        """Those of the sentences from number ``first`` to before ``last``, not copied."""
+        start, end = self.offsets[first], self.offsets[last]
+        return Parses(self.heads[start:end], self.relations[start:end], self.offsets[first : last + 1] - start)

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from functools import singledispatch
 
 from parser.beam_settings import Beam, BeamError, Exact, Merge, Search, check_exact, is_greedy
 from parser.data.attributes import AttributeColumns
-from parser.data.parses import Parses
+from parser.data.sentences import Parses
 from parser.decoding.greedy.compiled import GreedyParser
 from parser.decoding.sentence_parser import KBestParser, SentenceParser
 from parser.inference.weights import ClassifierWeights

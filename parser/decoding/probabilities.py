@@ -1,7 +1,7 @@
 """Trees with the probabilities of the steps that make them, for any model and however it searches.
 
 A greedy parser's steps are those that it takes. A beam keeps no steps, and what it merges was made in several ways; so its
-trees are made once more, by the steps that the classifier likes best of those that lead to the tree, as an exact oracle says
+trees are made once more, by the highest-scoring steps among those that lead to the tree, as an exact oracle says
 (Nederhof 2019, Section 4: those that lose none of its arcs). Of a tree that was parsed greedily these are the parser's own.
 """
 
@@ -14,15 +14,13 @@ import numpy as np
 import oracles
 from oracles.trees import MAX_TOKENS
 from parser.beam_settings import Search, is_greedy
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.greedy.batched import BatchedParser, Choice, StepProbabilities
 from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import right
-from parser.transitions.optimal import best_right_columns, optimal_moves, query
+from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_moves, query
 from parser.transitions.system import Moves, TransitionSystem
 
 
@@ -61,17 +59,17 @@ class ProbabilityParser:
         if self._batched is None:
             return parses, probabilities
         if len(short) == len(sentences):
-            follow(parses, sentences, self._batched, self._system, probabilities, single_root)
+            replay(parses, sentences, self._batched, self._system, probabilities, single_root)
         elif len(short):
             some, places = sentences.take(short), sentences.places(short)
             trees = Parses(parses.heads[places], parses.relations[places], some.offsets)
             found = StepProbabilities.allocate(some)
-            follow(trees, some, self._batched, self._system, found, single_root)
+            replay(trees, some, self._batched, self._system, found, single_root)
             probabilities.arcs[places], probabilities.trees[short] = found.arcs, found.trees
         return parses, probabilities
 
 
-def follow(
+def replay(
     parses: Parses,
     sentences: Sentences,
     parser: BatchedParser,
@@ -79,7 +77,7 @@ def follow(
     probabilities: StepProbabilities,
     single_root: bool = True,
 ) -> Parses:
-    """Makes trees once more, and notes the probabilities of the steps.
+    """Replays the computations of trees, and records the probabilities of their steps.
 
     Args:
         parses: the trees.
@@ -112,8 +110,8 @@ def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, in
         ) -> tuple[np.ndarray, np.ndarray]:
             losses = bound.score_batch(query(numbers.astype(np.int32), now, rows))
             places = np.minimum(offsets[numbers][:, None] + np.arange(now.heads.shape[1]), len(relations) - 1)
-            outputs = right(system, optimal_moves(losses), moves, relations[places], np.arange(len(rows)))
-            columns = best_right_columns(np.where(moves.rows == NO_NODE, NO_NODE, outputs), moves, scores).astype(np.int32)
+            outputs = correct_outputs(system, optimal_moves(losses), moves, relations[places], np.arange(len(rows)))
+            columns = best_correct_columns(np.where(moves.rows == NO_NODE, NO_NODE, outputs), moves, scores).astype(np.int32)
             at = np.arange(len(rows))
             children = moves.children[at, columns]
             made = relations[offsets[numbers] + np.maximum(children, 0)]

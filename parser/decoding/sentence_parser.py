@@ -1,4 +1,4 @@
-"""What everything that parses encoded sentences looks like from outside, and what it finds: trees with their scores."""
+"""The interface of all parsers of encoded sentences, and their results: trees with scores."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from parser.data.parses import Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import Parses, Sentences
 
 
 @dataclass(frozen=True)

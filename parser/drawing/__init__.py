@@ -6,6 +6,6 @@ trees of the same words as one picture, which is what shows a parser's errors; s
 dependencies.
 """
 
-from parser.drawing.drawn_tree import Arc, DrawnTree
+from parser.drawing.drawn_tree import DrawnArc, DrawnTree
 
-__all__ = ["Arc", "DrawnTree"]
+__all__ = ["DrawnArc", "DrawnTree"]

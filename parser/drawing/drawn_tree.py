@@ -14,7 +14,7 @@ from parser.conllu.stream import RawSentence, read_raw_sentences, sent_id
 
 
 @dataclass(frozen=True)
-class Arc:
+class DrawnArc:
     """An arc of a tree, and what is said of it.
 
     Attributes:
@@ -64,19 +64,19 @@ class DrawnTree:
     def __len__(self) -> int:
         return len(self.forms)
 
-    def arcs(self) -> list[Arc]:
+    def arcs(self) -> list[DrawnArc]:
         """The arcs of the tree, by child."""
         return [
-            Arc(head, child, deprel, "right" if self.is_right(child) else "wrong")
+            DrawnArc(head, child, deprel, "right" if self.is_right(child) else "wrong")
             for child, (head, deprel) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
         ]
 
-    def missed(self) -> list[Arc]:
+    def missed(self) -> list[DrawnArc]:
         """The gold arcs that the tree does not have, by child; one that differs only in its relation is among them."""
         if self.gold_heads is None or self.gold_deprels is None:
             return []
         gold = enumerate(zip(self.gold_heads, self.gold_deprels, strict=True), 1)
-        return [Arc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
+        return [DrawnArc(head, child, deprel, "missed") for child, (head, deprel) in gold if not self.is_right(child)]
 
     def is_right(self, child: int) -> bool:
         """Whether head and relation of the word (from 1) are those of the gold tree, if there is one."""
@@ -92,7 +92,7 @@ class DrawnTree:
         return sum(d in ("R", "AL") for d in directions) > sum(d == "L" for d in directions)
 
 
-def levels(arcs: Sequence[Arc]) -> list[int]:
+def levels(arcs: Sequence[DrawnArc]) -> list[int]:
     """The height of each arc, from 1: above those that lie under it or cross it, as low as that allows. O(n^2)."""
     found: dict[int, int] = {}
     for i in sorted(range(len(arcs)), key=lambda i: arcs[i].span[1] - arcs[i].span[0]):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from parser.drawing.drawn_tree import Arc, DrawnTree, display_width, levels, printable
+from parser.drawing.drawn_tree import DrawnArc, DrawnTree, display_width, levels, printable
 
 _LETTER, _TAG_LETTER = 9.0, 6.5  # pixels of a column of text, forms and the smaller tags and relations
 _GAP, _MARGIN = 16.0, 12.0  # between words, at the edges
@@ -47,7 +47,7 @@ def as_svg(tree: DrawnTree) -> str:
     return "\n".join([*parts, "</svg>"])
 
 
-def _centers(tree: DrawnTree, arcs: Sequence[Arc]) -> tuple[list[float], float]:
+def _centers(tree: DrawnTree, arcs: Sequence[DrawnArc]) -> tuple[list[float], float]:
     """Where the middle of each word is, from 1; and the width. Words stand apart as far as relations between them need."""
     widths = [
         max(_LETTER * display_width(form), _TAG_LETTER * display_width(tag), 12.0)
@@ -68,7 +68,7 @@ def _centers(tree: DrawnTree, arcs: Sequence[Arc]) -> tuple[list[float], float]:
     return centers, total
 
 
-def _ends(arcs: Sequence[Arc], centers: Sequence[float]) -> dict[tuple[Arc, int], float]:
+def _ends(arcs: Sequence[DrawnArc], centers: Sequence[float]) -> dict[tuple[DrawnArc, int], float]:
     """By arc and end (a word), where it meets the word: arcs that go the same way stand beside each other, long ones inside."""
     found = {}
     for kinds in (("right", "wrong"), ("missed",)):
@@ -84,7 +84,7 @@ def _ends(arcs: Sequence[Arc], centers: Sequence[float]) -> dict[tuple[Arc, int]
     return found
 
 
-def _arc(arc: Arc, height: int, ends: dict[tuple[Arc, int], float], base: float, edge: float, side: int) -> str:
+def _arc(arc: DrawnArc, height: int, ends: dict[tuple[DrawnArc, int], float], base: float, edge: float, side: int) -> str:
     """An arc with its relation; ``side`` is -1 above the words and 1 below them. That from the root is a line from the edge."""
     color = _COLORS[arc.kind]
     dashes = ' stroke-dasharray="5 3"' if arc.kind == "missed" else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parser.drawing.drawn_tree import Arc, DrawnTree, display_width, levels, printable
+from parser.drawing.drawn_tree import DrawnArc, DrawnTree, display_width, levels, printable
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _BOX = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"  # by the sum of the directions in which a cell has a line
@@ -43,7 +43,7 @@ def as_text(tree: DrawnTree, color: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _drawn(arcs: Sequence[Arc], n: int) -> list[str]:
+def _drawn(arcs: Sequence[DrawnArc], n: int) -> list[str]:
     """For each of n words, the part of its line that the arcs take; the outermost arcs on the left."""
     heights = levels(arcs)
     columns = max(heights, default=0)

@@ -1,4 +1,4 @@
-"""What became of each gold word, for tables of errors: accuracy by relation, length, distance, depth and projectivity,
+"""Word-by-word error analysis: accuracy by relation, length, distance, depth and projectivity,
 confusion of relations, and intervals and tests over sentences.
 
 Counts are those of scores.py: a group's recall is over the gold words of the group, its precision over the system's, where the

@@ -19,7 +19,7 @@ _ARCS_TOGETHER = 1_000
 
 
 class FrozenBiaffineScorer:
-    """How probable trees are, each arc by itself; threads may ask at the same time.
+    """How probable trees are, each arc by itself; thread-safe.
 
     Args:
         tensors: the weights of a BiaffineScorer, by their names there.

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT
+from parser.data.vocabularies import ABSENT
 from parser.inference.arithmetic import Arithmetic, Int8, Matrix, SinglePrecision
 from parser.inference.signature_rows import SignatureRows
 from parser.inference.weights import EncoderWeights
@@ -38,7 +38,7 @@ _HALF = np.float32(0.5)
 
 
 class FrozenEncoder:
-    """Makes the vectors of tokens; threads may ask at the same time.
+    """Computes token vectors; thread-safe.
 
     Args:
         weights: those of the encoder as they are now.

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from parser.data.vocabularies import Elements, SetVocabulary, Vocabularies
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import ClassifierWeights, EncoderWeights, SlotLayout, under
 from parser.kernels.activations import activation_number

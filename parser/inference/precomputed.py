@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import kernel
 from parser.kernels.activations import activate, activation_number

@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.signature_rows import MAX_BYTES, SignatureRows
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotWeights
@@ -60,7 +59,7 @@ def token_activations(weights: ClassifierWeights, table: FeatureTable, n_relatio
 
 
 class TokenActivations(ABC):
-    """Computes the hidden activations of sentences; threads may ask at the same time.
+    """Computes the hidden activations of sentences; thread-safe.
 
     Args:
         maker: computes those of single slots.

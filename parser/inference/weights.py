@@ -94,7 +94,7 @@ class SlotWeights:
     Attributes:
         attribute: its name.
         columns: the slots.
-        weights: float32[slots, hidden, size]: by slot, what a vector is multiplied by to give its contribution; may be a
+        weights: float32[slots, hidden, size]: by slot, what a vector is multiplied by to give hidden activations; may be a
             view of a larger array.
     """
 
@@ -104,7 +104,7 @@ class SlotWeights:
 
 
 class SentenceEncoder(Protocol):
-    """A frozen contextual token representation. Threads may ask at the same time."""
+    """A frozen contextual token representation; thread-safe."""
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """The vectors of all tokens, [tokens, size], as the encoder stores them: made now, if it has not made them before."""

@@ -29,7 +29,7 @@ _MOST_DIFFERING = 0.1
 
 
 class MissingPath(StrEnum):
-    """What becomes of a sentence in whose lattice there is no path with the gold forms; see above."""
+    """How a sentence whose lattice has no path with the gold forms is handled; see above."""
 
     INFUSED = "infused"
     SKIP = "skip"

@@ -34,7 +34,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.util import minibatch
 
 from parser.conllu.checks import shortened
-from parser.data.vocabulary import UD_ROOT
+from parser.data.vocabularies import UD_ROOT
 from parser.decoding.files.tag_writing import NoTagsError, TagUse
 from parser.library.parsed_sentence import ParsedSentence
 from parser.library.parser import Parser

@@ -16,8 +16,7 @@ from safetensors.numpy import save
 
 from parser import beam_settings, transitions
 from parser.beam_settings import Search
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import UD_ROOT, Vocabulary
+from parser.data.vocabularies import UD_ROOT, Vocabularies, Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
 from parser.model_folder import (

@@ -10,7 +10,7 @@ The average of w over all steps is what parses. It is kept in O(1) per update: u
 average is w - u / steps. w is float32, u float64; whole numbers, so that they are exact.
 
 The step is compiled (perceptron_steps.py) but for the oracle, which says what is optimal. training/passes/online.py drives it;
-training/beam_perceptron.py learns from whole computations, by scores() and change().
+training/fitting/beam_perceptron.py learns from whole computations, by scores() and change().
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from parser.transitions.system import TransitionSystem, behaves_as
 
 
 class OnlineStep:
-    """What the perceptron says of a configuration; the next step writes over it.
+    """The perceptron's output for a configuration; overwritten by the next step.
 
     Attributes:
         predicted: int32[1] column and int32[1] relation of P, as TransitionSystem.apply takes them.
-        right: those of O.
+        right: those of O, the best optimal move.
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from oracles import NOT_APPLICABLE
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.linear.templates import find_keys
 from parser.linear.weights import add_scores, entry_of

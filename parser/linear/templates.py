@@ -29,8 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot, find_nodes

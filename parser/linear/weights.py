@@ -1,4 +1,4 @@
-"""Sparse weights by the keys of features: a hash table with open addressing, and for each feature the outputs it speaks for.
+"""Sparse weights by the keys of features: a hash table with open addressing, and the outputs of each feature.
 
 A feature's entries (output, weight) lie side by side in a pool. Their capacity doubles when it is full: then they move to
 the end of the pool. Kernels take ``Weights``; the class HashedWeights is what is saved with a model, in compressed rows.

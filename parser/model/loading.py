@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from parser.beam_settings import Merge, Search, searching
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.weights import no_int8
 from parser.linear.model import LinearModel
 from parser.model.model import Model

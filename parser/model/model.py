@@ -24,8 +24,7 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam, Search
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import UD_ROOT, Vocabulary
+from parser.data.vocabularies import UD_ROOT, Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
@@ -138,7 +137,7 @@ class Model:
 
     @property
     def classifier(self) -> Classifier:
-        """The classifier, a module of torch; of a loaded model, it is made when it is first asked for."""
+        """The classifier, a module of torch; of a loaded model, it is built on first use."""
         if self._classifier is None:
             import torch  # see the beginning of this file
 

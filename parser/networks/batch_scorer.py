@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.inference.precomputed import Scorer, hidden_layer
 from parser.inference.weights import ClassifierWeights
 from parser.networks.layers import ACTIVATIONS

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from parser.data.vocabulary import ABSENT, Vocabulary
+from parser.data.vocabularies import ABSENT, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.layouts import value_counts
 from parser.inference.weights import EncoderWeights, TaggingEncoder
@@ -135,7 +135,7 @@ class BiLSTM(ContextualRepresentation):
 
 
 class CharacterEncoder(nn.Module):
-    """From characters to vectors of forms: what both directions have read at their ends (Ling et al. 2015, Section 3).
+    """From characters to vectors of forms: the final states of both directions (Ling et al. 2015, Section 3).
 
     A form is read once in a batch, however often it occurs there.
 

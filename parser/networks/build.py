@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from parser.data.vocabularies import SetVocabulary, Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import SetVocabulary, Vocabularies, Vocabulary
 from parser.network_spec import ClassifierSpec
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier

@@ -1,9 +1,9 @@
 """The classifier: one hidden layer over what feature slots read, a score for every output (Nederhof 2019, Section 8).
 
-What a slot reads contributes to the hidden layer in one of two ways. *One-hot*: the contribution of a (slot, value) pair is a
+A slot is an input of the hidden layer in one of two ways. *One-hot*: the hidden activations of a (slot, value) pair are a
 row of a table of weights; the same function as a linear layer over one-hot inputs, without the zeros. *As a vector*: the token
 representation (representation.py) has a vector for the number that the slot reads, and a linear layer takes the vectors of all
-such slots side by side. Either way the hidden layer is a sum of a bias and one contribution from each slot.
+such slots side by side. Either way the hidden layer is the sum of a bias and one vector of activations per slot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.precomputed import Scorer
 from parser.inference.weights import ClassifierWeights, SentenceEncoder, SlotLayout

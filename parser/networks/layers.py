@@ -1,4 +1,4 @@
-"""What the networks are built of: layers of the sizes that a spec gives, activations, dropout, and padding.
+"""Building blocks of the networks: layers of the sizes that a spec gives, activations, dropout, and padding.
 
 Dropout masks are one draw of torch's generator for a batch, and a hash of it and the place for each number: torch's own
 generator is serial, and on a CPU drawing a mask takes it as long as half of the matrix products.

@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import Elements
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED, Elements
 from parser.inference.arithmetic import Matrix, SinglePrecision
 from parser.inference.weights import Int8Error, SentenceEncoder, TaggingEncoder
 from parser.network_spec import Embedding

@@ -1,4 +1,4 @@
-"""Further tasks of an encoder: tags, which the layers above may read, and heads, which training alone asks for.
+"""Auxiliary tasks of an encoder: tags, which the layers above may read, and heads, in training and for reranking.
 
 *Tags* (Hashimoto et al. 2017, Section 2.2). A task is a column of gold data: upos, xpos, feats. Its distribution over the
 values is a softmax over the products of the token's vector with a vector for each value. What the layers above read is the
@@ -19,8 +19,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from parser.data.vocabularies import SetVocabulary
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import N_RESERVED, SetVocabulary, Vocabulary
 from parser.inference.biaffine import SLOPE
 from parser.inference.layouts import value_counts
 from parser.network_spec import BiaffineSpec, Shapes, TaggerSpec

@@ -14,11 +14,10 @@ import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
 from parser.data.attributes import AttributeColumns
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best
-from parser.transitions.optimal import query
+from parser.transitions.decisions import best, query
 from parser.transitions.system import Moves, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names

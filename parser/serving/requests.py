@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 PRESEGMENTED = "presegmented"
 FORMATS = ("conllu", "horizontal", "vertical")
-STEPS = ("tokenizer", "tagger", "parser")
 
 
 class RequestError(ValueError):

@@ -1,4 +1,4 @@
-"""What settings can be chosen from. Members are named as on the command line, so that hydra itself refuses other words."""
+"""Enumerations of settings. Members are named as on the command line, so that hydra itself refuses other words."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class VocabularySource(StrEnum):
 
 
 class ExampleUse(StrEnum):
-    """What becomes of the first pass's examples in the second pass."""
+    """How the second pass uses the first pass's examples."""
 
     replace = "replace"  # type: ignore[assignment]
     join = "join"  # type: ignore[assignment]
 
 
 class Mode(StrEnum):
-    """What is learned.
+    """Which moves an online learner updates towards, and along which computations.
 
     * static: of the optimal moves of a gold computation, the one that comes first in the eager order.
     * nondet: all optimal moves, on gold computations.

@@ -1,4 +1,4 @@
-"""The settings of a training run, as hydra composes them from configs/: what they are named, their types, ranges and readers.
+"""The settings of a training run, as hydra composes them from configs/: their names, types and ranges, and what they depend on.
 
 A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
 have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS). A number says its range, and a
@@ -14,8 +14,7 @@ from omegaconf import MISSING
 
 from parser.beam_settings import MAX_SIZE
 from parser.model_folder import MAX_LOOKAHEAD
-from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec
-from parser.ranges import between
+from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec, between
 from parser.settings.choices import (
     ExampleUse,
     Keep,
@@ -99,7 +98,7 @@ class VectorSettings:
 class ClassifierSettings(MlpSpec):
     """The hidden layer. ``word_dropout``: see training/fitting/word_dropout.py."""
 
-    word_dropout: float = number(0, 1e6, "the weight of unknown values")
+    word_dropout: float = number(0, 1e6, "the constant of word dropout")
 
 
 @dataclass
@@ -111,7 +110,7 @@ class TaggerSettings(TaggerSpec):
 
 @dataclass
 class BiaffineSettings(BiaffineSpec):
-    """How training asks the encoder for heads. ``weight``: that of the loss beside the parser's."""
+    """The biaffine scorer, an auxiliary task. ``weight``: of its loss relative to the parser's."""
 
     weight: float = number(0, 1e6, "the weight of a loss", above=True)
 
@@ -201,7 +200,7 @@ class OnlineSettings:
 
 @dataclass
 class BeamSettings:
-    """How the trained parser searches: not at all, for it is greedy."""
+    """How the trained parser searches: beam=none, greedily."""
 
     name: str = MISSING
 

@@ -15,7 +15,7 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from parser.ranges import Range, dataclass_of, range_of
+from parser.network_spec import Range, dataclass_of, range_of
 from parser.settings.choices import SettingsError
 from parser.settings.groups import BEAMS, MODELS, Settings
 

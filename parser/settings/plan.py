@@ -1,6 +1,6 @@
-"""The plan of a run: what its settings come to, as plain frozen data; plan() makes it, and refuses what cannot be.
+"""The plan of a run: its settings, validated and resolved, as frozen dataclasses; plan() makes it.
 
-Whoever trains is given the plan, or a part of it, and never sees settings. What stands in a plan is read by somebody, and its
+Training code is given the plan, or a part of it, never the settings. Every field of a plan is read, and its
 parts fit one another.
 """
 
@@ -72,7 +72,7 @@ class GoldPlan:
     """The first pass: on gold computations.
 
     Attributes:
-        name: in metrics.json, and what its settings are named by.
+        name: for messages, and for its stages in metrics.json.
         epochs: passes over the examples.
         trees: which trees it learns from.
         optimizer: how the classifier is fitted.
@@ -295,7 +295,7 @@ class LatticePlan:
     Attributes:
         files: by part (train, always; dev; test), a file of lattices.
         lookahead: words decided ahead; slots that read further are left out.
-        gold: what becomes of training sentences without a gold path.
+        gold: how training sentences without a gold path are handled.
         max_arcs: a sentence with more is refused; None: none is.
         choices: whether the choice among arcs is learned; else only gold paths are.
         beam: how lattices are searched where other input is parsed greedily.

@@ -54,7 +54,7 @@ def plan(settings: Settings) -> Plan:
     """The plan of a run with these settings, which hydra has composed; nothing of the treebank is read.
 
     Raises:
-        SettingsError: a run cannot be so; the message names the key and the fix.
+        SettingsError: the settings are invalid; the message names the key and the fix.
     """
     try:
         check_column(settings)

@@ -1,4 +1,4 @@
-"""What no run can be, though hydra takes it; said here, once.
+"""Validation of settings beyond what hydra checks.
 
 Types, keys and most words are hydra's to refuse, by the classes of groups.py. Here are the ranges of numbers, the words that
 other packages own, and the rules about more than one setting, each a message that says what is wrong, and the fix.
@@ -18,9 +18,9 @@ from parser import transitions
 from parser.beam_settings import EXACT, BeamError, Merge, Scores, check_exact
 from parser.data.attributes import ATTRIBUTES, ELEMENTS, TAGS
 from parser.lattices.gold_paths import MissingPath
+from parser.network_spec import range_of
 from parser.networks.build import check_device
 from parser.networks.layers import ACTIVATIONS
-from parser.ranges import range_of
 from parser.settings import held_out_of, vocabulary_is_of_subset
 from parser.settings.choices import ExampleUse, Mode, Policy, SettingsError, Tokenizer, TrainingTrees, UpdateStep
 from parser.settings.groups import (
@@ -61,7 +61,7 @@ def check_values(settings: Settings, made: Any, prefix: str = "") -> None:
 
 
 def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
-    """What is wrong with the settings, the first first: later rules take it that earlier ones hold."""
+    """Violations of the rules, in order: later rules assume that earlier ones hold."""
     yield from _unknown_words(made)
     yield from _wrong_system(made)
     yield from _wrong_features(made)
@@ -321,7 +321,7 @@ def templates_of(made: Settings) -> dict[str, list[str]]:
 
 
 def training_of(made: Settings) -> ExactTrainingSettings | None:
-    """How whole computations are learned from; None if they are not."""
+    """Settings of global training (beam.training); None if there is none."""
     return made.beam.training if isinstance(made.beam, GlobalBeamSettings | ExactSettings) else None
 
 

@@ -21,12 +21,11 @@ import numpy as np
 from safetensors.numpy import save
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import N_RESERVED, Vocabulary
 from parser.inference.encoder import FrozenEncoder
 from parser.inference.weights import EncoderWeights, under
 from parser.model_folder import SEGMENTER, check_tensors, errors_named, n_numbers, read_header, read_json, read_tensors
-from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec
-from parser.ranges import between
+from parser.network_spec import BiLSTMSpec, Counts, Shapes, Spec, between
 from parser.storage.atomic import replacing, write_json
 from parser.text.tokens import Token
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from parser.conllu.checks import FORM, MISC, NO_SPACE
 from parser.conllu.files import open_input
 from parser.conllu.stream import RawSentence, read_raw_sentences
-from parser.data.vocabulary import UNKNOWN, Vocabulary
+from parser.data.vocabularies import UNKNOWN, Vocabulary
 from parser.model_folder import SEGMENTER
 from parser.network_spec import Embedding
 from parser.networks.bilstm import BiLSTM
@@ -96,7 +96,7 @@ class SegmenterTraining:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SegmenterComparison:
     """F1 of sentences on dev in percent: UDPipe's, and those of a segmenter."""
 
     udpipe: float
@@ -109,7 +109,7 @@ def train_segmenter(
     tokenizer: Path,
     seed: int,
     how: SegmenterTraining = SegmenterTraining(),
-) -> Comparison | None:
+) -> SegmenterComparison | None:
     """Trains a segmenter, and writes it beside a tokenizer, unless UDPipe's sentences of dev are clearly better.
 
     Args:
@@ -144,7 +144,7 @@ def train_segmenter(
 
     by_threshold = {threshold: sentence_f1(gold, divided(threshold)) for threshold in _THRESHOLDS}
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
-    compared = Comparison(sentence_f1(gold, found), by_threshold[segmenter.threshold])
+    compared = SegmenterComparison(sentence_f1(gold, found), by_threshold[segmenter.threshold])
     better = compared.segmenter > compared.udpipe - _FLATTERED
     used = "the segmenter's" if better else "UDPipe's"
     log.info(

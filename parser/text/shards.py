@@ -63,7 +63,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a file.
+    """The result of parsing a file.
 
     Attributes:
         shard: the file.

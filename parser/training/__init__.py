@@ -1,1 +1,1 @@
-"""The two passes: examples from gold computations and exploration, fitting, checkpoints, what is shown of a run."""
+"""Training: examples from gold computations and exploration, fitting, checkpoints, observers."""

@@ -1,4 +1,4 @@
-"""What a run is made of: its model, and the passes that train it."""
+"""Builds the model of a run, and the passes that train it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dev and test say of the model that a run trains, and what it comes to at the end."""
+"""Evaluation on dev and test: after each epoch, and at the end of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from parser.beam_settings import Beam, Search
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.parsers import parser_with_beam
 from parser.decoding.probabilities import ProbabilityParser
 from parser.evaluation.gold_part import GoldPart

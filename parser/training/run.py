@@ -1,10 +1,14 @@
 """Training: a run prepares its corpus, makes a model and the passes that train it, and goes through them, epoch by epoch.
 
 train(settings, folder)
-  corpus.prepare()      the parts of the treebank, vocabularies, word vectors
-  build()               the model, and its passes: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
+  plan(settings)        what they come to, with a plan for each pass
+  prepare(plan)         the parts of the treebank, vocabularies, word vectors
+  build(plan)           the model, and of each plan a pass: GoldPass, ExplorationPass, GlobalPass; or OnlinePass, StructuredPass
   Run.train()           for each pass: begin; for each epoch: fit_epoch, measure dev, save a checkpoint
   Evaluation.finish()   calibration
+
+So beam=global is a GlobalPlan, of which GlobalPass makes a BeamObjective; the Trainer draws batches of it, which it searches to
+leave gradients, and the optimizer takes a step (fitting/trainer.py).
 """
 
 from __future__ import annotations
@@ -104,7 +108,7 @@ class Run:
 
     Attributes:
         model: what it trains.
-        evaluation: measures on them.
+        evaluation: measures the model on dev and test.
     """
 
     def __init__(
@@ -144,12 +148,7 @@ class Run:
                 one.put_weights(best)
         search = self._plan.search if one.name == self._names[-1] else None
         end = PassEnd(one.name, self._measure("dev", search), self._measure("test", search))
-        self._progress.metrics[one.name] = {"dev": end.dev, "test": end.test}
-        self._progress.pass_number, self._progress.epochs_done, self._progress.best_las = (
-            self._progress.pass_number + 1,
-            0,
-            None,
-        )
+        self._progress.end_pass(one.name, {"dev": end.dev, "test": end.test})
         self._observers.on_pass(end)
 
     def _fit(self, one: TrainingPass) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Sweeps: what became of each job lies in its run folder, so that a table can be made of them wherever they ran."""
+"""Sweeps: each job writes its result to its run folder, so that a table can be made wherever the jobs ran."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class JobError(ValueError):
 
 @dataclass(frozen=True)
 class SweepJob:
-    """What became of a job.
+    """The result of a job.
 
     Attributes:
         number: its number in the sweep, from 0.

@@ -13,7 +13,7 @@ from parser.transitions.system import Moves, TransitionSystem
 
 __all__ = ["Moves", "TransitionSystem", "create", "names", "register", "system_class"]
 
-# A module is imported when its system is asked for: loading the compiled kernels of all of them would cost time.
+# A module is imported when its system is requested: loading the compiled kernels of all of them would cost time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
     "arc_standard": ("parser.transitions.arc_standard", "ArcStandard"),
     "attardi": ("parser.transitions.attardi", "Attardi"),

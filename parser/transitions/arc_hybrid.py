@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
 from parser.transitions.system import Moves, TransitionSystem

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
 

@@ -1,12 +1,17 @@
-"""Which of the applicable moves is best by a classifier's scores, and which outputs are right: compiled, for every system."""
+"""Which moves are best by a classifier's scores, which are optimal by an oracle's, and which outputs are correct.
+
+Compiled, for every system.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
+from oracles import NOT_APPLICABLE, Query
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
+from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves, TransitionSystem
 
 
@@ -49,7 +54,7 @@ def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
     return system.root_relation if single_root and system.root_relation is not None else NO_NODE
 
 
-def right(
+def correct_outputs(
     system: TransitionSystem, optimal: np.ndarray, moves: Moves, gold_relations: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """int32[m, width]: the output of each optimal move, NO_NODE for the other moves.
@@ -115,3 +120,32 @@ def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, r
                 total += np.exp(np.float64(scores[row, start + r]) - np.float64(scores[own[0], own[1]]))
         found[m] = -np.log(total)
     return found
+
+
+def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice = slice(None)) -> Query:
+    """The oracle query for some configurations; arrays that the oracle does not read are not copied.
+
+    Args:
+        sentences: int32[m], the numbers of their sentences among the trees that the oracle is bound to.
+        now: the configurations.
+        rows: int[m], which of them; all if not given, and then the query follows what is done to ``now`` in place.
+    """
+    return Query(
+        sentences,
+        now.stacks[rows],
+        now.stack_sizes[rows],
+        now.buffer_fronts[rows],
+        children=lambda: now.children[rows],
+        buffers=lambda: now.buffers[rows],
+    )
+
+
+def optimal_moves(scores: np.ndarray) -> np.ndarray:
+    """bool[m, width]: the moves with the highest score of their configuration."""
+    return (scores == scores.max(axis=1, keepdims=True)) & (scores != NOT_APPLICABLE)
+
+
+def best_correct_columns(outputs: np.ndarray, moves: Moves, scores: np.ndarray) -> np.ndarray:
+    """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[feature rows, outputs])."""
+    own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(moves.rows, 0), np.maximum(outputs, 0)])
+    return own.argmax(axis=1)

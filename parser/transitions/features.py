@@ -17,9 +17,8 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.system import Moves, TransitionSystem

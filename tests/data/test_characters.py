@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.vocabularies import Characters, Vocabularies
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Characters, Vocabularies, Vocabulary
 from tests.toy import sentence
 
 FORMS = st.lists(st.text("abcé\ud800", max_size=9), min_size=1, max_size=5)

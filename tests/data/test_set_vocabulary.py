@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.vocabularies import Elements, SetVocabulary, Vocabularies, vocabulary_for
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import N_RESERVED, Elements, SetVocabulary, Vocabularies, Vocabulary, vocabulary_for
 
 FEATS = ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Sing", "Case=Nom|Number=Plur|Person=3"]
 

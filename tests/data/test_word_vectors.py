@@ -13,8 +13,7 @@ import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import save_facebook_model
 
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabulary
+from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
 from parser.data.word_vectors import VectorFileError, VectorTraining, WordVectors
 from tests.toy import ROOT as REPOSITORY
 from tests.toy import sentence
@@ -25,11 +24,10 @@ SENTENCES = [["the", "cat", "sees", "the", "dog"], ["the", "dog", "sleeps"], ["a
 
 
 def test_training_is_reproducible_from_process_to_process():
-    code = """
+    code = f"""
 import hashlib
 from parser.data.word_vectors import VectorTraining, WordVectors
-from tests.data.test_word_vectors import SENTENCES
-print(hashlib.sha256(WordVectors.train(SENTENCES, VectorTraining(10), 3).matrix.tobytes()).hexdigest())
+print(hashlib.sha256(WordVectors.train({SENTENCES!r}, VectorTraining(10), 3).matrix.tobytes()).hexdigest())
 """
     prints = {subprocess.check_output([sys.executable, "-c", code], cwd=REPOSITORY) for _ in range(2)}
     assert len(prints) == 1

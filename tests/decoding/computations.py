@@ -110,3 +110,12 @@ def best_by_tree(computations: list[tuple[float, tuple, tuple]]) -> list[tuple[t
     for total, heads, relations in computations:
         best[heads, relations] = max(total, best.get((heads, relations), -math.inf))
     return sorted(best.items(), key=lambda pair: -pair[1])
+
+
+def random_slots(rng: random.Random) -> list[str]:
+    """A table of some positions with up to three moves."""
+    slots = set(rng.sample(["s0:form", "s1:form", "b0:form"], 2))
+    while len(slots) < 5:
+        moves = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]
+        slots.add(".".join([f"s{rng.randint(0, 2)}", *moves]) + ":" + rng.choice(["form", "deprel"]))
+    return sorted(slots)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import ABSENT, N_RESERVED, Vocabulary
+from parser.data.vocabularies import ABSENT, N_RESERVED, Vocabularies, Vocabulary
 from parser.lattices.lattice import Lattice
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.decoding.computations import find
+from tests.random_models import with_random_weights
 from tests.transitions.reference_systems import State, applicable, take
 
 SLOTS = {
@@ -41,10 +41,7 @@ def lattice_model(
     options = {"degree": 2} if system == "attardi" else {}
     arguments = vocabularies, Vocabulary(["root", "obj"]), slots_of(slots), spec, system, options, lookahead
     model = Model.new(*arguments)
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
+    return with_random_weights(model)
 
 
 def read_slots(model: Model, values: np.ndarray, state: State) -> tuple[int, ...]:

@@ -19,9 +19,9 @@ from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
 from parser.transitions.features import Slot
 from tests.decoding.drawn_scores import check_trees
-from tests.decoding.test_greedy import random_model
 from tests.forgery import KINDS, small_model
 from tests.jit import COMPILED
+from tests.random_models import random_static_model
 from tests.toy import sentence
 
 N_SENTENCES = 30 if COMPILED else 4
@@ -42,7 +42,7 @@ def of_degree(model: Model, degree: int) -> Model:
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("single_root", [True, False])
 def test_one_item_is_greedy_parsing(sentences, single_root, activation):
-    model = random_model(sentences, {"form": 5, "deprel": 3}, activation)
+    model = random_static_model(sentences, {"form": 5, "deprel": 3}, activation)
     encoded = model.vocabularies.encode(sentences)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
     for merge, scores in product((Merge.NONE, Merge.CONFIGURATION), Scores):
@@ -69,7 +69,7 @@ def test_one_item_is_greedy_parsing_with_any_kind_of_model(kind):
 )
 @pytest.mark.parametrize("single_root", [True, False])
 def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores, single_root):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     if degree > 1:
         model = of_degree(model, degree)
     encoded = model.vocabularies.encode(sentences)
@@ -90,7 +90,7 @@ def test_the_compiled_beam_is_the_readable_one(sentences, degree, merge, scores,
 
 @pytest.mark.parametrize("system", ["arc_hybrid", "swap", "lr_spine"])
 def test_other_systems_have_a_beam(sentences, system):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     if system == "lr_spine":
         slots = [Slot.parse("c1:form"), Slot.parse("c2:upos"), Slot.parse("q1:form")]
         model = Model.new(model.vocabularies, model.relations, slots, model.spec, system)
@@ -106,7 +106,7 @@ def test_other_systems_have_a_beam(sentences, system):
 
 @pytest.mark.parametrize("degree", [1, 3])
 def test_trees_are_valid_and_in_order(sentences, degree):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     if degree > 1:
         model = of_degree(model, degree)
     encoded = model.vocabularies.encode(sentences)
@@ -117,7 +117,7 @@ def test_trees_are_valid_and_in_order(sentences, degree):
 
 
 def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
-    model = of_degree(random_model(sentences, {"form": 5}), 3)
+    model = of_degree(random_static_model(sentences, {"form": 5}), 3)
     encoded = model.vocabularies.encode(sentences)
     beam = Beam(4)
     expected = beam_parser_of(model, beam).parse(encoded)
@@ -130,7 +130,7 @@ def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
 
 def test_a_workspace_grows_where_a_step_makes_several_parts(monkeypatch):
     sentences = [sentence([0] + [1] * (29 if COMPILED else 14))]
-    model = of_degree(random_model(sentences * 2, {"form": 5}), MAX_DEGREE)
+    model = of_degree(random_static_model(sentences * 2, {"form": 5}), MAX_DEGREE)
     with torch.no_grad():  # all tokens onto the stack, then the deepest arcs: each makes nine cells of the stack anew
         model.classifier.output.bias[0] += 1000
         model.classifier.output.bias[1 + 2 * (MAX_DEGREE - 1) * len(model.relations.symbols) :] += 500
@@ -159,6 +159,6 @@ def test_beams_that_cannot_be(given, said):
 
 
 def test_more_trees_than_items(sentences):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     with pytest.raises(BeamError, match="ask for 1 to 3"):
         beam_parser_of(model, Beam(3)).k_best(model.vocabularies.encode(sentences), 4)

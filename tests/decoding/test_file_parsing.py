@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from parser.beam_settings import Beam, BeamError
 from parser.conllu.checks import ConlluError
 from parser.conllu.chunks import Chunk
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import ChunkParser, FileCounts, OnError, parse_file
 from parser.decoding.files.word_cache import WordCache
@@ -25,6 +24,7 @@ from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
 from tests.odd_files import damaged_files, files, line
+from tests.random_models import with_random_weights
 
 FORMS = ["_", "a", "\u00e9", "\udcc3", ""]
 SLOTS = {"form": ["s0", "s1", "b0"], "upos": ["s0", "b0", "s0.l1"], "feats": ["b1"], "deprel": ["s0.l1", "s0.r1"]}
@@ -36,10 +36,7 @@ def model() -> Model:
     vocabularies = Vocabularies({name: Vocabulary(FORMS) for name in ("form", "upos", "feats")})
     spec = ClassifierSpec(20, "relu", 0, 0, 0, {"form": Embedding(5, False), "deprel": Embedding(3, True)})
     made = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj:outer"]), slots_of(SLOTS), spec)
-    with torch.no_grad():
-        for parameter in made.classifier.parameters():
-            parameter.normal_()
-    return made
+    return with_random_weights(made, std=1.0)
 
 
 def nothing(model: Model) -> FileCounts:

@@ -6,27 +6,14 @@ import random
 
 import numpy as np
 import pytest
-import torch
 
-from parser.data.vocabularies import Vocabularies, vocabulary_for
-from parser.data.vocabulary import Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.model.model import Model
-from parser.network_spec import ClassifierSpec, Embedding
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.attardi import MAX_DEGREE
-from parser.transitions.features import slots_of
+from tests.random_models import STATIC_EMBEDDINGS, STATIC_SLOTS, random_static_model
 from tests.toy import sentence
-
-SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
-EMBEDDINGS = [
-    {},
-    {"form": 5},
-    {"form": 5, "deprel": 3},
-    {"form": 5, "upos": 2, "deprel": 3},
-    {"feats_pairs": 4, "form": 5},
-]
 
 
 @pytest.fixture(scope="module")
@@ -35,30 +22,12 @@ def sentences():
     return [sentence([0] + [1] * (rng.randint(1, 25) - 1), rng) for _ in range(80)]
 
 
-def random_model(sentences, embeddings, activation="relu", slots=SLOTS) -> Model:
-    torch.manual_seed(1)
-    known = sentences[: len(sentences) // 2]  # so that some forms are unknown
-    vocabularies = Vocabularies(
-        {
-            "form": Vocabulary.of(form for s in known for form in s.forms),
-            "upos": Vocabulary.of(tag for s in known for tag in s.upos),
-            "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Case=Acc|Number=Plur", "Number=Sing"]),
-        }
-    )
-    spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.1, {name: Embedding(size, True) for name, size in embeddings.items()})
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(slots), spec)
-    with torch.no_grad():  # of the size of trained ones, and with some units of every sign
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
-
-
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("embeddings", EMBEDDINGS)
+@pytest.mark.parametrize("embeddings", STATIC_EMBEDDINGS)
 @pytest.mark.parametrize("single_root", [True, False])
 def test_it_parses_as_the_batched_one(sentences, activation, embeddings, single_root):
-    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
-    model = random_model(sentences, embeddings, activation, slots)
+    slots = STATIC_SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    model = random_static_model(sentences, embeddings, activation, slots)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
     found = parser_of(model).parse(encoded, single_root=single_root)
@@ -68,14 +37,14 @@ def test_it_parses_as_the_batched_one(sentences, activation, embeddings, single_
 
 @pytest.mark.parametrize("slots", [{"form": ["s0", "b0"]}, {"deprel": ["s0.l1"]}, {"upos": ["b2", "s2"]}])
 def test_features_of_one_kind_alone(sentences, slots):
-    model = random_model(sentences, {"form": 5}, slots=slots)
+    model = random_static_model(sentences, {"form": 5}, slots=slots)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(encoded, model.system, model.table, model.scorer())
     np.testing.assert_array_equal(parse(model, sentences).heads, expected.heads)
 
 
 def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_of_threads(sentences):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     many = sentences * 60  # more words than a thread takes at a time
     together = parse(model, many)
     threaded = parse(model, many, threads=3)
@@ -91,7 +60,7 @@ def test_a_sentence_is_parsed_the_same_alone_and_among_others_and_by_any_number_
 @pytest.mark.parametrize("degree", [2, MAX_DEGREE])
 @pytest.mark.parametrize("single_root", [True, False])
 def test_attardis_system_of_any_degree(sentences, degree, single_root):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     model = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi", {"degree": degree})
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(encoded, model.system, model.table, model.scorer(), single_root=single_root)
@@ -101,5 +70,5 @@ def test_attardis_system_of_any_degree(sentences, degree, single_root):
 
 
 def test_no_sentence():
-    model = random_model([sentence([0, 1])] * 2, {"form": 5})
+    model = random_static_model([sentence([0, 1])] * 2, {"form": 5})
     assert len(parse(model, []).heads) == 0

@@ -18,9 +18,9 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken, conllu
 from parser.model.model import Model
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
-from tests.decoding.test_greedy import random_model
 from tests.jit import COMPILED
 from tests.lattices.made import all_paths, drawn_lattice
+from tests.random_models import random_static_model
 from tests.toy import sentence
 
 N_LATTICES = 6 if COMPILED else 1
@@ -76,7 +76,7 @@ def sentences():
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_a_single_path_is_plain_parsing(sentences, single_root):
-    model = random_model(sentences, {"form": 5, "deprel": 3}, "tanh")
+    model = random_static_model(sentences, {"form": 5, "deprel": 3}, "tanh")
     encoded = model.vocabularies.encode(sentences)
     for size, merge, scores in product((1, 2, 7), (Merge.NONE, Merge.CONFIGURATION), Scores):
         beam = Beam(size, merge, scores)
@@ -151,10 +151,10 @@ def test_a_model_remembers_its_lookahead(tmp_path):
 def test_what_cannot_be_is_refused():
     model = lattice_model(None)
     assert model.table.read_ahead == 2
-    with pytest.raises(BeamError, match="lookahead=1, but the model reads b1; give at least 2"):
+    with pytest.raises(BeamError, match=r"lookahead=1, .* b1.* 2"):
         LatticeParser(model, Beam(1), 1)
     other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
-    with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
+    with pytest.raises(BeamError, match=r"only with system=arc_standard.*merge=configuration"):
         LatticeParser(other, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="ask for 1 to 2"):
         LatticeParser(model, Beam(2)).k_best_of_lattices([], model.vocabularies, 3)

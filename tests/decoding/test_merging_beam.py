@@ -20,9 +20,9 @@ from parser.decoding.parsers import beam_parser_of, parser_of
 from parser.decoding.sentence_parser import distinct
 from parser.model.model import Model
 from parser.transitions.features import FeatureTable, Slot, slots_of
-from tests.decoding.computations import Space, all_computations, best_by_tree
+from tests.decoding.computations import Space, all_computations, best_by_tree, random_slots
 from tests.decoding.drawn_scores import check_trees, hashing_scorer, sentence_of_tokens
-from tests.decoding.test_greedy import random_model
+from tests.random_models import random_static_model
 from tests.toy import sentence, settings
 
 SMALL = ["s0:form", "s1:form", "b0:form"]
@@ -71,15 +71,6 @@ def test_how_many_items_there_are_without_a_limit(slots, counts):
 def test_the_last_item_stands_for_all_computations(single_root, counts):
     for n, expected in enumerate(counts, 1):
         assert sum(map(count_derivations, steps_of(SMALL, n, single_root=single_root)[-1])) == expected
-
-
-def random_slots(rng: random.Random) -> list[str]:
-    """A table of some positions with up to three moves."""
-    slots = set(rng.sample(["s0:form", "s1:form", "b0:form"], 2))
-    while len(slots) < 5:
-        moves = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]
-        slots.add(".".join([f"s{rng.randint(0, 2)}", *moves]) + ":" + rng.choice(["form", "deprel"]))
-    return sorted(slots)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -154,7 +145,7 @@ def sentences():
 
 @pytest.mark.parametrize("single_root", [True, False])
 def test_one_item_is_greedy_parsing(sentences, single_root):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     encoded = model.vocabularies.encode(sentences)
     greedy = parser_of(model).parse(encoded, single_root=single_root)
     found = beam_parser_of(model, Beam(1, Merge.SIGNATURE)).parse(encoded, single_root=single_root)
@@ -163,7 +154,7 @@ def test_one_item_is_greedy_parsing(sentences, single_root):
 
 
 def test_more_trees_than_items_are_valid_and_in_order(sentences):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     encoded = model.vocabularies.encode(sentences)
     parser = beam_parser_of(model, Beam(4, Merge.SIGNATURE))
     best, found = parser.parse(encoded), parser.k_best(encoded, 9)
@@ -174,7 +165,7 @@ def test_more_trees_than_items_are_valid_and_in_order(sentences):
 
 
 def test_long_sentences_have_several_trees(sentences):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     encoded = model.vocabularies.encode([sentence([0] + [1] * 399)])
     (trees,) = beam_parser_of(model, Beam(2, Merge.SIGNATURE)).k_best(encoded, 3)
     check_trees(trees, 400, model.system.root_relation)
@@ -184,7 +175,7 @@ def test_long_sentences_have_several_trees(sentences):
 @pytest.mark.parametrize("scores", [*Scores])
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
 def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences, broken, scores):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     encoded = model.vocabularies.encode([sentence(heads) for heads in ([0], [0, 1], [0, 1, 1])])
     with torch.no_grad():
         model.classifier.output.bias[[0, 3]] = broken
@@ -198,7 +189,7 @@ def test_scores_that_are_no_numbers_make_the_trees_of_the_other_beams(sentences,
 
 
 def test_other_systems_do_not_merge_by_signature(sentences):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     other = Model.new(model.vocabularies, model.relations, model.slots, model.spec, "attardi")
-    with pytest.raises(BeamError, match=r"supported only with system=arc_standard.*use merge=configuration"):
+    with pytest.raises(BeamError, match=r"only with system=arc_standard.*merge=configuration"):
         beam_parser_of(other, Beam(4, Merge.SIGNATURE))

@@ -13,8 +13,8 @@ from parser.decoding.parsers import beam_parser_of
 from parser.lattices.lattice import Arc, Lattice, SurfaceToken
 from parser.model.model import Model
 from tests.decoding.slow_lattices import SlowSearch, lattice_model
-from tests.decoding.test_greedy import random_model
 from tests.lattices.made import drawn_lattice
+from tests.random_models import random_static_model
 from tests.toy import sentence
 
 MERGE = Merge.SIGNATURE
@@ -104,7 +104,7 @@ def test_output_is_a_path_with_a_tree():
 def test_a_single_path_is_plain_parsing(lookahead):
     rng = random.Random(5)
     sentences = [sentence([0] + [1] * (rng.randint(1, 9) - 1), rng) for _ in range(4)]
-    model = random_model(sentences, {"form": 5, "deprel": 3}, "tanh")
+    model = random_static_model(sentences, {"form": 5, "deprel": 3}, "tanh")
     encoded = model.vocabularies.encode(sentences)
     for size in (1, 3):
         expected = beam_parser_of(model, Beam(size, MERGE)).parse(encoded)

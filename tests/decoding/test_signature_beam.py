@@ -15,9 +15,9 @@ from parser.decoding.lattice.compiled import Arcs
 from parser.decoding.lattice.merging import MergingBeamParser
 from parser.decoding.parsers import beam_parser_of
 from parser.model.model import Model
-from tests.decoding.test_greedy import random_model
-from tests.decoding.test_merging_beam import random_slots
+from tests.decoding.computations import random_slots
 from tests.jit import COMPILED
+from tests.random_models import random_static_model
 from tests.toy import sentence
 
 N_SENTENCES = 12 if COMPILED else 4
@@ -68,7 +68,9 @@ def check_equal(model: Model, sentences, beam: Beam, single_root: bool) -> None:
 @pytest.mark.parametrize("single_root", [True, False])
 @pytest.mark.parametrize("size", [1, 2, 3, 8])
 def test_the_compiled_search_is_the_readable_one(sentences, size, single_root, scores):
-    check_equal(random_model(sentences, {"form": 5, "deprel": 3}), sentences, Beam(size, Merge.SIGNATURE, scores), single_root)
+    check_equal(
+        random_static_model(sentences, {"form": 5, "deprel": 3}), sentences, Beam(size, Merge.SIGNATURE, scores), single_root
+    )
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -78,7 +80,7 @@ def test_with_any_features(sentences, seed):
     for slot in random_slots(rng):
         position, _, attribute = slot.partition(":")
         slots[attribute] = sorted({*slots.get(attribute, []), position})
-    model = random_model(sentences, {"form": 5}, slots=slots)
+    model = random_static_model(sentences, {"form": 5}, slots=slots)
     check_equal(model, sentences, Beam(rng.choice([2, 5, 9]), Merge.SIGNATURE, rng.choice([*Scores])), rng.random() < 0.5)
 
 
@@ -87,11 +89,11 @@ def test_with_any_features(sentences, seed):
     [{"form": ["b0"]}, {"form": ["s0", "b0"]}, {"upos": ["s2", "b0"]}, {"deprel": ["s0.l1", "s1.r1"], "form": ["s0.r2.l1"]}],
 )
 def test_with_features_of_one_kind(sentences, slots):
-    check_equal(random_model(sentences, {"form": 5}, slots=slots), sentences, Beam(4, Merge.SIGNATURE), single_root=True)
+    check_equal(random_static_model(sentences, {"form": 5}, slots=slots), sentences, Beam(4, Merge.SIGNATURE), single_root=True)
 
 
 def test_where_nothing_of_the_stack_is_seen_one_item_stands_for_all(sentences):
-    model = random_model(sentences, {"form": 5}, slots={"form": ["b0"]})
+    model = random_static_model(sentences, {"form": 5}, slots={"form": ["b0"]})
     encoded = model.vocabularies.encode([sentence([0, 1, 1, 1])])
     (items,) = compiled(model, Beam(64, Merge.SIGNATURE)).final_items(encoded, single_root=False)
     assert len(items) == 1
@@ -100,7 +102,7 @@ def test_where_nothing_of_the_stack_is_seen_one_item_stands_for_all(sentences):
 
 
 def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
-    model = random_model(sentences, {"form": 5}, slots={"form": ["s0", "b0"]})
+    model = random_static_model(sentences, {"form": 5}, slots={"form": ["s0", "b0"]})
     encoded = model.vocabularies.encode(sentences)
     beam = Beam(6, Merge.SIGNATURE)
     expected = compiled(model, beam).k_best(encoded, 9)
@@ -120,7 +122,7 @@ def test_a_workspace_that_is_too_small_grows(sentences, monkeypatch):
 
 
 def test_threads_and_batches_change_nothing(sentences):
-    model = random_model(sentences, {"form": 5})
+    model = random_static_model(sentences, {"form": 5})
     many = sentences * (300 if COMPILED else 3)
     encoded = model.vocabularies.encode(many)
     beam = Beam(3, Merge.SIGNATURE)

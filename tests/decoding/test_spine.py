@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.greedy.spine import SpineParser
 from parser.decoding.parsers import parse, parser_of
@@ -18,6 +17,7 @@ from parser.network_spec import BiLSTMSpec, ClassifierSpec
 from parser.networks.representation import Embedding
 from parser.transitions.features import at_candidates, slots_of
 from parser.transitions.lr_spine import LRSpine
+from tests.random_models import with_random_weights
 from tests.toy import sentence
 
 # Slots as a recipe has them for any system, and such as name the positions of candidates.
@@ -46,10 +46,7 @@ def random_model(sentences, table, activation="relu", encoder=None) -> Model:
     spec = ClassifierSpec(37, activation, 0.5, 0.1, 0.0, embeddings, encoder)
     slots = slots_of(at_candidates(table, LRSpine))
     model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots, spec, "lr_spine")
-    with torch.no_grad():  # of the size of trained ones, and with some units of every sign
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
+    return with_random_weights(model)
 
 
 @pytest.mark.parametrize("single_root", [True, False])

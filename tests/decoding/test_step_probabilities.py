@@ -11,17 +11,18 @@ import torch
 
 from parser import transitions
 from parser.beam_settings import Beam, Merge
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence
 from parser.decoding import probabilities as module
 from parser.decoding.greedy.batched import BatchedParser, StepProbabilities, parse_batched
 from parser.decoding.parsers import parser_with_beam
-from parser.decoding.probabilities import ProbabilityParser, follow
+from parser.decoding.probabilities import ProbabilityParser, replay
 from parser.inference.calibration import Calibration, expected_calibration_error
 from parser.model.model import Model
 from parser.transitions.decisions import best
 from parser.transitions.features import slots_of
 from tests.forgery import KINDS, small_model
+from tests.random_models import with_random_weights
 from tests.toy import sentence
 
 
@@ -84,10 +85,7 @@ def model_of(system: str, options: dict[str, int]) -> Model:
     slots = slots_of({"form": ["s0", "b0"], "feats_pairs": ["s1"], "deprel": ["s0.l1"]})
     model = Model.new(like.vocabularies, like.relations, slots, like.spec, system, options)
     torch.manual_seed(1)  # arc-standard then shifts where it could have attached to the left, in some sentences
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=1.0)
-    return model
+    return with_random_weights(model, std=1.0)
 
 
 def known_sentence(n: int, rng: random.Random) -> Sentence:
@@ -105,7 +103,7 @@ def test_trees_made_once_more_have_the_probabilities_of_greedy_parsing(system, o
     parser = BatchedParser(model.weights(), model.system, model.table)
     expected, found = StepProbabilities.allocate(encoded), StepProbabilities.allocate(encoded)
     parses = parser.parse(encoded, single_root=single_root, probabilities=expected)
-    again = follow(parses, encoded, parser, model.system, found, single_root)
+    again = replay(parses, encoded, parser, model.system, found, single_root)
     np.testing.assert_array_equal(again.heads, parses.heads)
     np.testing.assert_array_equal(again.relations, parses.relations)
     if system != "swap":  # whose oracle is exact on gold computations alone: other orders of swaps make the same tree
@@ -125,7 +123,7 @@ def test_trees_of_a_beam_have_probabilities_of_steps_that_make_them(kind, merge)
     parses, probabilities = ProbabilityParser(model, beam).parse(encoded)
     np.testing.assert_array_equal(parses.heads, parser_with_beam(model, beam).parse(encoded).heads)
     parser, again = BatchedParser(model.weights(), model.system, model.table), StepProbabilities.allocate(encoded)
-    np.testing.assert_array_equal(follow(parses, encoded, parser, model.system, again).heads, parses.heads)
+    np.testing.assert_array_equal(replay(parses, encoded, parser, model.system, again).heads, parses.heads)
     assert (probabilities.arcs[parses.heads >= 0] < 0).any()
     assert (probabilities.trees <= 0).all()
     assert probabilities.trees[-1] == 0

@@ -14,7 +14,7 @@ from parser.inference.encoder import FrozenEncoder
 from parser.networks import bilstm
 from parser.serving.service import Service
 from tests.forgery import small_model
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 
 
 def word(number: int, form: str, upos: str, feats: str) -> str:

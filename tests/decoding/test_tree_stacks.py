@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, find, read_trees, take_move, top_nodes
 from parser.transitions.features import program_of
 from tests.decoding.computations import find as find_slowly

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from parser.conllu.chunks import Chunk, find_words
 from parser.conllu.stream import read_raw_sentences
 from parser.data.attributes import ATTRIBUTES
-from parser.data.vocabularies import Characters, Vocabularies, vocabulary_for
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Characters, Vocabularies, Vocabulary, vocabulary_for
 from parser.decoding.files.file_parsing import RawColumns
 from parser.decoding.files.word_cache import WordCache
 from tests.odd_files import files, line

@@ -50,6 +50,8 @@ RUNS = {
     "local, bilstm": ["recipe=accurate", *ENCODER, "beam=local", "beam.size=2", "second_pass.policy=beam"],
     "exact": ["recipe=accurate", "system=arc_hybrid", *ENCODER, *EXACT],
 }
+# In make test: examples of one pass and of the other, an encoder with all its parts, and whole computations.
+QUICK = ("paper", "accurate", "text", "global")
 FEW = ["first_pass.epochs=1", "second_pass.epochs=2"]
 
 
@@ -61,7 +63,7 @@ def treebank(tmp_path_factory) -> Path:
     return write_conllu(tmp_path_factory.mktemp("toy") / "toy.conllu", one_root)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RUNS])
 def test_it_trains_resumes_and_parses_as_on_the_cpu(name, treebank, tmp_path):
     wanted = run(treebank, *RUNS[name], *FEW, f"device={NAME}")
     with fake_device():

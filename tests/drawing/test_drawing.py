@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from parser.drawing import Arc, DrawnTree
+from parser.drawing import DrawnArc, DrawnTree
 from parser.drawing.drawn_tree import display_width, levels
 from parser.drawing.html import drawing, page
 from parser.drawing.svg import as_svg
@@ -81,7 +81,7 @@ def test_arcs_over_the_same_words_have_different_heights(seed):
 def test_gold_against_predicted():
     drawn = tree([2, 0, 2], gold_heads=[2, 0, 1], gold_deprels=["dep", "root", "dep"])
     assert [arc.kind for arc in drawn.arcs()] == ["right", "right", "wrong"]
-    assert drawn.missed() == [Arc(1, 3, "dep", "missed")]
+    assert drawn.missed() == [DrawnArc(1, 3, "dep", "missed")]
     first, second, third = as_text(drawn).splitlines()
     assert third.endswith("w3   <- gold: dep of 1 w1")
     assert "gold" not in first + second

@@ -174,6 +174,7 @@ def real_file(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("retokenize", [False, True])
 @pytest.mark.parametrize(
     "name",
@@ -325,9 +326,9 @@ def test_files_that_are_no_trees(fault):
 
 
 def test_different_texts():
-    with pytest.raises(ConlluError, match=r"system.conllu, line 4, sentence 1: .*'dog.' where .*gold.conllu, line 4, .*'cat.'"):
+    with pytest.raises(ConlluError, match=r"system.conllu, line 4, .*'dog.' .*gold.conllu, line 4, .*'cat.'"):
         scores_of(conllu(GOLD), conllu([*GOLD[:3], ("dog", "NOUN", 2, "obj"), GOLD[4]]))
-    with pytest.raises(ConlluError, match=r"system.conllu, line 5, sentence 1: .*nothing more where .*line 7, sentence 2"):
+    with pytest.raises(ConlluError, match=r"system.conllu, line 5, .*line 7, sentence 2"):
         scores_of(conllu(GOLD, GOLD), conllu(GOLD))
     with pytest.raises(ConlluError, match=r"no sentence in this file"):
         scores_of(conllu(GOLD), "# nothing\n\n")

@@ -90,6 +90,7 @@ def test_variants_that_share_a_first_pass_are_trained_together():
 TINY = "'first_pass.epochs=1','second_pass.epochs=1','classifier.hidden=8','vectors.epochs=1','tensorboard.figures=false'"
 
 
+@pytest.mark.long
 def test_the_command(tmp_path, small_sample):
     variants = f"{{one:[{TINY}],any number:['single_root=false',{TINY}]}}"
     command = [

@@ -42,6 +42,7 @@ def command(folder: Path, tmp_path: Path, name: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_sample):
     arguments = ["accurate.py", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
     command(small_sample, tmp_path, *arguments)
@@ -53,6 +54,7 @@ def test_the_command_trains_what_is_missing_and_writes_a_table(tmp_path, small_s
     assert (tmp_path / "results" / "results.csv").read_text() == rows  # CPU seconds and all: it was not run again
 
 
+@pytest.mark.long
 def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path, small_sample):
     arguments = ["accurate.py", "--config-name=unseen", "systems=[tiny]", f"+all_variants.tiny=[{TINY}]"]
     command(small_sample, tmp_path, *arguments)
@@ -63,6 +65,7 @@ def test_unseen_treebanks_are_trained_on_their_dev_part(tmp_path, small_sample):
     assert "trained on the dev part alone" in (tmp_path / "results" / "table.md").read_text()
 
 
+@pytest.mark.long
 def test_a_beam_is_measured_with_every_size(tmp_path, small_sample):
     arguments = ["beam.py", "systems=[tiny]", f"+all_systems.tiny=[{TINY}]", "sizes=[1,2]", "merges=[configuration]"]
     command(small_sample, tmp_path, *arguments)
@@ -70,6 +73,7 @@ def test_a_beam_is_measured_with_every_size(tmp_path, small_sample):
     assert (tmp_path / "results" / "tiny.svg").exists()
 
 
+@pytest.mark.long
 def test_udpipe_is_trained_once_and_parses_greedily_and_with_a_beam(tmp_path, monkeypatch, small_sample):
     monkeypatch.chdir(small_sample)
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")

@@ -13,8 +13,7 @@ from experiments.command import settings_of
 from experiments.figures import read_csv
 from parser.beam_settings import BeamError
 from parser.data.treebank import read_treebank
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
@@ -71,5 +70,5 @@ def test_what_is_missing_is_named(dev_part, tmp_path, overrides, message):
 
 
 def test_other_systems_have_no_such_items(dev_part):
-    with pytest.raises(BeamError, match="supported only with system=arc_standard"):
+    with pytest.raises(BeamError, match="only with system=arc_standard"):
         list(derivations.rows_of("any", model("arc_hybrid"), 8, read_treebank(dev_part)))

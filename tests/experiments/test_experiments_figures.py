@@ -41,6 +41,7 @@ def command(name: str, *arguments: str | Path) -> CompletedProcess[str]:
     return script(f"experiments/{name}", *arguments)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "more", "files"),
     [

@@ -12,8 +12,7 @@ from experiments import growth
 from experiments.command import settings_of
 from experiments.figures import read_csv
 from parser.conllu.stream import read_raw_sentences
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
@@ -38,6 +37,7 @@ def test_sentences_of_a_length_have_the_words_of_the_file_in_their_order(test_pa
     assert [columns[1:] for sentence in found for columns in sentence.columns] == (words * 3)[:45]
 
 
+@pytest.mark.long
 def test_the_command(test_part, tmp_path):
     vocabularies = Vocabularies({"form": Vocabulary(["w1", "w2"])})
     spec = ClassifierSpec(8, "relu", 0.0, 0.0, 0.0, {"form": Embedding(4, False)})

@@ -9,7 +9,7 @@ import numpy as np
 from experiments import int8
 from experiments.command import Trainings, settings_of
 from experiments.trainings import encoder_folder
-from parser.data.parses import Parses
+from parser.data.sentences import Parses
 from parser.data.treebank import read_treebank
 from parser.decoding.files.file_parsing import parse_file
 from parser.evaluation import evaluate_files

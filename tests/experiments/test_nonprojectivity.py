@@ -61,8 +61,8 @@ def test_parts_have_the_share_and_the_size(wanted, tmp_path):
 
 
 def test_too_few_trees_of_a_kind_are_refused(wanted, monkeypatch):
-    with pytest.raises(ValueError, match="0 non-projective trees, 4 wanted"):
+    with pytest.raises(ValueError, match=r"^0 .* 4 wanted"):
         drawn(np.ones(8, bool), 50, 8)
     monkeypatch.setattr(nonprojectivity, "SENTENCES", 1000)
-    with pytest.raises(ValueError, match=r"got_proiel-ud-train.conllu: \d+ non-projective trees, 500 wanted; give shares="):
+    with pytest.raises(ValueError, match=r"got_proiel-ud-train.conllu: \d+ .*500 .*shares="):
         write_part(wanted, "got", "50")

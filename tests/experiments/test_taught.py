@@ -112,6 +112,7 @@ def test_what_cannot_be_asked_for_is_refused(module, override, message):
         module.EXPERIMENT.main(settings_of(kind, module.__name__.rpartition(".")[2], [override]))
 
 
+@pytest.mark.long
 def test_taggers_tag_what_they_did_not_see(tmp_path, monkeypatch, small_sample):
     monkeypatch.chdir(small_sample)
     pytest.importorskip("ufal.udpipe", reason="UDPipe is not installed (extra compare)")

@@ -71,6 +71,7 @@ def test_the_systems_of_lattices_are_settings_that_can_be(monkeypatch):
     assert given == alone
 
 
+@pytest.mark.long
 def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
     asked = of_lattices(f"runs={tmp_path}", "languages=[sample]", f"paths.treebanks={ROOT / 'data'}")
     made = {}
@@ -85,7 +86,5 @@ def test_lattices_are_made_for_treebanks_that_have_none(tmp_path):
 
 
 def test_nothing_is_guessed_where_lattices_are_given():
-    with pytest.raises(
-        ValueError, match="tr: lattices are given, so that nothing is guessed; leave out 'lattices by suffixes'"
-    ):
+    with pytest.raises(ValueError, match=r"^tr: .*'lattices by suffixes'"):
         lattices.EXPERIMENT.main(of_lattices("languages=[hu,tr]", "systems=['lattices by suffixes']"))

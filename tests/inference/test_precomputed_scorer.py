@@ -12,17 +12,17 @@ from parser.networks.batch_scorer import batch_scorer
 from parser.networks.layers import ACTIVATIONS
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
+from tests.random_models import STATIC_EMBEDDINGS, STATIC_SLOTS, random_static_model
 from tests.toy import sentence
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("embeddings", EMBEDDINGS)
+@pytest.mark.parametrize("embeddings", STATIC_EMBEDDINGS)
 def test_its_scores_are_those_of_the_classifier(embeddings, activation):
     rng = random.Random(0)
     sentences = [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(40)]
-    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
-    model = random_model(sentences, embeddings, activation, slots)
+    slots = STATIC_SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    model = random_static_model(sentences, embeddings, activation, slots)
     encoded = model.vocabularies.encode(sentences)
     slow = model.scorer()
     fast = precomputed_scorer(model.weights(), model.table, encoded)

@@ -12,19 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parser.inference.signature_rows as module
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.inference.precomputed import SlotPrecomputation
 from parser.inference.precomputed_tokens import SignatureActivations
-from tests.decoding.test_greedy import random_model
+from tests.random_models import random_static_model
 from tests.toy import sentence
 
 
 @pytest.fixture(scope="module")
 def model():
     rng = random.Random(0)
-    return random_model([sentence([0] * 9, rng) for _ in range(20)], {"form": 5, "deprel": 3})
+    return random_static_model([sentence([0] * 9, rng) for _ in range(20)], {"form": 5, "deprel": 3})
 
 
 def maker_of(model) -> SlotPrecomputation:

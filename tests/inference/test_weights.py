@@ -14,17 +14,16 @@ from parser.inference.layouts import Layout
 from parser.kernels import activations as compiled_activations
 from parser.model.model import Model
 from parser.networks.layers import ACTIVATIONS
-from tests.decoding.test_greedy import EMBEDDINGS, SLOTS, random_model
 from tests.forgery import KINDS, small_model
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import STATIC_EMBEDDINGS, STATIC_SLOTS, random_static_model, random_text_model
 from tests.toy import ROOT, sentence, write_conllu
 
 SENTENCES = [sentence([0] * 9, random.Random(seed)) for seed in range(20)]
 
 
 def static_model(embeddings) -> Model:
-    slots = SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
-    return random_model(SENTENCES, embeddings, "tanh", slots)
+    slots = STATIC_SLOTS | ({"feats_pairs": ["s0", "b0", "s1"]} if "feats_pairs" in embeddings else {})
+    return random_static_model(SENTENCES, embeddings, "tanh", slots)
 
 
 def layout(model: Model) -> Layout:
@@ -34,7 +33,7 @@ def layout(model: Model) -> Layout:
 def models() -> list[Model]:
     """Static, and contextual: without and with characters and tags, and with tags that are not read."""
     contextual = small_model("contextual"), random_text_model(), small_model("text", tag_size=0)
-    return [*map(static_model, EMBEDDINGS), *contextual]
+    return [*map(static_model, STATIC_EMBEDDINGS), *contextual]
 
 
 def test_tensors_have_the_names_and_shapes_of_the_classifier():
@@ -43,7 +42,7 @@ def test_tensors_have_the_names_and_shapes_of_the_classifier():
         assert layout(model).shapes == expected
 
 
-@pytest.mark.parametrize("number", range(len(EMBEDDINGS) + 3))
+@pytest.mark.parametrize("number", range(len(STATIC_EMBEDDINGS) + 3))
 def test_weights_of_a_folder_are_those_of_the_classifier_to_the_last_bit(number, tmp_path):
     model = models()[number]
     model.save(tmp_path / "model")

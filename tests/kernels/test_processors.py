@@ -11,7 +11,8 @@ import pytest
 
 from parser.commands.parsing_options import note_slow_int8
 from parser.kernels import tiles
-from tests.networks.test_text_model import random_text_model
+from tests.profiles import EVERY_DAY, FEW_EXAMPLES
+from tests.random_models import random_text_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,8 +39,10 @@ def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return process
 
 
-def test_the_tests_of_kernels_pass_without_the_features_of_this_processor():
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *WITH_KERNELS, **WITHOUT_FEATURES)
+@pytest.mark.parametrize("profile", [FEW_EXAMPLES, pytest.param(EVERY_DAY, marks=pytest.mark.long)])
+def test_the_tests_of_kernels_pass_without_the_features_of_this_processor(profile):
+    options = "-q", "-p", "no:cacheprovider", "--hypothesis-profile", profile
+    run("-m", "pytest", *options, *WITH_KERNELS, **WITHOUT_FEATURES)
 
 
 def test_8_bits_give_the_same_trees_without_the_features_of_this_processor(tmp_path):

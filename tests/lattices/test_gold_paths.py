@@ -96,7 +96,7 @@ def test_what_becomes_of_sentences_without_a_gold_path():
 
 
 def test_other_tokens_are_refused():
-    with pytest.raises(LatticeError, match=r"here: 2 tokens, and 3 in the tree \(t\.conllu, line 1"):
+    with pytest.raises(LatticeError, match=r"here: 2 tokens, .*3 .*\(t\.conllu, line 1"):
         gold_path(lattice(), tree("\n".join([*(f"{i} w _ X _ _ {i - 1} dep _ _" for i in (1, 2, 3)), "", ""])))
 
 
@@ -109,7 +109,7 @@ def test_tokens_that_are_written_otherwise_are_counted_and_many_refused():
     assert len(paths) == 5
     assert str(found).endswith("; 1 tokens are written differently in the trees")
     assert "written" not in str(gold_paths([number], [same])[1])
-    with pytest.raises(LatticeError, match=r"^here: the token '12' is '21' in .* and 1 of 8 tokens differ"):
+    with pytest.raises(LatticeError, match=r"^here: .*'12' is '21' .* 1 of 8 tokens"):
         gold_paths([number] * 4, [other, *[same] * 3])
 
 

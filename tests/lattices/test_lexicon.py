@@ -88,10 +88,10 @@ def test_a_jackknife_knows_other_sentences_alone():
     lattices = list(jackknife(train, 3))
     assert "PROPN" not in lattices[1].upos
     assert lattices[1].arc == Lexicon.of([train[0], train[2]]).lattice(train[1]).arc
-    with pytest.raises(LatticeError, match="3 sentences cannot be split into 10 parts"):
+    with pytest.raises(LatticeError, match=r"3 sentences .* 10 parts"):
         list(jackknife(train))
     for folds in (0, 1):
-        with pytest.raises(LatticeError, match=f"--folds {folds}: .* there must be at least two"):
+        with pytest.raises(LatticeError, match=rf"--folds {folds}: .* at least two"):
             list(jackknife(train, folds))
 
 
@@ -112,7 +112,7 @@ def test_a_lexicon_is_written_and_read(tmp_path):
         '{"format": 1, "unknown": [], "analyses": {"a": [[["x"]]]}}',
     ):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(LatticeError, match=r"bad\.json: not a lexicon .*; make one with scripts/lattices\.py build"):
+        with pytest.raises(LatticeError, match=r"bad\.json: not a lexicon"):
             Lexicon.load(tmp_path / "bad.json")
 
 
@@ -139,7 +139,7 @@ def test_the_command(tmp_path, capsys):
         main(["build", train, "-o", lexicon, "--guess", "nothing"])
     assert "choose from" in capsys.readouterr().err
     (tmp_path / "empty.conllu").touch()
-    with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences to make a lexicon from"):
+    with pytest.raises(LatticeError, match=r"empty\.conllu: there are no sentences"):
         main(["build", str(tmp_path / "empty.conllu"), "-o", lexicon])
 
 

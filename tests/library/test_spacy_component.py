@@ -19,7 +19,7 @@ from parser.decoding.files.missing_columns import MissingColumnsError
 from parser.decoding.files.tag_writing import NoTagsError
 from parser.model_folder import ModelError
 from tests.forgery import small_model
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.toy import ROOT
 
 spacy = pytest.importorskip("spacy", reason="spaCy is not installed (extra spacy)")
@@ -165,7 +165,7 @@ def test_bytes_without_a_model_leave_that_of_the_settings(folder):
     ids=["nothing", "short", "path", "parent"],
 )
 def test_bytes_that_are_no_model_are_refused(data):
-    with pytest.raises(ModelError, match=r"^optimal_step: .* give what nlp\.to_bytes\(\) gave$"):
+    with pytest.raises(ModelError, match=r"^optimal_step: .*nlp\.to_bytes\(\)"):
         parser.library.spacy_component.OptimalStep().from_bytes(data)
 
 
@@ -193,7 +193,7 @@ def test_saving_replaces_what_is_there(folder, tmp_path, monkeypatch):
 def test_a_copy_without_the_model_is_refused(folder, tmp_path):
     pipeline(folder).to_disk(tmp_path / "pipeline")
     shutil.rmtree(tmp_path / "pipeline" / "optimal_step")
-    with pytest.raises(ModelError, match=r"optimal_step: the model of optimal_step is missing; copy the whole folder"):
+    with pytest.raises(ModelError, match=r"optimal_step: .* is missing"):
         spacy.load(tmp_path / "pipeline")
     without = spacy.blank("hu")
     without.add_pipe("optimal_step")
@@ -243,7 +243,7 @@ def test_what_is_wrong_is_said(folder, tmp_path):
         pipeline(tmp_path / "nowhere")("a")
     with pytest.raises(ModelError, match="has no model"):
         spacy.blank("hu").add_pipe("optimal_step")(Doc(spacy.blank("hu").vocab, ["a"]))
-    with pytest.raises(ValueError, match="tags='all' of optimal_step is unknown"):
+    with pytest.raises(ValueError, match="tags='all' of optimal_step"):
         pipeline(folder, tags="all")
     with pytest.raises(NoTagsError, match="predicts no tags"):
         pipeline(tmp_path / "static", tags="fill")("a")

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from parser.transitions.optimal import query
+from parser.transitions.decisions import query
 
 ADDRESSES = {"X": ("s", 1), "Y": ("s", 0), "B0": ("b", 0), "B1": ("b", 1), "C": ("s", 2)}
 AT_CANDIDATES = {"X": "c2", "Y": "c1", "B0": "q1", "B1": "q2", "C": "c3", "P": "gp", "G": "gg"}

@@ -16,7 +16,7 @@ from parser.linear.templates import TEMPLATES
 from parser.model import loading as models
 from parser.training.passes.online import iterate
 from tests.decoding.drawn_scores import check_trees
-from tests.linear.test_perceptron import RELATIONS, encoded
+from tests.gold_data import RELATIONS, encoded
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence
 

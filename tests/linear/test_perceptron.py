@@ -10,16 +10,15 @@ import pytest
 
 import oracles
 from oracles import Trees
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parser_of
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import FEATS_TEMPLATES, TEMPLATES
-from parser.training.examples.examples import TrainingSentences
 from parser.training.passes.online import iterate
 from parser.transitions.attardi import Attardi
 from parser.transitions.lr_spine import LRSpine
+from tests.gold_data import RELATIONS, encoded
 from tests.linear import reference
 from tests.random_trees import random_mildly_nonprojective_tree
 from tests.toy import sentence
@@ -33,7 +32,6 @@ SYSTEMS = [
     ("lr_spine", {}, "lr_spine_chart", TEMPLATES),
     ("swap", {}, "swap_dynamic", TEMPLATES),
 ]
-RELATIONS = Vocabulary(["det", "root", "obj", "nsubj", "punct"])
 
 
 @pytest.fixture(scope="module")
@@ -41,19 +39,6 @@ def treebank():
     rng = random.Random(3)
     found = [sentence(random_mildly_nonprojective_tree(rng, rng.randint(1, 8)), rng) for _ in range(5)]
     return [replace(s, feats=[rng.choice(["_", "Case=Nom", "Number=Sing"]) for _ in s.forms]) for s in found]
-
-
-def encoded(treebank) -> tuple[Vocabularies, TrainingSentences]:
-    by_attribute = {
-        "form": Vocabulary.of(form for s in treebank for form in s.forms),
-        "upos": Vocabulary.of(tag for s in treebank for tag in s.upos),
-        "feats": Vocabulary.of(value for s in treebank for value in s.feats),
-    }
-    vocabularies = Vocabularies(by_attribute)
-    trees = Trees.from_heads(s.heads for s in treebank)
-    relations = np.full(len(trees.heads), -1, np.int32)
-    relations[trees.heads >= 0] = [number - N_RESERVED for s in treebank for number in RELATIONS.encode(s.deprels)]
-    return vocabularies, TrainingSentences(vocabularies.encode(treebank), trees, relations)
 
 
 @pytest.mark.parametrize("mode", ["static", "nondet", "explore"])

@@ -9,6 +9,8 @@ import pytest
 from tests.mutation import run
 from tests.mutation.mutants import mutants_of
 
+pytestmark = pytest.mark.long
+
 SOURCE = '''"""A module."""
 LIMIT = 3
 

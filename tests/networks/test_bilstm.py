@@ -11,25 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from parser.data.vocabularies import Elements, Vocabularies, vocabulary_for
-from parser.data.vocabulary import ABSENT, Vocabulary
+from parser.data.vocabularies import ABSENT, Elements, vocabulary_for
 from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import BatchedParser, parse_batched
 from parser.decoding.parsers import parse, parser_of
 from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
-from parser.network_spec import BiLSTMSpec, ClassifierSpec, Embedding
+from parser.network_spec import BiLSTMSpec, Embedding
 from parser.networks.batch_scorer import ContextualScorer
 from parser.networks.bilstm import BiLSTM
 from parser.networks.representation import Embeddings
 from parser.training.fitting.by_value import scores_by_value
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
-from parser.transitions.features import TOKEN, slots_of
+from tests.random_models import random_bilstm_model
 from tests.toy import sentence
 
-SLOTS = {TOKEN: ["s0", "s1", "b0", "s0.l1"], "deprel": ["s0.l1", "s1.r1"]}
-EMBEDDINGS = {"form": 6, "upos": 3, "feats_pairs": 4}
 LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 
 
@@ -37,32 +34,6 @@ LENGTHS = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 def sentences():
     rng = random.Random(0)
     return [sentence([0] + [1] * (rng.randint(1, 12) - 1), rng) for _ in range(20)]
-
-
-def random_model(sentences, *, deprel: int | None = None, dropping: bool = True) -> Model:
-    """A model with weights of the size of trained ones.
-
-    ``deprel`` is the length of the relations' vectors, None for one-hot; ``dropping``: whether there is any dropout.
-    """
-    torch.manual_seed(1)
-    vocabularies = Vocabularies(
-        {
-            "form": Vocabulary.of(form for s in sentences[:10] for form in s.forms),
-            "upos": Vocabulary.of(tag for s in sentences for tag in s.upos),
-            "feats_pairs": vocabulary_for("feats_pairs", ["_", "Case=Nom|Number=Sing", "Number=Sing"]),
-        }
-    )
-    embeddings = {name: Embedding(size, True) for name, size in EMBEDDINGS.items()}
-    if deprel is not None:
-        embeddings["deprel"] = Embedding(deprel, True)
-    of_units, of_inputs, of_layers, of_attributes = (0.5, 0.1, 0.3, 0.2) if dropping else (0.0,) * 4
-    encoder = BiLSTMSpec(2, 5, of_layers, of_attributes)
-    spec = ClassifierSpec(37, "relu", of_units, of_inputs, 0.0, embeddings, encoder)
-    model = Model.new(vocabularies, Vocabulary(["det", "root", "obj", "nsubj"]), slots_of(SLOTS), spec)
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
 
 
 def plain_lstm(encoder: BiLSTM, layer: int) -> nn.LSTM:
@@ -99,7 +70,7 @@ def test_a_padded_batch_gives_what_a_plain_lstm_gives_for_each_sentence(lengths,
 
 @pytest.mark.parametrize("deprel", [None, 3])
 def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
-    model = random_model(sentences, deprel=deprel)
+    model = random_bilstm_model(sentences, deprel=deprel)
     encoded = model.vocabularies.encode(sentences)
     vectors, slow = model.classifier.tokens.vectors_of(encoded), model.scorer(encoded)
     precomputed = precomputed_scorer(model.weights(), model.table, encoded)
@@ -121,7 +92,7 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
 
 
 def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier(sentences):
-    model = random_model(sentences)
+    model = random_bilstm_model(sentences)
     encoded = model.vocabularies.encode(sentences)
     slow, some = model.scorer(encoded), ContextualScorer(model.weights(), model.table, encoded)
     for numbers in (np.array([7, 3, 11]), np.array([3, 19])):
@@ -138,7 +109,7 @@ def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier
 @pytest.mark.parametrize("together", [15, 10_000])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, monkeypatch, together, threads):
-    model = random_model(sentences)
+    model = random_bilstm_model(sentences)
     encoded = model.vocabularies.encode(sentences)
     expected = parse_batched(encoded, model.system, model.table, model.scorer(encoded))
     monkeypatch.setattr(batch_sizes, "TOKENS_PER_SPAN", together)
@@ -149,7 +120,7 @@ def test_it_parses_as_the_batched_one_however_the_sentences_are_cut(sentences, m
 
 
 def test_a_saved_model_parses_the_same(sentences, tmp_path):
-    model = random_model(sentences)
+    model = random_bilstm_model(sentences)
     model.save(tmp_path / "model")
     assert sorted(path.suffix for path in (tmp_path / "model").iterdir()) == [".json", ".json", ".safetensors"]
     loaded = Model.load(tmp_path / "model")
@@ -161,4 +132,4 @@ def test_a_saved_model_parses_the_same(sentences, tmp_path):
 
 def test_without_sentences_there_are_no_vectors(sentences):
     with pytest.raises(ValueError, match="depend on the sentences"):
-        random_model(sentences).scorer()
+        random_bilstm_model(sentences).scorer()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.vocabularies import Elements, vocabulary_for
 from parser.network_spec import Embedding
 from parser.networks.classifier import Classifier

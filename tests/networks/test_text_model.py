@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from parser.data.vocabularies import Characters, tag_vocabulary
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED, Characters, tag_vocabulary
 from parser.decoding import batch_sizes
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.parsers import parse, parser_of
@@ -16,16 +15,8 @@ from parser.network_spec import CharacterSpec, TaggerSpec
 from parser.networks.bilstm import BiLSTM, CharacterEncoder
 from parser.networks.tasks import Tagger
 from tests.forgery import small_model
+from tests.random_models import random_text_model
 from tests.toy import sentence
-
-
-def random_text_model() -> Model:
-    """With weights of the size of trained ones."""
-    model = small_model("text")
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
 
 
 def test_forms_have_the_vectors_that_a_plain_lstm_gives_each_of_them():

@@ -77,14 +77,12 @@ def test_it_is_found_by_its_system_and_knows_one_strategy():
     assert oracles.create("arc_hybrid_local").strategy == "any"
     with pytest.raises(ValueError, match="it knows: any"):
         oracles.create("arc_hybrid_local", "left_before_right")
-    with pytest.raises(ValueError, match="no option 'degree'; it has: none"):
+    with pytest.raises(ValueError, match=r"option 'degree'.*: none"):
         oracles.create("arc_hybrid_local", degree=2)
-    with pytest.raises(
-        ValueError, match="there is no oracle for transition system 'arc_eager'; there are oracles for: arc_standard"
-    ):
+    with pytest.raises(ValueError, match=r"transition system 'arc_eager'; .*arc_standard"):
         oracles.names(system="arc_eager")
 
 
 def test_nonprojective_gold_is_refused():
-    with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*projectivize the trees first, .*arc_hybrid_tabular"):
+    with pytest.raises(NonProjectiveGoldError, match=r"sentence 1 .*projectivize .*arc_hybrid_tabular"):
         oracles.create("arc_hybrid_local").bind(Trees.from_heads([[0, 1], [3, 4, 0, 0]]))

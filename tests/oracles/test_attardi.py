@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,39 +16,17 @@ from oracles.attardi.system import UnparseableGoldError, parseable
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
 from tests.oracles import attardi_brute_force
-from tests.oracles.test_oracle_vectors import cases as vectors
+from tests.oracles.attardi_comparison import (
+    DEGREES,
+    LARGEST,
+    assert_equals_brute_force,
+    by_name,
+    random_computations,
+    scores_of,
+)
+from tests.oracles.vectors import cases as vectors
 
-# Exhaustive up to this many tokens; five take minutes.
-LARGEST = min(int(os.environ.get("OPTIMAL_STEP_EXHAUSTIVE", "4" if COMPILED else "3")), 5)
 LONGEST = 30 if COMPILED else 8
-DEGREES = (1, 2, 3)
-
-Case = tuple[int, attardi_brute_force.Configuration]  # the sentence, and a configuration of it
-
-
-def scores_of(bound, found: list[Case]) -> np.ndarray:
-    return bound.score_batch(random_trees.query([(s, *configuration) for s, configuration in found]))
-
-
-def by_name(oracle, row: np.ndarray) -> dict[str, int]:
-    return {name: int(score) for name, score in zip(oracle.transition_names, row, strict=True) if score != NOT_APPLICABLE}
-
-
-def assert_equals_brute_force(oracle, heads: list[list[int]], found: list[Case]) -> None:
-    searches = [attardi_brute_force.MoveScores(tree, oracle.degree) for tree in heads]
-    scores = scores_of(oracle.bind(Trees.from_heads(heads)), found)
-    assert scores.dtype == np.int16
-    assert scores.shape == (len(found), 1 + 2 * oracle.degree)
-    wrong = [
-        f"{heads[s]} {configuration}: {answer}, not {expected}"
-        for (s, configuration), row in zip(found, scores, strict=True)
-        if (answer := by_name(oracle, row)) != (expected := searches[s](configuration))
-    ]
-    assert not wrong, f"{len(wrong)} of {len(found)}; first: {wrong[0]}"
-
-
-def random_computations(rng: random.Random, heads: list[list[int]], degree: int) -> list[Case]:
-    return [(s, now) for s, tree in enumerate(heads) for now in attardi_brute_force.random_computation(rng, len(tree), degree)]
 
 
 def computation_following(
@@ -249,7 +226,7 @@ def test_a_search_past_max_states_is_refused_by_sentence():
     rng = random.Random(1)
     heads = [[0], random_trees.random_tree(rng, 40)]
     bound = oracles.create("attardi_search", degree=1, max_states=300).bind(Trees.from_heads(heads))
-    with pytest.raises(ValueError, match=r"sentence 1 \(counted from 0, 40 tokens\).* 300 states .*another degree.*leave"):
+    with pytest.raises(ValueError, match=r"sentence 1 .*40 tokens.* 300 states .*degree"):
         scores_of(bound, [(0, attardi_brute_force.INITIAL), (1, attardi_brute_force.INITIAL)])
 
 
@@ -257,7 +234,7 @@ def test_tabular_refuses_what_cannot_be_parsed_and_names_the_exact_oracle():
     heads = next(tree for tree in random_trees.all_trees(5) if not parseable(Trees.from_heads([tree]), 2)[0])
     with pytest.raises(UnparseableGoldError, match=r"sentence 1 .*attardi_search"):
         oracles.create("attardi_tabular").bind(Trees.from_heads([[0], heads]))
-    with pytest.raises(ValueError, match="only degree 2, not 3; attardi_search"):
+    with pytest.raises(ValueError, match="degree 2, not 3; attardi_search"):
         oracles.create("attardi_tabular", degree=3)
 
 
@@ -275,7 +252,7 @@ def test_what_they_do_not_know_is_refused(name):
     for degree in (0, 10):
         with pytest.raises(ValueError, match=f"degrees 1 to 9, not {degree}"):
             oracles.create(name, degree=degree)
-    with pytest.raises(ValueError, match=r"no option 'depth'; it has: degree"):
+    with pytest.raises(ValueError, match=r"option 'depth'.*: degree"):
         oracles.create(name, depth=2)
     with pytest.raises(ValueError, match="cycle"):
         oracles.create(name).step_scores([2, 1], [0], [1, 2])
@@ -294,5 +271,5 @@ def test_what_they_do_not_know_is_refused(name):
 
 @pytest.mark.parametrize(("max_states", "max_bytes"), [(0, 0), (1, -1)])
 def test_impossible_limits_are_refused(max_states, max_bytes):
-    with pytest.raises(ValueError, match="max_states is at least 1 and max_bytes at least 0"):
+    with pytest.raises(ValueError, match=r"max_states .* 1 .*max_bytes .* 0"):
         oracles.create("attardi_search", max_states=max_states, max_bytes=max_bytes)

@@ -12,7 +12,7 @@ from oracles import Trees
 from oracles.attardi import search
 from tests import brute_force, random_trees
 from tests.jit import COMPILED
-from tests.oracles.test_attardi import DEGREES, LARGEST, assert_equals_brute_force, random_computations, scores_of
+from tests.oracles.attardi_comparison import DEGREES, LARGEST, assert_equals_brute_force, random_computations, scores_of
 
 
 @pytest.mark.parametrize("degree", DEGREES)

@@ -111,6 +111,7 @@ def test_a_folder_of_another_user_is_not_private(home, monkeypatch):
     assert not is_private(home)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["private", "none"])
 def test_oracles_start_where_nothing_can_be_written(tmp_path, place):
     """``__pycache__`` is a file, so that nobody, root neither, can keep anything in it."""

@@ -69,7 +69,7 @@ def test_brute_force_makes_all_projective_trees():
         assert set(brute_force.projective_trees(n)) == filtered
 
 
-@pytest.mark.parametrize("n", range(1, LARGEST + 1))
+@pytest.mark.parametrize("n", [pytest.param(n, marks=pytest.mark.long) if n > 4 else n for n in range(1, LARGEST + 1)])
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_brute_force_everywhere(name, strategy, n):

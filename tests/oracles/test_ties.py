@@ -144,13 +144,13 @@ def test_ties_are_an_option_of_some_oracles_alone(name):
         bound = oracles.create(name, ties="none").bind(Trees.from_heads([[0]]))
         scores = bound.score_batch(random_trees.query([(0, (0,), 1)]))
         assert (scores.dtype, bound.gold_weight) == (np.int16, 1)
-        with pytest.raises(ValueError, match="unknown ties 'farthest'; known: none, nearest_ancestor"):
+        with pytest.raises(ValueError, match=r"ties 'farthest'.*: none, nearest_ancestor"):
             oracles.create(name, ties="farthest")
     else:
-        with pytest.raises(ValueError, match=f"oracle {name} has no option 'ties'; it has: none"):
+        with pytest.raises(ValueError, match=rf"{name} .*option 'ties'.*: none"):
             oracles.create(name, ties=TIES)
 
 
 def test_an_unknown_option_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="has no option 'tie'; it has: ties, max_bytes"):
+    with pytest.raises(ValueError, match=r"option 'tie'.*: ties, max_bytes"):
         oracles.create("context_rows", tie=TIES)

@@ -10,8 +10,7 @@ import torch
 import oracles
 from parser import transitions
 from parser.commands import trace as command
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.parsers import parse
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec
@@ -97,7 +96,7 @@ def test_the_command(tmp_path, capsys, model):
     model.save(tmp_path / "model")
     command.main([str(path), "--model", str(tmp_path / "model"), "-o", str(tmp_path / "a.html")])
     assert "probability" in (tmp_path / "a.html").read_text()
-    with pytest.raises(ValueError, match="oracle swap_lazy is not one of arc_standard; known: context_rows"):
+    with pytest.raises(ValueError, match=r"swap_lazy .*arc_standard.*: context_rows"):
         command.main([str(path), "--oracle", "swap_lazy"])
     with pytest.raises(SystemExit):
         command.main([str(path), "--model", str(tmp_path / "model"), "--system", "swap"])
@@ -108,8 +107,8 @@ def test_the_command(tmp_path, capsys, model):
         command.main([str(path), "--system", "swap", "--degree", "3"])
     assert "--degree is only for --system attardi" in capsys.readouterr().err
     crossed = str(write_conllu(tmp_path / "c.conllu", [sentence([0]), sentence([3, 4, 0, 3])]))
-    with pytest.raises(ValueError, match=r"sentence 2.* is not projective, .* give --oracle arc_hybrid_tabular"):
+    with pytest.raises(ValueError, match=r"sentence 2.* not projective.* --oracle arc_hybrid_tabular"):
         command.main([crossed, "--sentence", "2", "--system", "arc_hybrid"])
     (tmp_path / "b.conllu").write_text("1\ta\t_\tX" + "\t_" * 6 + "\n\n")
-    with pytest.raises(ValueError, match="HEAD is empty, so there is no gold computation; give --model"):
+    with pytest.raises(ValueError, match=r"HEAD is empty.* --model"):
         command.main([str(tmp_path / "b.conllu")])

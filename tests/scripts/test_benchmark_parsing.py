@@ -8,8 +8,7 @@ import random
 import pytest
 
 from parser.beam_settings import Beam
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
 from parser.transitions.features import slots_of
@@ -30,6 +29,7 @@ def model_and_file(tmp_path):
     return tmp_path / "model", write_conllu(tmp_path / "toy.conllu", sentences)
 
 
+@pytest.mark.long
 def test_it_counts_words_and_rates_every_job(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file, file], times=3, repeat=2, threads=2)
@@ -64,6 +64,7 @@ def test_text_of_any_kind_is_read(model_and_file, monkeypatch):
     parsing.read(model, file.read_bytes())
 
 
+@pytest.mark.long
 def test_beams_are_measured_beside_greedy_parsing(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, beam=[1, 3])
@@ -81,6 +82,7 @@ def test_ratios_of_beams():
     }
 
 
+@pytest.mark.long
 def test_decoding_is_compared_with_that_of_other_models(model_and_file):
     model, file = model_and_file
     result = parsing.run(model, [file], times=1, over=[parsing._named(f"itself={model}")])
@@ -88,7 +90,7 @@ def test_decoding_is_compared_with_that_of_other_models(model_and_file):
     assert result["ratios"][ratios.decoding_over("itself")] > 0
     times = {"decoding, 1 thread": [Time(9, 1), Time(9, 4)], "decoding by x, 1 thread": [Time(9, 3), Time(9, 4)]}
     assert ratios.ratios_over_others(times, ["x"]) == {"decoding, 1 thread, over x, CPU time": 2}
-    with pytest.raises(ValueError, match="--over: x, x: a name is given twice"):
+    with pytest.raises(ValueError, match="--over: x, x: "):
         parsing.run(model, [file], times=1, over=[("x", model), ("x", model)])
     with pytest.raises(argparse.ArgumentTypeError, match="give a name and a model folder"):
         parsing._named("model")
@@ -117,6 +119,7 @@ def test_ratios_are_those_of_rounds():
     assert ratios.ratios_of(times, 2, 10)[f"{ratios.repeated(10)}, 1 thread, over UDPipe, CPU time"] == 2
 
 
+@pytest.mark.long
 def test_udpipe_is_trained_and_measured_if_it_is_installed(model_and_file):
     pytest.importorskip("ufal.udpipe")
     model, file = model_and_file
@@ -139,7 +142,7 @@ def test_a_missing_udpipe_model_is_an_error(model_and_file, tmp_path):
 
 def test_a_missing_model_and_a_missing_file_are_errors(model_and_file, tmp_path):
     model, file = model_and_file
-    with pytest.raises(ValueError, match=r"nofile: there is no such file to parse"):
+    with pytest.raises(ValueError, match=r"nofile: there is no such file"):
         parsing.run(model, [tmp_path / "nofile"])
     with pytest.raises(ValueError, match=r"nomodel: no such model folder"):
         parsing.run(tmp_path / "nomodel", [file])

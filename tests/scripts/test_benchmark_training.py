@@ -29,6 +29,7 @@ def file(tmp_path) -> str:
     return str(write_conllu(tmp_path / "toy.conllu", [sentence([0, 1, 2], rng) for _ in range(5)]))
 
 
+@pytest.mark.long
 def test_it_times_epochs_products_explorations_and_the_start(file):
     result = training.run(SMALL, treebank_file=file, times=2, starts=1)
     measured = result["all_measurements"]

@@ -37,7 +37,7 @@ def test_patterns_become_lists():
     assert with_columns(["column=glob('[1-3]')"]) == ["column=1,2,3"]
     for plain in ("column=5", "column=1,2", "column=range(1,4)", "oracle=glob(*)", "+x=glob(*)"):
         assert with_columns([plain]) == [plain]
-    with pytest.raises(ValueError, match=r"matches no column; known: 1, 2, 3"):
+    with pytest.raises(ValueError, match=r"no column.*: 1, 2, 3"):
         with_columns(["column=glob(x*)"])
 
 
@@ -57,7 +57,7 @@ def test_a_sweep_has_a_job_for_each(command, tmp_path, given, jobs):
 
 @pytest.mark.parametrize("given", ["strategy=glob(*)", "column=glob(7)"])
 def test_a_sweep_without_jobs_is_an_error(command, tmp_path, given):
-    with pytest.raises(ValueError, match=r"no jobs: glob\(\) matches no name|Error parsing override 'column=glob\(7\)'"):
+    with pytest.raises(ValueError, match=r"no jobs: glob\(\)|'column=glob\(7\)'"):
         command[0]("-m", given, f"hydra.sweep.dir={tmp_path}")
 
 

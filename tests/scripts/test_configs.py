@@ -22,7 +22,10 @@ def test_the_treebanks_of_the_contract_are_there():
     assert {"sample", "hu", "el", "cu", "got", "da", "eu", "de"} <= set(TREEBANKS)
 
 
-@pytest.mark.parametrize(("treebank", "recipe", "column"), list(product(TREEBANKS, RECIPES, range(1, 7))))
+@pytest.mark.parametrize(
+    "treebank", [pytest.param(name, marks=[] if name == "sample" else pytest.mark.long) for name in TREEBANKS]
+)
+@pytest.mark.parametrize(("recipe", "column"), list(product(RECIPES, range(1, 7))))
 def test_they_compose(treebank, recipe, column):
     made = settings(f"treebank={treebank}", f"recipe={recipe}", f"column={column}", "paths.treebanks=there")
     plan(made)

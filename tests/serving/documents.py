@@ -5,25 +5,20 @@ from __future__ import annotations
 import io
 import random
 
-import torch
-
 from parser.decoding.files.file_parsing import parse_file
 from parser.decoding.files.tag_writing import TagUse
 from parser.model.model import Model
 from parser.serving.requests import Request
 from parser.serving.service import TimedRequest
 from tests.forgery import small_model
+from tests.random_models import with_random_weights
 
 WORD = "{}\t{}\t_\tX\t_\t{}\t0\tdep\t_\t_\n"
 
 
 def model_of_kind(kind: str = "plain") -> Model:
     """A small model with weights of the size of trained ones."""
-    model = small_model(kind)
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
+    return with_random_weights(small_model(kind))
 
 
 def document(seed: int, sentences: int = 3) -> str:

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from parser.data.attributes import TAGS
-from parser.ranges import Range
+from parser.network_spec import Range
 from parser.settings import Settings, SettingsError
 from parser.settings.overrides import check_given, keys
 from parser.settings.plan import Plan
@@ -271,7 +271,7 @@ def test_settings_that_can_be(overrides):
 
 def test_a_teacher_has_no_pass_to_teach_in():
     """The command says it of the override, and whoever calls train() is told, too."""
-    with pytest.raises(SettingsError, match=r"distillation\.teacher=.* is not supported with beam\.training\.start"):
+    with pytest.raises(SettingsError, match=r"distillation\.teacher=.* with beam\.training\.start"):
         plan(settings(*GLOBAL.split(), TAUGHT))
 
 

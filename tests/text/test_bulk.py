@@ -8,13 +8,11 @@ import io
 import json
 import multiprocessing
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from parser.beam_settings import Beam, Merge
-from parser.commands import parse_many
 from parser.decoding.files import file_parsing
 from parser.decoding.files.file_parsing import FileCounts, parse_file
 from parser.model.model import Model
@@ -35,9 +33,8 @@ from parser.text.shards import (
 )
 from parser.text.worker import ShardParser, Work, begin_parser, parse_shard
 from tests.forgery import small_linear_model, small_model
+from tests.text.bulk import WORDS, run_command
 from tests.text.dying import begin_nothing, die_at_times
-
-WORDS = "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n2\tb\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
 
 @pytest.fixture
@@ -57,11 +54,6 @@ def folders(tmp_path) -> Path:
         content = WORDS.encode() * (2 + len(name))
         path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     return tmp_path
-
-
-def run_command(monkeypatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["parse_many.py", *arguments])
-    return parse_many.main()
 
 
 def test_files_keep_their_places_below_the_wildcards(folders):

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 
@@ -28,64 +27,17 @@ from functools import partial
 from types import SimpleNamespace
 from parser.commands import parse_many
 from parser.text import local_engine, worker
-from tests.text import test_interruption
+from tests.text import staying
 
 worker.ShardParser = lambda *_: SimpleNamespace(tokenizer_path=None)
-local_engine.parse_shards = partial(local_engine.parse_shards, work=test_interruption.{work})
+local_engine.parse_shards = partial(local_engine.parse_shards, work=staying.{work})
 parse_many.command()
 """
-
-
-def go_on_alone(folder: Path) -> None:
-    """Whichever process comes first goes on; another says that it is there, and stays."""
-    try:
-        (folder / "first").mkdir()
-    except FileExistsError:
-        signal.raise_signal(signal.SIGINT)  # which is nothing to it
-        say_and_stay("loading")
-
-
-def say_and_stay(word: str) -> NoReturn:
-    print(word, flush=True)
-    while True:
-        signal.pause()
-
-
-def begin_alone(folder: Path, options: Options) -> None:
-    go_on_alone(folder)
-
-
-class BegunAlone:
-    """begin_nothing(), before whose import a process already stays: before it has run anything of the parser's."""
-
-    def __call__(self, folder: Path, options: Options) -> None:
-        raise NotImplementedError
-
-    def __reduce__(self) -> tuple[Callable[[Path], Any], tuple[Path]]:
-        return found_alone, (Path(sys.argv[1]),)
-
-
-def found_alone(folder: Path) -> Callable[[Path, Options], None]:
-    go_on_alone(folder)
-    return begin_nothing
-
-
-def stay_at_the_second(shard: Shard) -> Outcome:
-    with open_binary_output(shard.target) as target:
-        target.write(b"half")
-        target.flush()
-        if Path(shard.source).name == "b":
-            say_and_stay("parsing")
-    return Outcome(shard)
 
 
 def die_half_way(shard: Shard) -> Outcome:
     with open_binary_output(shard.target):
         os._exit(9)
-
-
-STAYING = Work(begin_alone, stay_at_the_second)
-STAYING_AT_ONCE = Work(BegunAlone(), stay_at_the_second)
 
 
 def interrupted(folder: Path, work: str, kill: Callable[[int], None]) -> tuple[int, str]:

@@ -13,8 +13,8 @@ from parser.model.model import Model
 from parser.text.shards import Options, Shard, undone
 from parser.text.worker import Work
 from tests.forgery import small_model
+from tests.text.bulk import WORDS, run_command
 from tests.text.dying import begin_nothing, die_at_times
-from tests.text.test_bulk import WORDS, run_command
 
 ray = pytest.importorskip("ray", reason="Ray is not installed (extra ray)")
 pytest.importorskip("ray.data")

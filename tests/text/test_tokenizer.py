@@ -20,7 +20,7 @@ from parser.text.shards import Options, Shard
 from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
 from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
 from parser.text.worker import ShardParser
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.text import fake_udpipe
 from tests.text.tiny_tokenizer import SENTENCES, TEXT, train_tiny_tokenizer
 
@@ -138,7 +138,7 @@ def _ranges(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int]]]:
 def test_a_space_within_a_token_may_be_many():
     tokens = [Token("1 000 000", ("1 000 000",), True), Token("000", ("000",), False)]
     assert spans("1 \t000\r\n000 000", [tokens[:1], tokens[1:]]) == [[(0, 11)], [(12, 15)]]
-    with pytest.raises(TokenizerError, match="'000' is not in the text after character 11"):
+    with pytest.raises(TokenizerError, match=r"'000' .*after character 11"):
         spans("1 \t000\r\n000 00", [tokens])
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from parser.settings import Settings
 from parser.training import checkpoint
+from parser.training.observers.observer import Observer, SearchEnd
 from parser.training.run import train
 from tests.toy import settings
 
@@ -17,6 +18,23 @@ SMALL = [
     "optimizer.batch_size=20",
     "first_pass.epochs=3",
     "second_pass.epochs=3",
+]
+
+# For recipe=text.
+TEXT = [
+    "recipe=text",
+    "encoder.layers=2",
+    "encoder.hidden=16",
+    "encoder.characters.hidden=6",
+    "encoder.characters.embedding=6",
+    "encoder.tagger.size=4",
+    "encoder.heads.size=7",
+    "encoder.heads.relation_size=5",
+    "classifier.hidden=24",
+    "vectors.dimensions=8",
+    "optimizer.batch_size=60",
+    "first_pass.epochs=1",
+    "second_pass.epochs=2",
 ]
 
 
@@ -48,3 +66,13 @@ def train_until_killed(settings: Settings, folder: Path, epochs: int) -> None:
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir())}
+
+
+class Searches(Observer):
+    """Keeps what is told of searches."""
+
+    def __init__(self) -> None:
+        self.seen: list[SearchEnd] = []
+
+    def on_search(self, search: SearchEnd) -> None:
+        self.seen.append(search)

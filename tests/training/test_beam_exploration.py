@@ -10,9 +10,8 @@ import pytest
 
 import oracles
 from parser.beam_settings import Beam, Merge
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.settings.choices import Target
 from parser.training.examples.examples import TrainingSentences
 from parser.training.examples.exploration import explore, explore_with_beam

@@ -11,7 +11,7 @@ import pytest
 
 import oracles
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.linear.model import LinearModel
 from parser.linear.perceptron import Perceptron
 from parser.linear.templates import TEMPLATES
@@ -21,7 +21,7 @@ from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTr
 from parser.training.passes.online import iterate
 from parser.training.run import train
 from parser.transitions.configurations import Configurations
-from tests.linear.test_perceptron import RELATIONS, encoded
+from tests.gold_data import RELATIONS, encoded
 from tests.random_trees import random_tree
 from tests.toy import sentence
 from tests.training.small_runs import files_of, run, train_until_killed
@@ -161,7 +161,7 @@ def test_early_update_ends_where_gold_has_left_the_beam():
 
 def test_a_system_whose_computations_differ_in_length_is_refused():
     toy = Toy.of("swap", {}, "swap_dynamic", [3], seed=1)
-    with pytest.raises(ValueError, match="computations of swap differ in length"):
+    with pytest.raises(ValueError, match="swap differ in length"):
         toy.learner(2)
 
 

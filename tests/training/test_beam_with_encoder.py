@@ -14,10 +14,9 @@ from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
 from parser.training.run import train
-from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED
-from tests.training.small_runs import files_of, run, train_until_killed
-from tests.training.test_gold_beam_search import (
+from tests.random_models import small_bilstm_model
+from tests.training.beam_objectives import (
     gold_of,
     objective_of,
     random_sentences,
@@ -26,13 +25,14 @@ from tests.training.test_gold_beam_search import (
     trainer_of,
     training_with,
 )
+from tests.training.small_runs import files_of, run, train_until_killed
 
 SLOTS = {"token": ["s0", "s1", "b0", "s0.l1"], "deprel": ["s0.l1", "s1.r1"]}
 
 
 def model_and_data(seed: int, count: int = 3, longest: int = 5):
     sentences = random_sentences(seed, count, longest if COMPILED else 3)
-    model = random_model(sentences, SLOTS, "arc_standard")
+    model = small_bilstm_model(sentences, SLOTS, "arc_standard")
     return model, gold_of(model, sentences)
 
 

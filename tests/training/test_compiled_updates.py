@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -11,8 +10,6 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.parses import NO_NODE
-from parser.data.vocabularies import Elements
 from parser.kernels import torch_products as matrix_products
 from parser.kernels.torch_products import product
 from parser.network_spec import Embedding
@@ -28,10 +25,7 @@ from parser.training.fitting.example_objective import AutogradGradients, gradien
 from parser.training.fitting.loss import set_loss
 from parser.training.fitting.trainer import TorchOptimizer
 from parser.transitions.features import slots_of
-
-SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
-SIZES = {"upos": 7, "form": 31, "deprel": 5}
-OUTPUTS = 6
+from tests.training.classifiers import OUTPUTS, SIZES, make, random_batch
 
 embeddings = st.dictionaries(st.sampled_from(list(SIZES)), st.builds(Embedding, st.integers(1, 12), st.booleans()))
 decays = st.sampled_from([0.0, 0.01])
@@ -54,33 +48,6 @@ optimizers = st.builds(
     decays,
     st.just(5),
 )
-
-
-# Of upos, where its values are taken for sets; one has no element, and the pairs are in no order.
-SETS = Elements(np.array([3, 0, 1, 2, 3, 5, 6, 6, 6]), np.array([3, 0, 1, 2, 4, 5, 3, 4, 7]), n_elements=8)
-
-
-def make(
-    embedded: dict[str, Embedding],
-    activation: str = "relu",
-    dropouts: Sequence[float] = (0.0, 0.0, 0.0),
-    sets: bool = False,
-    hidden: int = 8,
-) -> Classifier:
-    torch.manual_seed(0)
-    elements = {"upos": SETS} if sets and "upos" in embedded else {}
-    tokens = AttributeEmbeddings(list(SIZES), Embeddings(embedded, SIZES, elements))
-    return Classifier(tokens, SLOTS, SIZES, hidden, OUTPUTS, activation, *dropouts)
-
-
-def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right outputs, anywhere in the row."""
-    rng = np.random.default_rng(seed)
-    features = np.stack([rng.integers(0, SIZES[slot.attribute], size) for slot in SLOTS], axis=1).astype(np.int32)
-    targets = np.stack([rng.permutation(OUTPUTS)[:width] for _ in range(size)])
-    missing = rng.random((size, width)) < 0.5
-    missing[np.arange(size), rng.integers(0, width, size)] = False
-    return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))
 
 
 @given(
@@ -194,7 +161,7 @@ def test_either_kind_of_updates_resumes_from_the_state_of_the_other(name, moment
 def test_a_value_that_has_no_row_is_an_error(embedded, sets, value, hidden):
     features, targets = random_batch(3, 1, 0)
     features[1, 0] = value
-    with pytest.raises(IndexError, match="a feature has a value that the classifier has no"):
+    with pytest.raises(IndexError, match="value that the classifier has no"):
         CompiledGradients(make(embedded, sets=sets, hidden=hidden)).loss(features, targets)
 
 

@@ -98,7 +98,7 @@ def test_a_sentence_that_takes_long_to_be_made_projective_is_named(tmp_path, mon
     corpus(path, "column=1")  # leaves such sentences out
     assert "may take minutes" not in caplog.text
     monkeypatch.setattr("parser.training.examples.corpus.MAX_TOKENS_TO_PROJECTIVIZE", 3)
-    with pytest.raises(TreebankError, match="line 6, sentence 2: 4 words and not projective; only trees of at most 3 words"):
+    with pytest.raises(TreebankError, match=r"line 6, sentence 2: 4 words .* 3 words"):
         corpus(path)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import read_treebank
 from parser.model.model import Model
 from parser.model_folder import ModelError
@@ -24,12 +24,12 @@ from parser.training.compiled.gradients import CompiledGradients
 from parser.training.examples.examples import Examples, SoftTargets, TrainingSentences
 from parser.training.examples.exploration import explore
 from parser.training.examples.teacher import Teacher
-from parser.training.fitting.loss import Taught, distillation_loss, set_loss
+from parser.training.fitting.loss import TeacherTargets, distillation_loss, set_loss
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from parser.training.run_folder import Manifest
+from tests.training.classifiers import OUTPUTS, make, random_batch
 from tests.training.small_runs import SMALL, files_of, run, train_until_killed
-from tests.training.test_compiled_updates import OUTPUTS, make, random_batch
 
 FEW = [*SMALL, "first_pass.epochs=1", "second_pass.epochs=2"]
 TEACHER = ["recipe=accurate", "model=bilstm", "encoder.hidden=8", "encoder.layers=1", *FEW]
@@ -63,9 +63,9 @@ def test_compiled_gradients_are_those_of_autograd_and_the_loss_that_of_a_loop(ov
     soft.probabilities[rng.random(size) < 0.3] = 0  # examples that no teacher has seen
     weighted = torch.from_numpy(soft.dense(OUTPUTS) * np.float32(0.7))
     compiled, exact = CompiledGradients(classifier), deepcopy(classifier).double()
-    loss = compiled.loss(features, targets, taught=Taught(weighted, temperature))
+    loss = compiled.loss(features, targets, taught=TeacherTargets(weighted, temperature))
     scores = exact(features)
-    expected = set_loss(scores, targets) + distillation_loss(scores, Taught(weighted.double(), temperature))
+    expected = set_loss(scores, targets) + distillation_loss(scores, TeacherTargets(weighted.double(), temperature))
     slow = set_loss(scores, targets).item() + slow_distillation(scores.detach().numpy(), soft, 0.7, temperature)
     assert expected.item() == pytest.approx(slow, rel=1e-6)
     assert loss == pytest.approx(slow, rel=1e-5, abs=1e-6)
@@ -153,7 +153,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
         return again
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parser.training.examples.examples._LOCKSTEP", 12)
+        patch.setattr("parser.training.examples.examples._BATCH", 12)
         examples, _ = explore(data, oracle, model.system, model.table, slow[0], soft_targets=teach)
     assert compared == len(examples) == len(examples.soft) == 2 * encoded.lengths.sum()
 
@@ -225,12 +225,12 @@ def test_a_teacher_of_other_relations_or_without_an_encoder_or_not_there_is_refu
     other = tmp_path / "other.conllu"
     other.write_text(treebank.read_text().replace("\tobj\t", "\tiobj\t"))
     taught = ["recipe=accurate", *FEW, f"distillation.teacher={teacher}"]
-    with pytest.raises(SettingsError, match=r"its relations are not those of this run; .* with the same treebank="):
+    with pytest.raises(SettingsError, match=r"relations .*treebank="):
         train(run(other, *taught), tmp_path / "run")
     with pytest.raises(ModelError, match="no such model folder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'none'}"), tmp_path / "run")
     mlp = Model.load(teacher)
     mlp = Model.new(mlp.vocabularies, mlp.relations, mlp.slots[-1:], replace(mlp.spec, encoder=None, embeddings={}))
     mlp.save(tmp_path / "mlp")
-    with pytest.raises(SettingsError, match="is a model without an encoder; name the run folder"):
+    with pytest.raises(SettingsError, match="without an encoder"):
         train(run(treebank, *taught, f"distillation.teacher={tmp_path / 'mlp'}"), tmp_path / "run")

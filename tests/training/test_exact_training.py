@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import oracles
 from parser.beam_settings import Exact, Scores
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import read_treebank
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.parsers import parser_with_beam
 from parser.evaluation.gold_part import GoldPart
@@ -29,12 +29,11 @@ from parser.training.fitting.sentence_batches import BatchEncoder
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.training.run import train
 from tests.decoding.arc_hybrid_sums import IMPOSSIBLE, log_sum, over_computations
-from tests.decoding.test_exact import random_model
 from tests.jit import COMPILED
+from tests.random_models import small_bilstm_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence
-from tests.training.small_runs import files_of, run, train_until_killed
-from tests.training.test_global_training import Searches
+from tests.training.small_runs import Searches, files_of, run, train_until_killed
 
 EXACT = [
     "system=arc_hybrid",
@@ -111,7 +110,7 @@ def data_of(trees: list[list[int]]) -> tuple[Model, TrainingSentences]:
     """A model, and sentences over these trees; the relation of the root's children is its own."""
     rng = random.Random(2)
     sentences = [sentence(heads, rng) for heads in trees]
-    model = random_model(sentences, {"token": ["s0", "b0"]})
+    model = small_bilstm_model(sentences, {"token": ["s0", "b0"]})
     gold = oracles.Trees.from_heads(trees)
     relations = np.where(gold.heads == 0, 1, np.where(gold.heads > 0, 0, NO_NODE)).astype(np.int32)
     return model, TrainingSentences(model.vocabularies.encode(sentences), gold, relations)

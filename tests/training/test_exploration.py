@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 
 import oracles
-from oracles import NOT_APPLICABLE, Trees
-from parser.data.parses import NO_NODE
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from oracles import NOT_APPLICABLE
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.greedy.batched import parse_batched
 from parser.settings.choices import Policy
 from parser.training.examples.examples import (
     Examples,
     GatheredExamples,
     Target,
-    TrainingSentences,
     batched_computations,
     eager_columns,
     gold_examples,
@@ -28,11 +26,11 @@ from parser.training.examples.examples import (
 from parser.training.examples.exploration import Exploration, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, right
+from parser.transitions.decisions import best, correct_outputs, optimal_moves
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
-from parser.transitions.optimal import optimal_moves
 from parser.transitions.system import Moves
+from tests.gold_data import gold_data
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence
 
@@ -47,11 +45,7 @@ class Toy:
         self.sentences = [sentence(heads, rng) for heads in trees]
         self.vocabularies = Vocabularies({"form": Vocabulary.of(form for s in self.sentences for form in s.forms)})
         self.relations = Vocabulary.of(deprel for s in self.sentences for deprel in s.deprels)
-        packed = Trees.from_heads(trees)
-        numbers = np.full(len(packed.heads), NO_NODE, np.int32)
-        deprels = [deprel for s in self.sentences for deprel in s.deprels]
-        numbers[packed.heads >= 0] = np.array(self.relations.encode(deprels)) - N_RESERVED
-        self.data = TrainingSentences(self.vocabularies.encode(self.sentences), packed, numbers)
+        self.data = gold_data(self.sentences, self.vocabularies, self.relations)
         self.system = ArcStandard(len(self.relations.symbols), self.relations.symbols.index("root"))
         self.table = FeatureTable(slots_of(TEMPLATES), self.vocabularies.attributes)
 
@@ -297,7 +291,7 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
             moves = system.moves(batch.now, rows)
             assert moves.rows.shape == scores.shape
             np.testing.assert_array_equal(moves.rows == NO_NODE, scores == NOT_APPLICABLE)
-            outputs = right(system, optimal_moves(scores), moves, batch.gold_relations, rows)
+            outputs = correct_outputs(system, optimal_moves(scores), moves, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
             system.apply(batch.now, rows, moves, columns, np.zeros(len(rows), np.int32))
         for row, number in enumerate(batch.numbers):

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 
-import oracles
-from parser.beam_settings import Beam, Merge, Scores
-from parser.data.parses import NO_NODE
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import N_RESERVED, Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.decoding.beam.tree_stacks import read_trees
 from parser.model.model import Model
 from parser.network_spec import ClassifierSpec, Embedding
-from parser.networks.representation import ContextualRepresentation
-from parser.settings.plan import OptimizerPlan, Span
-from parser.training.examples.examples import TrainingSentences
-from parser.training.fitting.beam_objective import BeamObjective
-from parser.training.fitting.gold_beam_search import BeamTraining, GoldBeamSearch, GoldTrees, _Workspace
-from parser.training.fitting.sentence_batches import BatchEncoder, BatchReader
-from parser.training.fitting.trainer import TorchOptimizer, Trainer
+from parser.training.fitting.gold_beam_search import GoldBeamSearch, GoldTrees, _Workspace
 from parser.transitions.features import slots_of
 from tests.jit import COMPILED
-from tests.random_trees import random_tree
-from tests.toy import sentence
+from tests.random_models import with_random_weights
+from tests.training.beam_objectives import (
+    gold_of,
+    objective_of,
+    random_sentences,
+    slow_losses,
+    surrogate_of_single_items,
+    trainer_of,
+    training_with,
+)
 from tests.training.slow_beam import SlowBeam
 
 SLOTS = {"form": ["s0", "b0", "s1.l1"], "upos": ["s0", "s1", "b0", "b1"], "deprel": ["s0.l1", "s0.r1", "s1.r2"]}
-PLAN = OptimizerPlan("adam", 0.01, "constant", Span(0, 10), 0.0, 0.0, batch_size=3)
 
 
 def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
@@ -45,54 +41,7 @@ def new_model(sentences, seed: int, activation: str = "tanh") -> Model:
     )
     spec = ClassifierSpec(11, activation, 0.5, 0.1, 0.1, {"form": Embedding(5, True), "deprel": Embedding(3, True)})
     model = Model.new(vocabularies, Vocabulary(["root", "obj"]), slots_of(SLOTS), spec)
-    with torch.no_grad():
-        for parameter in model.classifier.parameters():
-            parameter.normal_(std=0.7)
-    return model
-
-
-def gold_of(model: Model, sentences) -> TrainingSentences:
-    trees = oracles.Trees.from_heads([s.heads for s in sentences])
-    relations = np.full(len(trees.heads), NO_NODE, np.int32)
-    relations[trees.heads >= 0] = model.relations.encode(chain.from_iterable(s.deprels for s in sentences))
-    relations[trees.heads >= 0] -= N_RESERVED
-    return TrainingSentences(model.vocabularies.encode(sentences), trees, relations)
-
-
-def random_sentences(seed: int, count: int, longest: int):
-    """Random trees, projective or not, with several roots or one; some relations are unknown."""
-    rng = random.Random(seed)
-    return [sentence(random_tree(rng, rng.randint(1, longest)), rng) for _ in range(count)]
-
-
-def objective_of(model: Model, data: TrainingSentences, training: BeamTraining) -> BeamObjective:
-    classifier = model.classifier
-    contextual = classifier.tokens.contextual
-    reader = BatchEncoder(classifier, data) if contextual else BatchReader(data.sentences, None, torch.device("cpu"))
-    return BeamObjective(model, data, reader, PLAN.batch_size, training)
-
-
-def trainer_of(model: Model, objective: BeamObjective) -> Trainer:
-    return Trainer(objective, TorchOptimizer(model.classifier, PLAN), PLAN)
-
-
-def training_with(size: int, gold_size: int, merge: str = "configuration") -> BeamTraining:
-    return BeamTraining(Beam(size, Merge(merge), Scores.GLOBAL), gold_size)
-
-
-def slow_losses(model: Model, data: TrainingSentences, training: BeamTraining):
-    """Of each sentence: step, loss, and whether the beam lost all that is gold."""
-    tokens = model.classifier.tokens
-    for s in range(len(data)):
-        start, end = data.trees.offsets[s : s + 2]
-        inside = slice(start + 1, end)
-        heads, relations = data.trees.heads[inside].tolist(), data.relations[inside].tolist()
-        merging = training.beam.merge is Merge.CONFIGURATION
-        own, vectors = data.sentences.span(s, s + 1), None
-        if isinstance(tokens, ContextualRepresentation):
-            vectors = tokens.with_tokens(tokens.encode(torch.from_numpy(own.values.T.copy()), np.diff(own.offsets)).tokens)
-        slow = SlowBeam(model, model.table.values(own), heads, relations, merging, vectors)
-        yield slow.loss(training)
+    return with_random_weights(model)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -151,16 +100,6 @@ def test_a_beam_that_holds_everything_gives_the_log_partition_and_its_gradient()
             with torch.no_grad():
                 bias[output] -= step
         assert float(bias.grad[output]) == pytest.approx((around[0] - around[1]) / 0.1, abs=2e-2)
-
-
-def surrogate_of_single_items(losses: np.ndarray) -> float:
-    """The sum of what the gradient is taken of, by beams of one item: if d is how far the wrong one is ahead of the gold one,
-
-    the loss is log(1 + exp(d)), its derivative by d is 1 / (1 + exp(-d)), and this times d is the surrogate.
-    """
-    lost = losses[losses > 1e-6]
-    assert len(lost)
-    return float(((1 - np.exp(-lost)) * np.log(np.expm1(lost))).sum())
 
 
 def test_a_mask_of_hidden_units_is_the_same_in_search_and_gradient():

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.network_spec import Embedding
 from parser.settings.plan import OptimizerPlan, Span
 from parser.training.compiled.gradients import CompiledGradients
@@ -19,7 +19,7 @@ from parser.training.examples.examples import Examples
 from parser.training.fitting.example_objective import ExampleObjective, gradients_and_optimizer
 from parser.training.fitting.loss import Groups, set_loss
 from parser.training.fitting.trainer import Trainer
-from tests.training.test_compiled_updates import OUTPUTS, SIZES, SLOTS, make
+from tests.training.classifiers import OUTPUTS, SIZES, SLOTS, make
 
 BLOCKS = [(0, 1), (1, 3), (3, OUTPUTS)]
 

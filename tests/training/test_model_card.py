@@ -9,7 +9,7 @@ from parser.model.model import Model
 from parser.training.model_card import ModelCard
 from parser.training.run import train
 from tests.toy import sentence, settings, write_conllu
-from tests.training.test_text_recipe import SMALL
+from tests.training.small_runs import TEXT
 
 
 def test_a_card_lies_beside_the_model(tmp_path):
@@ -36,7 +36,7 @@ def test_the_card_of_a_model_of_text_asks_for_no_tags(tmp_path):
         one.feats = [f"Case={tag.title()}" for tag in one.upos]
     path = write_conllu(tmp_path / "toy.conllu", sentences)
     files = [f"treebank.train={path}", f"treebank.dev={path}", "treebank.test=null", "treebank.name=toy"]
-    run = settings(*files, *SMALL, "beam=local")
+    run = settings(*files, *TEXT, "beam=local")
     metrics = train(run, tmp_path / "run", [ModelCard("optimal-step train recipe=text")])
     card = (tmp_path / "run" / "model" / "README.md").read_text()
     assert "recipe=text, model=bilstm, beam=local, seed=1" in card

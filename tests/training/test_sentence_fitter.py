@@ -10,8 +10,8 @@ import torch
 from omegaconf import OmegaConf
 
 import oracles
-from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import N_RESERVED
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
 from parser.settings.plan import OptimizerPlan, Span
@@ -23,7 +23,7 @@ from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.fitting.trainer import TorchOptimizer, Trainer
 from parser.training.run import train
 from parser.transitions.features import TOKEN
-from tests.networks.test_bilstm import random_model
+from tests.random_models import random_bilstm_model
 from tests.random_trees import random_mildly_nonprojective_tree, random_projective_tree
 from tests.toy import sentence, settings, write_conllu
 from tests.training.small_runs import files_of, train_until_killed
@@ -46,7 +46,7 @@ def training_data():
     rng = random.Random(3)
     trees = [random_projective_tree(rng, rng.randint(1, 9)) for _ in range(25)]
     sentences = [sentence(heads, rng) for heads in trees]
-    model = random_model(sentences, dropping=False)
+    model = random_bilstm_model(sentences, dropping=False)
     gold = oracles.Trees.from_heads(trees)
     encoded = model.vocabularies.encode(sentences)
     relations = np.full(len(gold.heads), NO_NODE, np.int32)

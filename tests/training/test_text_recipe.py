@@ -12,34 +12,18 @@ import torch
 from torch import Tensor, nn
 
 import oracles
-from parser.data.parses import NO_NODE
-from parser.data.vocabulary import N_RESERVED
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import N_RESERVED
 from parser.model.model import Model
 from parser.networks.layers import Grid
 from parser.training.examples.examples import TrainingSentences, gold_examples
 from parser.training.fitting.sentence_batches import BatchEncoder, TaskWeights
 from parser.training.fitting.sentence_objective import SentenceObjective
 from parser.training.run import train
-from tests.networks.test_text_model import random_text_model
+from tests.random_models import random_text_model
 from tests.random_trees import random_projective_tree
 from tests.toy import sentence, settings, write_conllu
-from tests.training.small_runs import files_of, train_until_killed
-
-SMALL = [
-    "recipe=text",
-    "encoder.layers=2",
-    "encoder.hidden=16",
-    "encoder.characters.hidden=6",
-    "encoder.characters.embedding=6",
-    "encoder.tagger.size=4",
-    "encoder.heads.size=7",
-    "encoder.heads.relation_size=5",
-    "classifier.hidden=24",
-    "vectors.dimensions=8",
-    "optimizer.batch_size=60",
-    "first_pass.epochs=1",
-    "second_pass.epochs=2",
-]
+from tests.training.small_runs import TEXT, files_of, train_until_killed
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +44,7 @@ def treebank(tmp_path_factory):
 
 def run(treebank, *overrides: str):
     files = [f"treebank.{part}={treebank}" for part in ("train", "dev", "test")]
-    return settings("treebank.name=toy", *files, *SMALL, *overrides)
+    return settings("treebank.name=toy", *files, *TEXT, *overrides)
 
 
 def test_it_learns_the_tags_and_says_how_many_are_right(treebank, tmp_path):

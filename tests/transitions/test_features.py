@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser import transitions
-from parser.data.parses import NO_NODE
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import ABSENT, N_RESERVED, ROOT, Vocabulary
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, Vocabularies, Vocabulary
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best
@@ -154,7 +153,7 @@ def test_a_table_for_any_system_is_read_at_the_candidates():
 def test_positions_of_another_system_are_refused():
     slots = [Slot.parse("s0:form"), Slot.parse("gp.l1:form")]
     FeatureTable(slots, ["form"], transitions.system_class("lr_spine").candidate_positions)
-    with pytest.raises(ValueError, match="begins at gp, which the transition system does not have; begin at s0"):
+    with pytest.raises(ValueError, match=r"begins at gp, .* s0"):
         FeatureTable(slots, ["form"], transitions.system_class("attardi").candidate_positions)
 
 

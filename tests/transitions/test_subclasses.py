@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.beam_settings import Beam, BeamError, Merge
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.greedy.batched import parse_batched
 from parser.decoding.lattice.parser import LatticeParser
 from parser.decoding.parsers import beam_parser_of, parser_of
@@ -60,7 +60,7 @@ def test_it_is_parsed_with_its_own_moves(model):
 
 
 def test_what_is_of_arc_standard_alone_refuses_it(model):
-    with pytest.raises(BeamError, match="is supported only with system=arc_standard"):
+    with pytest.raises(BeamError, match="only with system=arc_standard"):
         beam_parser_of(model, Beam(2, Merge.SIGNATURE))
     with pytest.raises(BeamError, match="lattices need system=arc_standard or attardi"):
         LatticeParser(model, Beam(2))

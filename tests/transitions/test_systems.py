@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parser import transitions
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.attardi import best_output, forced_output, move_of
 from parser.transitions.configurations import Configurations, clear
-from parser.transitions.decisions import best, log_probabilities, right
+from parser.transitions.decisions import best, correct_outputs, log_probabilities
 from parser.transitions.system import Moves, TransitionSystem
 from tests.transitions import reference_systems as reference
 
@@ -151,7 +151,7 @@ def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name,
     while len(rows := system.unfinished(now)):
         moves = system.moves(now, rows)
         optimal = (moves.rows != NO_NODE) & (rng.random(moves.rows.shape) < 0.5)
-        outputs = right(system, optimal, moves, gold, rows)
+        outputs = correct_outputs(system, optimal, moves, gold, rows)
         for m, row in enumerate(rows):
             for column in range(outputs.shape[1]):
                 child = moves.children[m, column]
@@ -223,7 +223,7 @@ def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
     transitions.register(Own)
     assert type(transitions.create("own", 3)) is Own
     assert transitions.names() == ["arc_standard", "own"]
-    with pytest.raises(ValueError, match="a transition system 'own' already exists"):
+    with pytest.raises(ValueError, match="'own' already exists"):
         transitions.register(type("Other", (Own,), {}))
 
 

@@ -10,7 +10,7 @@ import oracles
 from oracles.arc_hybrid.tabular import ArcHybridGrammar
 from oracles.tabular.oracle import TabularOracle
 from parser import transitions
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.transitions.configurations import Configurations, attach, remove, shift
 from parser.transitions.system import Moves, TransitionSystem
 

@@ -13,8 +13,7 @@ from functools import partial
 import numpy as np
 
 from parser.beam_settings import Beam, Merge
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import finite, normalizer
 from parser.decoding.sentence_parser import Tree, distinct, write_trees

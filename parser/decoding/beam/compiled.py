@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.beam_settings import Beam, Merge, Scores
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes

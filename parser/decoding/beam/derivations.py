@@ -1,7 +1,7 @@
 """Items that stand for many computations: how they are made, and their derivations, best first.
 
 lattice/merging.py says what an item is. Its trees share their parts; tree_stacks.py has such trees as numbers. Derivations are
-found when they are asked for (Huang and Chiang 2005).
+computed lazily (Huang and Chiang 2005).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.sentence_parser import Tree
 
 
@@ -116,7 +116,7 @@ class Backpointer(NamedTuple):
 
 
 class Derivations:
-    """The derivations of an item, best first, found when asked for (Huang and Chiang 2005, Algorithm 3).
+    """The derivations of an item, best first, computed lazily (Huang and Chiang 2005, Algorithm 3).
 
     Args:
         item: the item.

@@ -1,10 +1,10 @@
-"""What moves cost in a beam: the scores of one configuration, for the compiled searches, and what is subtracted from them.
+"""Scores of moves in a beam: those of one configuration, for the compiled searches, and what is subtracted from them.
 
 A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
 of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).
 
 What is called for each configuration, or each position, is inlined: to hand over tuples of arrays took as long as the work.
-finite() and normalizer() are the readable twins of mask_scores() and log_partition(). The latter has the exponential of the
+finite() and normalizer() are the references for mask_scores() and log_partition(). The latter has the exponential of the
 Cephes library in single precision, many at a time: numba calls the exponential of the C library number by number, which takes
 longer than a step of greedy parsing.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from parser.beam_settings import Scores
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.tree_stacks import find
 from parser.kernels import kernel
 from parser.kernels.active_units import activate_units, scores_of_units

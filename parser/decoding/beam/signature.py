@@ -1,4 +1,4 @@
-"""What of a stack the scores of all moves to come can depend on: the signature by which items of a beam merge.
+"""The signature by which items of a beam merge: the part of a stack that future scores can depend on.
 
 Huang and Sagae (2010), Section 3, merge items whose features are equal, and ask that features be "bounded and monotonic": what
 a step makes visible must follow from what was visible before it. Here the least set with this property is worked out for any
@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeGuard
 import numpy as np
 
 from parser.beam_settings import BeamError, Merge
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.tree_stacks import descend
 from parser.kernels import kernel
 from parser.transitions.attardi import Attardi

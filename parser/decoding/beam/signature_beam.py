@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.beam_settings import Beam
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees

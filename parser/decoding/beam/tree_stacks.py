@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 
 # What a kernel returns whose workspace is full; it is called again with a larger one.

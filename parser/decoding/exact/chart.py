@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.scores import finite_number
 from parser.kernels import kernel
 from parser.transitions.decisions import required_root_relation

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from parser.beam_settings import Beam, Exact, Scores
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT
+from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.vocabularies import ABSENT
 from parser.decoding import batch_sizes
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states

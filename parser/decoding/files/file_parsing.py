@@ -37,7 +37,7 @@ _SUSPICIOUS = 0.1
 
 
 class OnError(StrEnum):
-    """What becomes of a sentence that is not CoNLL-U."""
+    """How a sentence that is not valid CoNLL-U is handled."""
 
     STOP = "stop"  # it is an error, and nothing behind it is parsed
     SKIP = "skip"  # it is left out
@@ -125,13 +125,13 @@ def parse_file(
         name: what errors call the input.
         single_root: make valid UD trees with exactly one child of the root.
         threads: how many chunks are parsed side by side; the output is the same for any number.
-        on_error: what becomes of a sentence that is not CoNLL-U.
+        on_error: how a sentence that is not valid CoNLL-U is handled.
         report: called with each of them, unless the first one is the end.
         allow_missing_columns: parse also where a column that the model reads is empty from the beginning on.
         beam: how to search; None: greedily.
         k_best: write this many trees of each sentence, or as many as the beam has found, the best first, one after the other:
             each a copy of the sentence with its rank and its score in comments.
-        tags: what becomes of UPOS, XPOS and FEATS.
+        tags: whether predicted UPOS, XPOS and FEATS are written.
         chunk_bytes: how much is read at a time; the output is the same for any number.
 
     Raises:

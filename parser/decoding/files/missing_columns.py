@@ -11,7 +11,7 @@ from itertools import chain
 from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError
 from parser.conllu.chunks import Chunk
 from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS
-from parser.data.vocabulary import Vocabulary
+from parser.data.vocabularies import Vocabulary
 
 # A column is looked at in this many words at the beginning of the input.
 _LOOKED_AT = 1000

@@ -19,7 +19,7 @@ from parser.model.model import Model
 
 
 class TagUse(StrEnum):
-    """What becomes of the columns UPOS, XPOS and FEATS."""
+    """How the columns UPOS, XPOS and FEATS are written."""
 
     KEEP = "keep"  # they pass through
     FILL = "fill"  # one that is _ in all words of a sentence is written; in FEATS a single _ is a value, no features

@@ -38,7 +38,7 @@ class _SameColumns:
 
 
 class WordCache:
-    """Encodes the words of chunks; threads may ask at the same time.
+    """Encodes the words of chunks; thread-safe.
 
     Args:
         vocabularies: of the attributes.

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import Scorer, precomputed_scorer
@@ -30,7 +29,7 @@ Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], t
 
 @dataclass
 class StepProbabilities:
-    """How sure a parser was of its steps, each probability by a softmax over the moves that it could choose from.
+    """The probabilities of a parser's steps, each by a softmax over the moves that it could choose from.
 
     Attributes:
         arcs: float64[total], natural logarithms, in the layout of ``Sentences``: the step that gave a word its head; roots: 0.

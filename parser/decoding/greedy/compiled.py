@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.sentence_parser import parse_spans
 from parser.inference.precomputed import sum_rows

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE, Parses
+from parser.data.sentences import NO_NODE, Parses
 from parser.decoding.greedy.compiled import (
     CompiledParser,
     one_configuration,

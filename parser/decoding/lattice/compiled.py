@@ -23,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes

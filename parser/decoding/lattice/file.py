@@ -69,7 +69,7 @@ def parse_lattice_file(
         beam: how to search; None: greedily.
         single_root: see parse_batched.
         threads: sentences parsed side by side.
-        on_error: what becomes of a sentence that is not a lattice.
+        on_error: how a sentence that is not a valid lattice is handled.
         report: called for each such sentence if it is left out.
         max_arcs: a sentence with more arcs is refused; None: there is no limit.
         k_best: write this many parses of each sentence, as parse_file() does.

@@ -30,9 +30,8 @@ from typing import NamedTuple
 import numpy as np
 
 from parser.beam_settings import Beam, Scores
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE, Parses, Sentences
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding import batch_sizes
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees, find, join
 from parser.decoding.beam.scores import finite, normalizer

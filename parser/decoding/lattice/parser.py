@@ -11,8 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from parser.beam_settings import Beam, BeamError, Merge, Scores
-from parser.data.parses import NO_NODE, Parses
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.data.vocabularies import Vocabularies
 from parser.decoding import batch_sizes
 from parser.decoding.beam.signature import arc_standard_alone

@@ -8,7 +8,7 @@ as in Andor et al. (2016), with a set for the one gold item:
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
 An item's score is the sum of the scores of the moves of its best computation, so that the derivative of the loss by the score
-of a move is the sum of those by the items that it led to: what the beam believes less what is gold. Where all items share
+of a move is the sum of those by the items that it led to: the beam's marginals minus the gold ones. Where all items share
 their first moves it is zero, and nothing is to be computed there.
 """
 
@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parser.data.parses import NO_NODE
-from parser.data.vocabulary import ABSENT, N_RESERVED
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.decoding.beam.scores import look_ahead, read_position
 from parser.decoding.beam.tree_stacks import top_nodes
 from parser.kernels import kernel

@@ -1,4 +1,4 @@
-"""What vectors contribute to the hidden layer, and its gradients, in two ways that differ in rounding alone.
+"""The hidden activations of embedded slots, and their gradients, computed in two ways that differ in rounding alone.
 
 *Side by side*: the vectors of all slots, times the weights. *By value*: what each slot contributes, computed once for each
 value that it has in a batch. In a batch of 100 examples a slot has some 20 values: tags and relations are few, and many nodes
@@ -123,7 +123,7 @@ class ByValue:
         for (table, of_table), found in zip(_with_scale(self._tables, scale), self._found, strict=True):
             table.fill(features)
             find_values(table.matrix, features, table.columns, of_table, found)
-            add_contributions(found, of_table, self._weights, table.first, self._sums, total.numpy())
+            add_activations(found, of_table, self._weights, table.first, self._sums, total.numpy())
         return total
 
     def collect(self, by_total: Tensor, features: np.ndarray, scale: np.ndarray, kept: Tensor | None) -> None:
@@ -221,7 +221,7 @@ def find_values(table, features, columns, scale, found):
 
 
 @kernel()
-def add_contributions(found, scale, weights, first, sums, total):
+def add_activations(found, scale, weights, first, sums, total):
     """Adds what slots contribute to ``total`` (float32[batch, hidden]).
 
     Args:
@@ -249,7 +249,7 @@ def add_contributions(found, scale, weights, first, sums, total):
 
 @kernel()
 def collect_gradients(found, scale, weights, first, by_total, sums, by_weights, trained, by_vectors, values, used):
-    """The gradients of weights and of vectors: the reverse of add_contributions.
+    """The gradients of weights and of vectors: the reverse of add_activations.
 
     Args:
         found, scale, weights, first, sums: see there.

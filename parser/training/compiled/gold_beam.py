@@ -20,7 +20,7 @@ from numba import njit
 
 from oracles.arc_standard.context_rows import score_batch
 from oracles.arc_standard.transitions import ANY
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score_item, select_items
 from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import FULL, clear
@@ -66,7 +66,7 @@ class CompiledSide(NamedTuple):
 
 
 class OracleQueries(NamedTuple):
-    """Room for what the oracle is queries of the items of a step: one configuration a row; see BoundOracle.score_batch."""
+    """Workspace for the oracle queries of a step's items, one configuration per row; see BoundOracle.score_batch."""
 
     sentences: np.ndarray
     stacks: np.ndarray

@@ -20,7 +20,7 @@ from parser.networks.representation import SetSums
 from parser.training.compiled import losses
 from parser.training.compiled.embedded_layer import ByValue, EmbeddedLayer, SideBySide
 from parser.training.compiled.tables import Gradient, SetTable, Table, matrix_of
-from parser.training.fitting.loss import Groups, Taught
+from parser.training.fitting.loss import Groups, TeacherTargets
 
 
 class CompiledGradients:
@@ -31,7 +31,7 @@ class CompiledGradients:
 
     Attributes:
         gradients: by name of the parameter, for those that training changes; what loss() found last.
-        embedded: how the contributions of vectors are computed; None if there are none.
+        embedded: computes the hidden activations of embedded slots; None if there are none.
     """
 
     def __init__(self, classifier: Classifier) -> None:
@@ -59,7 +59,9 @@ class CompiledGradients:
         self._like_inputs = torch.empty(batch, self._classifier.layout.width)  # only its shape matters
         self._ones = np.ones((batch, len(self._one_hot.columns) + self._classifier.n_embedded), np.float32)
 
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None) -> float:
+    def loss(
+        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: TeacherTargets | None = None
+    ) -> float:
         """As set_loss(classifier(features, dropping=True), targets, groups); its gradients go to ``gradients``.
 
         With ``taught``, distillation_loss() of the same scores is added.
@@ -93,7 +95,9 @@ class CompiledGradients:
             self.embedded.collect(by_total, values, scale, kept_inputs)
         return loss
 
-    def _loss_of(self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: Taught | None) -> tuple[float, Tensor]:
+    def _loss_of(
+        self, scores: Tensor, targets: Tensor, groups: Groups | None, taught: TeacherTargets | None
+    ) -> tuple[float, Tensor]:
         """The loss, and float32[rows, outputs]: its derivatives by the scores, whose sums go to the bias's gradient."""
         by_bias = self.gradients["output.bias"].values[0]
         if groups is not None:
@@ -118,7 +122,7 @@ _EMBEDDED, _VECTORS = "embedded.weight", "tokens.embeddings.vectors."
 def _embedded_layer(
     classifier: Classifier, parameters: Mapping[str, nn.Parameter], gradients: Mapping[str, Gradient]
 ) -> EmbeddedLayer | None:
-    """What vectors contribute; None where there are none. The gradients of their tables go to ``gradients``."""
+    """The layer of the embedded slots; None if there are none. The gradients of their tables go to ``gradients``."""
     if classifier.embedded is None:
         return None
     tables: list[Table] = []

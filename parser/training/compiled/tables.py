@@ -34,7 +34,7 @@ class Gradient:
 
     @classmethod
     def like(cls, parameter: Tensor) -> Gradient:
-        """Room for the gradient of a parameter, all rows of it in use."""
+        """Allocates the gradient of a parameter, all rows in use."""
         matrix = matrix_of(parameter)
         return cls(np.empty_like(matrix), np.ones(len(matrix), np.bool_), _turned(parameter))
 

@@ -16,10 +16,18 @@ from oracles.projectivization.optimal import MAX_TOKENS_TO_PROJECTIVIZE
 from parser import transitions
 from parser.data.attributes import attribute_values
 from parser.data.background_vectors import BackgroundVectors
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.data.treebank import Sentence, Treebank, TreebankError, read_treebank, read_treebanks, without_held_out
-from parser.data.vocabularies import Characters, Vocabularies, tag_vocabulary, vocabulary_for
-from parser.data.vocabulary import N_RESERVED, UD_ROOT, UD_UNSPECIFIED, Vocabulary
+from parser.data.vocabularies import (
+    N_RESERVED,
+    UD_ROOT,
+    UD_UNSPECIFIED,
+    Characters,
+    Vocabularies,
+    Vocabulary,
+    tag_vocabulary,
+    vocabulary_for,
+)
 from parser.data.word_vectors import WordVectors
 from parser.evaluation.gold_part import GoldPart
 from parser.lattices.gold_paths import MissingPath
@@ -148,7 +156,7 @@ def prepare(plan: Plan, background: BackgroundVectors | None = None) -> Corpus:
 
 
 def _slots(plan: Plan, network: NetworkPlan, vocabularies: Vocabularies) -> list[Slot]:
-    """Those of attributes that words differ in."""
+    """The slots of attributes with more than one value."""
     templates = at_candidates(network.templates, transitions.system_class(plan.system.name))
     slots = [slot for slot in slots_of(templates) if slot.attribute in [*vocabularies.attributes, TOKEN, RELATION]]
     return slots if plan.lattices is None else within_lookahead(slots, plan.lattices.lookahead)

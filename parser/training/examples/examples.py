@@ -1,4 +1,4 @@
-"""Examples: configurations with the outputs that are right there; and those of gold computations, for the first pass."""
+"""Examples: configurations with their correct outputs; and those of gold computations, for the first pass."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracles import BoundOracle, Trees
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.settings.choices import Target
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import right
+from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_moves, query
 from parser.transitions.features import FeatureTable
-from parser.transitions.optimal import best_right_columns, optimal_moves, query
 from parser.transitions.system import Moves, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
-_LOCKSTEP = 4096
+_BATCH = 4096
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Examples:
 
     Attributes:
         features: int32[feature rows, slots].
-        targets: int32[feature rows, targets]: the right outputs; NO_NODE fills up rows that have fewer.
+        targets: int32[feature rows, targets]: the correct outputs; NO_NODE fills up rows that have fewer.
         sentences: int32[examples], the number of the sentence that each is from.
         starts: int64[examples + 1], the feature rows of example i are ``starts[i]`` to ``starts[i + 1] - 1``; None: row i
             alone.
@@ -216,7 +214,7 @@ class BatchedComputations:
 def batched_computations(data: TrainingSentences, system: TransitionSystem, items: int = 1) -> Iterator[BatchedComputations]:
     """All sentences in batches of like lengths, the order within a length kept; smaller ones, for several items a sentence."""
     order = np.argsort(data.trees.lengths, kind="stable")
-    together = max(1, _LOCKSTEP // items)
+    together = max(1, _BATCH // items)
     for start in range(0, len(order), together):
         yield BatchedComputations(data, system, order[start : start + together])
 
@@ -246,7 +244,7 @@ def gold_examples(
     for batch in batched_computations(data, system):
         for rows in batch:
             moves = system.moves(batch.now, rows)
-            outputs = right(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)
+            outputs = correct_outputs(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
             features = table.extract(batch.now, rows, data.sentences, batch.numbers, moves)
             gathered.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
@@ -269,7 +267,7 @@ def target_columns(
     """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them."""
     if target is Target.marginal:
         return None
-    return eager_columns(system, outputs) if target is Target.fixed_order else best_right_columns(outputs, moves, scores)
+    return eager_columns(system, outputs) if target is Target.fixed_order else best_correct_columns(outputs, moves, scores)
 
 
 def new_examples(

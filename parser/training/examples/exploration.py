@@ -1,6 +1,6 @@
 """Exploration: the parser goes through training sentences by its own predictions, and an oracle says which moves are optimal.
 
-This is the second pass of Nederhof (2019), Section 8. All sentences advance in lockstep, so that classifier and oracle always
+This is the second pass of Nederhof (2019), Section 8. Sentences are parsed in batches, so that classifier and oracle always
 see a large batch.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from oracles import BoundOracle
 from parser.beam_settings import Beam
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.inference.precomputed import Scorer
 from parser.networks.batch_scorer import ContextualScorer
@@ -29,9 +29,8 @@ from parser.training.examples.examples import (
     new_examples,
     target_columns,
 )
-from parser.transitions.decisions import best, right
+from parser.transitions.decisions import best, best_correct_columns, correct_outputs, optimal_moves
 from parser.transitions.features import FeatureTable
-from parser.transitions.optimal import best_right_columns, optimal_moves
 from parser.transitions.system import Moves, TransitionSystem
 
 SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Moves, np.ndarray], SoftTargets]
@@ -167,7 +166,7 @@ class _Scored:
     Attributes:
         moves: their moves.
         scores: float32[feature rows, outputs], of the classifier.
-        outputs: int32[m, width], the right outputs of the optimal moves; see right().
+        outputs: int32[m, width], the right outputs of the optimal moves; see correct_outputs().
         predicted: the columns and relations of the moves that the classifier would take.
         losses: int[m, width], the gold arcs that each move loses.
     """
@@ -216,7 +215,7 @@ class _ExampleCollector:
         moves = system.moves(batch.now, rows)
         features = self._table.extract(batch.now, rows, self._data.sentences, batch.numbers, moves)
         scores = self._scorer(features)
-        outputs = right(system, optimal, moves, batch.gold_relations, rows)
+        outputs = correct_outputs(system, optimal, moves, batch.gold_relations, rows)
         taught = target_columns(system, outputs, moves, scores, self._target)
         examples = new_examples(system, features, moves, outputs, taught, batch.numbers[rows])
         soft = None if self._soft_targets is None else self._soft_targets(batch, rows, moves, outputs)
@@ -251,9 +250,9 @@ def _explored_moves(
     if exploration.policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
         return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), moves)
-    guided = best_right_columns(scored.outputs, moves, scores)
-    children = moves.children[np.arange(len(rows)), guided]
+    optimal = best_correct_columns(scored.outputs, moves, scores)
+    children = moves.children[np.arange(len(rows)), optimal]
     gold = np.where(children == NO_NODE, NO_NODE, batch.gold_relations[rows, children])
     predicts = generator.random(len(rows)) < exploration.probability
-    columns, relations = np.where(predicts, scored.predicted, (guided, gold))
+    columns, relations = np.where(predicts, scored.predicted, (optimal, gold))
     return columns.astype(np.int32), relations.astype(np.int32)

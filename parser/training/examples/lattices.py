@@ -16,11 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from parser.beam_settings import Beam
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.data.treebank import Treebank
-from parser.data.vocabularies import Vocabularies
-from parser.data.vocabulary import ABSENT
+from parser.data.vocabularies import ABSENT, Vocabularies
 from parser.decoding.lattice.file import parsed_texts
 from parser.decoding.lattice.parser import LatticeParser
 from parser.evaluation.evaluated_text import EvaluatedText, text_of_stream

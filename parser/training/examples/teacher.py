@@ -3,7 +3,7 @@
 A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
 scores the same configurations, for it has the same moves. Its distribution over the optimal steps says which of them it
 prefers, which the oracle leaves open; that over all steps says besides how sure it is, and of what. Either is learned beside
-the oracle's steps: of an example the loss is that of its right outputs (loss.py) and ``distillation.weight`` times the cross
+the oracle's steps: of an example the loss is that of its correct outputs (loss.py) plus ``distillation.weight`` times the cross
 entropy with the teacher's distribution. A teacher is nearly sure of sentences that it has learned; divided by
 ``distillation.temperature``, the scores of both show what else it finds likely. Of several teachers, such as runs with other
 seeds, the mean of their distributions is learned (Kuncoro et al. 2016; Liu et al. 2018, Section 3.1): where they disagree, it
@@ -82,15 +82,15 @@ class Teacher:
 
 
 def _with_vectors(weights: Sequence[ClassifierWeights], sentences: Sequence[Sentences]) -> list[Sentences]:
-    """Sentences with the vectors that the teachers' encoders make of their tokens, of as many teachers as there is room for."""
-    found, room = [], _KEPT
+    """Sentences with the vectors that the teachers' encoders make of their tokens, of as many teachers as fit into memory."""
+    found, bytes_left = [], _KEPT
     for its_weights, its in zip(weights, sentences, strict=True):
         encoder = its_weights.encoder
         assert encoder is not None, "see load_teachers()"
         first = encoder.encode(its.span(0, min(1, len(its))))
         size = int(its.offsets[-1]) * first.shape[1] * first.itemsize
-        if size <= room:
-            room -= size
+        if size <= bytes_left:
+            bytes_left -= size
             vectors = np.empty((int(its.offsets[-1]), first.shape[1]), first.dtype)
             for start, end in its.spans(_TOGETHER):
                 vectors[its.offsets[start] : its.offsets[end]] = encoder.encode(its.span(start, end))

@@ -107,7 +107,7 @@ class BeamObjective:
         self._sums = np.zeros(5)  # over the sentences of an epoch: one, and what SearchReport has the mean of
 
     @property
-    def guessing(self) -> float:
+    def uniform_loss(self) -> float:
         """See Objective."""
         return 2 * float((self._lengths - 1).mean()) * math.log(self._system.n_outputs)
 
@@ -176,7 +176,7 @@ class _StaticBatch(BatchForSearch):
         rows = torch.from_numpy(features).to(classifier.hidden_bias.device, torch.int64)
         matrices, vectors = classifier.tokens.fixed_vectors(), {}
         for name, columns in classifier.embedded_columns.items():
-            # Contributions are computed only of the values that occur.
+            # Hidden activations are computed only for the values that occur.
             used, numbers = rows[:, columns].unique(return_inverse=True)
             vectors[name] = matrices[name][used]
             rows[:, columns] = numbers

@@ -18,8 +18,7 @@ import numpy as np
 
 from oracles import NOT_APPLICABLE, BoundOracle
 from parser.beam_settings import Beam
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.beam.batched import BatchedItems, advance_items
 from parser.decoding.beam.scores import LOWEST
 from parser.linear.perceptron import Perceptron
@@ -27,7 +26,7 @@ from parser.linear.templates import Templates
 from parser.settings.choices import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.configurations import Configurations
-from parser.transitions.optimal import query
+from parser.transitions.decisions import query
 from parser.transitions.system import Moves, TransitionSystem
 
 

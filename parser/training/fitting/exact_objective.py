@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.data.parses import NO_NODE
-from parser.data.sentences import Sentences
+from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding.exact.chart import ChartRules, n_states
 from parser.decoding.exact.exact import LONGEST, features_of_states
 from parser.model.model import Model
@@ -33,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ExactReport:
-    """How probable the classifier found the gold trees of an epoch.
+    """The probabilities of the gold trees in an epoch.
 
     Attributes:
         gold_percent: the probability of a gold tree, mean of the sentences.
@@ -74,7 +73,7 @@ class ExactObjective:
             log.warning("sentences of more than %d words are left out of exact training: %d", LONGEST, too_long)
 
     @property
-    def guessing(self) -> float:
+    def uniform_loss(self) -> float:
         """See Objective."""
         return 2 * float(self._data.sentences.lengths.mean()) * math.log(self._system.n_outputs)
 

@@ -18,7 +18,7 @@ from parser.settings.plan import DistillationPlan, OptimizerPlan
 from parser.training.compiled.gradients import CompiledGradients
 from parser.training.compiled.optimizer import CompiledOptimizer
 from parser.training.examples.examples import Examples
-from parser.training.fitting.loss import Groups, Taught, distillation_loss, set_loss
+from parser.training.fitting.loss import Groups, TeacherTargets, distillation_loss, set_loss
 from parser.training.fitting.trainer import BatchLoss, Optimizer, TorchOptimizer
 from parser.training.fitting.word_dropout import WordDropout
 
@@ -27,7 +27,7 @@ class Gradients(Protocol):
     """Computes the gradients of a classifier."""
 
     def loss(
-        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None
+        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: TeacherTargets | None = None
     ) -> Tensor | float:
         """The mean loss of a batch, in nats, with dropout; its gradients are left to the optimizer.
 
@@ -45,7 +45,9 @@ class AutogradGradients:
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
 
-    def loss(self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: Taught | None = None) -> Tensor:
+    def loss(
+        self, features: Tensor, targets: Tensor, groups: Groups | None = None, taught: TeacherTargets | None = None
+    ) -> Tensor:
         """See Gradients; the loss stays on the device, so that nothing waits for it."""
         scores = self._classifier(features, dropping=True)
         loss = set_loss(scores, targets, groups)
@@ -75,7 +77,7 @@ class ExampleBatch(NamedTuple):
 
 
 class ExampleObjective:
-    """The Objective of examples, each with its right outputs and, perhaps, soft targets.
+    """The Objective of examples, each with its correct outputs and, optionally, soft targets.
 
     Args:
         classifier: what is trained.
@@ -106,7 +108,7 @@ class ExampleObjective:
         self._distillation = distillation
 
     @property
-    def guessing(self) -> float:
+    def uniform_loss(self) -> float:
         """See Objective; with a teacher, the weight of what it says counts as so many examples more."""
         taught = self._distillation if self.examples.soft is not None else None
         return (1.0 if taught is None else 1.0 + taught.weight * taught.temperature**2) * math.log(self._n_outputs)
@@ -140,10 +142,10 @@ class ExampleObjective:
         loss = self._gradients.loss(features, batch.targets, batch.groups, self._taught(batch.numbers))
         return BatchLoss(loss, len(batch.numbers))
 
-    def _taught(self, numbers: Tensor) -> Taught | None:
+    def _taught(self, numbers: Tensor) -> TeacherTargets | None:
         """What distillation_loss() needs of the examples; None if there is no teacher."""
         if self.examples.soft is None or self._distillation is None:
             return None
         probabilities = self.examples.soft.take(numbers.numpy()).dense(self._n_outputs)
         weighted = torch.from_numpy(probabilities * np.float32(self._distillation.weight)).to(self._device)
-        return Taught(weighted, self._distillation.temperature)
+        return TeacherTargets(weighted, self._distillation.temperature)

@@ -1,4 +1,4 @@
-"""The loss of a classifier whose examples may have several right outputs, and several rows of features."""
+"""The loss of a classifier whose examples may have several correct outputs, and several rows of features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from parser.data.parses import NO_NODE
+from parser.data.sentences import NO_NODE
 from parser.training.examples.examples import Examples
 
 
@@ -32,8 +32,8 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Taught:
-    """What a teacher wants of the examples of a batch.
+class TeacherTargets:
+    """The teacher's soft targets for the examples of a batch.
 
     Attributes:
         probabilities: float32[examples, outputs], those that it gives, times the weight of this loss; those of an
@@ -46,7 +46,7 @@ class Taught:
 
 
 def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> Tensor:
-    """Minus the logarithm of the probability of the set of right outputs, mean over the examples of a batch.
+    """Minus the logarithm of the probability of the set of correct outputs, mean over the examples of a batch.
 
     Args:
         scores: float[rows, outputs].
@@ -61,7 +61,7 @@ def set_loss(scores: Tensor, targets: Tensor, groups: Groups | None = None) -> T
     return (scores.logsumexp(1) - of_targets.logsumexp(1)).mean()
 
 
-def distillation_loss(scores: Tensor, taught: Taught) -> Tensor:
+def distillation_loss(scores: Tensor, taught: TeacherTargets) -> Tensor:
     """The cross entropy with a teacher's distributions, mean over the examples of a batch.
 
     It is multiplied by the square of the temperature, for its derivatives are divided by it (Hinton, Vinyals and Dean 2015,
@@ -88,5 +88,5 @@ def _side_by_side(values: Tensor, groups: Groups) -> Tensor:
     counts = groups.starts.diff()
     examples = torch.arange(len(counts), device=values.device).repeat_interleave(counts)
     places = torch.arange(len(values), device=values.device) - groups.starts[examples]
-    room = values.new_full((len(counts), int(counts.max()), values.shape[1]), -torch.inf)
-    return room.index_put((examples, places), values).flatten(1)
+    padded = values.new_full((len(counts), int(counts.max()), values.shape[1]), -torch.inf)
+    return padded.index_put((examples, places), values).flatten(1)

@@ -1,6 +1,6 @@
 """Batches of training sentences: which are together, their values with word dropout, and what an encoder makes of them.
 
-Every objective whose batches are sentences reads them here, so that words are dropped, and further tasks learned, in one way.
+Every objective whose batches are sentences reads them here, so that words are dropped, and auxiliary tasks learned, in one way.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from parser.data.sentences import Sentences
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.networks.bilstm import BiLSTM
 from parser.networks.classifier import Classifier
 from parser.networks.layers import Grid
@@ -29,7 +29,7 @@ _NOISE = 0.1
 
 @dataclass(frozen=True)
 class TaskWeights:
-    """Weights of the losses of the encoder's further tasks, relative to the parser's loss; each loss is a mean over words.
+    """Weights of the losses of the encoder's auxiliary tasks, relative to the parser's loss; each loss is a mean over words.
 
     Attributes:
         tags: by column that is predicted, in the order of ``TrainingSentences.tags``.

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.networks.classifier import Classifier
 from parser.training.examples.examples import Examples
 from parser.training.fitting.by_value import scores_by_value
@@ -53,7 +53,7 @@ class SentenceObjective:
         self._device = classifier.output.weight.device
 
     @property
-    def guessing(self) -> float:
+    def uniform_loss(self) -> float:
         """See Objective."""
         return math.log(self._n_outputs)
 

@@ -67,8 +67,8 @@ class Objective(Protocol[SomeBatch]):
     """What a classifier is trained for."""
 
     @property
-    def guessing(self) -> float:
-        """The loss of an example, in nats, of a classifier that guesses."""
+    def uniform_loss(self) -> float:
+        """The loss of an example, in nats, under a uniform distribution."""
 
     def batches(self, generator: torch.Generator) -> tuple[int, Iterable[SomeBatch]]:
         """How many batches an epoch has, and these, in an order that the generator draws."""
@@ -164,10 +164,10 @@ class Trainer:
             losses.append(loss.mean)
             on_update(number, loss.mean, loss.examples, rate)
         mean = float(total) / max(1, examples)
-        if (bad := first_bad_loss(losses, mean, self._objective.guessing)) is not None:
+        if (bad := first_bad_loss(losses, mean, self._objective.uniform_loss)) is not None:
             raise DivergenceError(
                 f"training diverged in the {self._name.replace('_', ' ')}, epoch {epoch + 1}: the loss of update {bad + 1} of "
-                f"{len(losses)} is {float(losses[bad]):.4g}, where guessing costs {self._objective.guessing:.2g}; lower "
+                f"{len(losses)} is {float(losses[bad]):.4g}, where guessing costs {self._objective.uniform_loss:.2g}; lower "
                 f"{' or '.join(suspects(self._plan, self._vectors_file))}"
             )
         return EpochLoss(mean, examples, rate)
@@ -241,15 +241,15 @@ class DivergenceError(ValueError):
     """Training has diverged; the message says where, and which settings can be the cause."""
 
 
-def first_bad_loss(losses: Sequence[float | Tensor], mean: float, guessing: float) -> int | None:
+def first_bad_loss(losses: Sequence[float | Tensor], mean: float, uniform_loss: float) -> int | None:
     """Which update of an epoch that has diverged is to be named; None if the epoch has not.
 
     Args:
         losses: mean loss of each update's batch.
         mean: mean loss of the epoch, in nats per example.
-        guessing: the loss of a classifier that guesses.
+        uniform_loss: the loss of an example under a uniform distribution.
     """
-    limit = _TIMES_GUESSING * guessing
+    limit = _TIMES_GUESSING * uniform_loss
     if mean <= limit:  # not so for NaN
         return None
     return next((i for i, loss in enumerate(losses) if not float(loss) <= limit), len(losses) - 1)

@@ -1,9 +1,11 @@
-"""Word dropout: in training, a value is now and then taken for an unknown one, so that unknown ones are learned about.
+"""Word dropout: in training, values are replaced by UNKNOWN at random, so that its vector is trained.
 
-A value seen n times is dropped with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25).
+A value seen n times is dropped with probability w / (w + n) (Kiperwasser and Goldberg 2016, Section 4, with w = 0.25). They
+drop words; here the values of every attribute that is counted are dropped, UPOS and FEATS among them.
 
-Who applies it: ExampleObjective to the features of examples, BatchReader (sentence_batches.py) to the attributes of sentences.
-TrainedClassifier (passes/classifier_passes.py) makes it for them.
+Who applies it: ExampleObjective to the features of examples, drawn for each slot, so that a word may be known at s0 and unknown
+at s1; BatchReader (sentence_batches.py) to the attributes of sentences, drawn once for each token. TrainedClassifier
+(passes/classifier_passes.py) makes it for them. The segmenter has an own rate (text/segmenter_training.py).
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parser.data.vocabulary import N_RESERVED, UNKNOWN
+from parser.data.vocabularies import N_RESERVED, UNKNOWN
 
 
 def unknown_rates(counts: np.ndarray, weight: float) -> np.ndarray:
-    """float32[values]: how likely each value is taken for unknown, given how often it was seen; reserved ones never are."""
+    """float32[values]: the probability that a value is replaced by UNKNOWN, given its count; 0 for reserved values."""
     rates = weight / np.maximum(weight + counts, 1e-9)
     rates[:N_RESERVED] = 0.0
     return rates.astype(np.float32)

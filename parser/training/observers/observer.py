@@ -1,4 +1,4 @@
-"""What a run tells while it trains: subclass Observer, override what you want to hear, and pass an instance to train().
+"""Events of a training run: subclass Observer, override the hooks that you need, and pass an instance to train().
 
     class LowestLoss(Observer):
         lowest = math.inf

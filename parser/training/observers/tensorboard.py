@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from omegaconf import OmegaConf
 
-from parser.data.vocabulary import N_RESERVED
+from parser.data.vocabularies import N_RESERVED
 from parser.decoding.parsers import parser_with_beam
 from parser.drawing import DrawnTree
 from parser.drawing.text import as_text

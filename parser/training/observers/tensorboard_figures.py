@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parser.data.parses import Parses
+from parser.data.sentences import Parses
 from parser.evaluation.gold_part import GoldPart
 
 if TYPE_CHECKING:

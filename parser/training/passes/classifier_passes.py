@@ -48,7 +48,7 @@ class TrainedClassifier:
         plan: of its training.
         corpus: what it learns from.
         seed: of the order of batches.
-        fresh_model: makes a model with the weights of a beginning.
+        fresh_model: makes a model with newly initialized weights.
 
     Attributes:
         model, plan: as given.
@@ -83,7 +83,7 @@ class TrainedClassifier:
         return BatchReader(data.sentences, self.word_dropout(self._corpus.vocabularies.attributes), self.device)
 
     def word_dropout(self, attributes: Sequence[str]) -> WordDropout | None:
-        """That of a matrix whose columns hold values of these attributes; None if there is none."""
+        """Word dropout for a matrix whose columns hold values of these attributes; None if it is off."""
         if self.plan.word_dropout == 0:
             return None
         return WordDropout.of(self._corpus.value_counts(), self.plan.word_dropout, attributes, self.device)
@@ -101,7 +101,7 @@ class TrainedClassifier:
         restore_weights(self.model.classifier, weights)
 
     def begin_anew(self) -> None:
-        """Gives it weights of a beginning."""
+        """Reinitializes its weights."""
         self.put_weights(trained_weights(self._fresh_model().classifier))
 
     def state(self) -> Saved:
@@ -273,7 +273,7 @@ class ExplorationPass(ExamplePass):
         plan, classifier, context: see ClassifierPass.
         oracle: the oracle.
         gold: the first pass, where its examples are learned from, too; else None.
-        teachers: give soft targets to what is explored; if there are none, nobody does.
+        teachers: give soft targets for explored configurations; may be empty.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ from parser.training.fitting.beam_objective import SearchReport
 from parser.training.fitting.beam_perceptron import BeamPerceptron, StructuredTraining
 from parser.training.observers.observer import ExplorationEnd, SearchEnd
 from parser.training.passes.training_pass import Fitted, RunContext, Saved, TrainingPass
-from parser.transitions.optimal import query
+from parser.transitions.decisions import query
 
 
 class TrainedLinearModel:

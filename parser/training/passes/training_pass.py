@@ -1,7 +1,7 @@
 """What a pass over the training sentences is, and what all passes of a run share.
 
 A run begins a pass, or restores what an interrupted process left of it. Then it fits epoch after epoch, measures dev after
-each, and saves the state. What a pass learns from, and how, is its own affair: classifier_passes.py has those of a classifier
+each, and saves the state. Passes differ in what they learn from, and how: classifier_passes.py has those of a classifier
 (gold computations, exploration, whole computations), online.py those of a linear model.
 """
 
@@ -79,7 +79,7 @@ class TrainingPass(ABC):
     """A pass over the training sentences. Its model is changed in place.
 
     Args:
-        name: in metrics.json, and what its settings are named by.
+        name: for messages, and for its stages in metrics.json.
         epochs: how often it goes over what it learns from.
         context: of the run.
         search: how dev is parsed after each of them; None: greedily.

@@ -1,0 +1,62 @@
+"""What worker processes do in the tests of interruption: they stay where they are, with half a file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from parser.conllu.files import open_binary_output
+from parser.text.shards import Options, Outcome, Shard
+from parser.text.worker import Work
+from tests.text.dying import begin_nothing
+
+
+def go_on_alone(folder: Path) -> None:
+    """Whichever process comes first goes on; another says that it is there, and stays."""
+    try:
+        (folder / "first").mkdir()
+    except FileExistsError:
+        signal.raise_signal(signal.SIGINT)  # which is nothing to it
+        say_and_stay("loading")
+
+
+def say_and_stay(word: str) -> NoReturn:
+    print(word, flush=True)
+    while True:
+        signal.pause()
+
+
+def begin_alone(folder: Path, options: Options) -> None:
+    go_on_alone(folder)
+
+
+class BegunAlone:
+    """begin_nothing(), before whose import a process already stays: before it has run anything of the parser's."""
+
+    def __call__(self, folder: Path, options: Options) -> None:
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Callable[[Path], Any], tuple[Path]]:
+        return found_alone, (Path(sys.argv[1]),)
+
+
+def found_alone(folder: Path) -> Callable[[Path, Options], None]:
+    go_on_alone(folder)
+    return begin_nothing
+
+
+def stay_at_the_second(shard: Shard) -> Outcome:
+    with open_binary_output(shard.target) as target:
+        target.write(b"half")
+        target.flush()
+        if Path(shard.source).name == "b":
+            say_and_stay("parsing")
+    return Outcome(shard)
+
+
+STAYING = Work(begin_alone, stay_at_the_second)
+
+STAYING_AT_ONCE = Work(BegunAlone(), stay_at_the_second)

@@ -1,0 +1,47 @@
+"""Small classifiers, and batches for them, to compare what trains them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from parser.data.sentences import NO_NODE
+from parser.data.vocabularies import Elements
+from parser.network_spec import Embedding
+from parser.networks.classifier import Classifier
+from parser.networks.representation import AttributeEmbeddings, Embeddings
+from parser.transitions.features import slots_of
+
+SLOTS = slots_of({"upos": ["s0", "b0"], "form": ["s0", "s1"], "deprel": ["s0.l1"]})
+
+SIZES = {"upos": 7, "form": 31, "deprel": 5}
+
+OUTPUTS = 6
+
+# Of upos, where its values are taken for sets; one has no element, and the pairs are in no order.
+SETS = Elements(np.array([3, 0, 1, 2, 3, 5, 6, 6, 6]), np.array([3, 0, 1, 2, 4, 5, 3, 4, 7]), n_elements=8)
+
+
+def make(
+    embedded: dict[str, Embedding],
+    activation: str = "relu",
+    dropouts: Sequence[float] = (0.0, 0.0, 0.0),
+    sets: bool = False,
+    hidden: int = 8,
+) -> Classifier:
+    torch.manual_seed(0)
+    elements = {"upos": SETS} if sets and "upos" in embedded else {}
+    tokens = AttributeEmbeddings(list(SIZES), Embeddings(embedded, SIZES, elements))
+    return Classifier(tokens, SLOTS, SIZES, hidden, OUTPUTS, activation, *dropouts)
+
+
+def random_batch(size: int, width: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features, int32[size, slots], and targets, int64[size, width]: one to ``width`` right outputs, anywhere in the row."""
+    rng = np.random.default_rng(seed)
+    features = np.stack([rng.integers(0, SIZES[slot.attribute], size) for slot in SLOTS], axis=1).astype(np.int32)
+    targets = np.stack([rng.permutation(OUTPUTS)[:width] for _ in range(size)])
+    missing = rng.random((size, width)) < 0.5
+    missing[np.arange(size), rng.integers(0, width, size)] = False
+    return torch.from_numpy(features), torch.from_numpy(np.where(missing, NO_NODE, targets))
