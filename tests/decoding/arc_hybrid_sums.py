@@ -37,7 +37,7 @@ def over_computations(
     Args:
         scores: by state and output (shift, left with each relation, right with each): floats, or what can be added like them.
         n: tokens.
-        combine: what becomes of alternatives.
+        combine: how alternatives are combined.
         root_relation: that of the root's child alone, and of nothing else; NOTHING: relations are free.
         single_root: whether the root has one child.
         local: whether moves cost the logarithms of their probabilities among those that apply.
