@@ -5,7 +5,7 @@ drop words; here the values of every attribute that is counted are dropped, UPOS
 
 Who applies it: ExampleObjective to the features of examples, drawn for each slot, so that a word may be known at s0 and unknown
 at s1; BatchReader (sentence_batches.py) to the attributes of sentences, drawn once for each token. TrainedClassifier
-(passes/classifier_passes.py) makes it for them. The segmenter has an own rate (text/segmenter_training.py).
+(passes/classifier_passes.py) makes it for them. The segmenter has a rate of its own (text/segmenter_training.py).
 """
 
 from __future__ import annotations
