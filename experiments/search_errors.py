@@ -33,7 +33,7 @@ from parser.evaluation.gold_part import GoldPart
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import log_probabilities
-from parser.transitions.system import Moves
+from parser.transitions.system import Transitions
 
 COMMAND = "python experiments/search_errors.py"
 COLUMNS = ("model", "merge", "size", "sentences", "left_out", "found", "search_errors", "model_errors")
@@ -82,15 +82,15 @@ def gold_scores(model: Model, part: GoldPart, scores: Scores) -> tuple[np.ndarra
         choose = towards(first, last)
 
         def noted(
-            now: Configurations, rows: np.ndarray, numbers: np.ndarray, moves: Moves, of_outputs: np.ndarray
+            now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions, of_outputs: np.ndarray
         ) -> tuple[np.ndarray, np.ndarray]:
-            columns, relations = choose(now, rows, numbers, moves, of_outputs)
+            columns, relations = choose(now, rows, numbers, transitions, of_outputs)
             if scores is Scores.LOCAL:
-                steps = log_probabilities(model.system, of_outputs, moves, columns, relations, single_root=True)
+                steps = log_probabilities(model.system, of_outputs, transitions, columns, relations, single_root=True)
             else:
                 at = np.arange(len(rows)), columns
-                outputs = model.system.block_starts[moves.blocks[at]] + np.where(relations == NO_NODE, 0, relations)
-                steps = of_outputs[moves.rows[at], outputs]
+                outputs = model.system.block_starts[transitions.blocks[at]] + np.where(relations == NO_NODE, 0, relations)
+                steps = of_outputs[transitions.rows[at], outputs]
             totals[first + numbers] += steps
             return columns, relations
 

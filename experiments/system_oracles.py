@@ -2,11 +2,11 @@
 
     python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
 
-Random computations over the training parts take an optimal move with probability ``follow``, else any move. Along them, CPU
-microseconds for the scores of all moves of a configuration: the mean within batches (all sentences, a step at a time); and with
-a call for each configuration, the overhead of the call included, the mean, the 99.9th percentile, and the median by k + m
-(elements of the stack without the root, and tokens in the buffer). Where an oracle takes only projective gold trees, the trees
-are projectivized.
+Random computations over the training parts take an optimal transition with probability ``follow``, else any transition. Along
+them, CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all sentences, a step at a
+time); and with a call for each configuration, the overhead of the call included, the mean, the 99.9th percentile, and the
+median by k + m (elements of the stack without the root, and tokens in the buffer). Where an oracle takes only projective gold
+trees, the trees are projectivized.
 
 Beside it, Figure 3 of Goldberg et al. (2014): how many spines |T[i,j]| the tabular oracle of LR-spine holds for a fragment of
 i elements of the stack and j of the right stack, against i + j - 1, along such computations over the first ``table_sentences``
@@ -96,12 +96,12 @@ def computations(
         numbers, part = rows.astype(np.int32), Configurations(*(array[rows] for array in now))
         yield numbers, part
         scores = oracle.score_batch(query(numbers, part))
-        moves = system.moves(now, rows)
-        allowed = moves.rows != NO_NODE
+        transitions = system.transitions(now, rows)
+        allowed = transitions.rows != NO_NODE
         best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
         allowed = np.where(rng.random((len(rows), 1)) < follow, best & allowed, allowed)
         chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
-        system.apply(now, rows, moves, chosen, np.zeros(len(rows), np.int32))
+        system.apply(now, rows, transitions, chosen, np.zeros(len(rows), np.int32))
 
 
 def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
@@ -194,7 +194,7 @@ def main(settings: SystemOracles) -> None:
         for size, found in table_sizes(oracles.projectivize_trees(part), settings.follow, settings.seed).items():
             sizes[size] += found
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
-    more = [f"an optimal move with probability {settings.follow}, else any, seed {settings.seed}"]
+    more = [f"an optimal transition with probability {settings.follow}, else any, seed {settings.seed}"]
     more += [f"{TABLE}: the first {settings.table_sentences} sentences of each treebank"]
     head, output = provenance(COMMAND, data, more, timed=True), settings.folder
     rows = [(name, len(one.calls), one.mean, *one.of_calls()) for name, one in costs.items()]

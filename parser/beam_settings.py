@@ -36,9 +36,9 @@ class Merge(StrEnum):
 
 
 class Scores(StrEnum):
-    """What a move costs.
+    """What a transition costs.
 
-    * LOCAL: the logarithm of its probability among the applicable ones, as the classifier is trained move by move.
+    * LOCAL: the logarithm of its probability among the applicable ones, as the classifier is trained transition by transition.
     * GLOBAL: the classifier's score as it is, for one that is trained on whole computations.
     """
 
@@ -48,7 +48,7 @@ class Scores(StrEnum):
 
 @dataclass(frozen=True)
 class Beam:
-    """A beam: how many items it keeps after each step, which of them it merges, and what moves cost.
+    """A beam: how many items it keeps after each step, which of them it merges, and what transitions cost.
 
     With ``rerank``, the heads that the encoder predicts help to choose among its trees (decoding/beam/reranking.py).
 
@@ -172,7 +172,7 @@ def of_fields(fields: dict[str, Any]) -> Search:
 
 
 def check_exact(system: str, contextual: bool, slots: Iterable[str]) -> None:
-    """Refuses models whose moves are not scored by s0 and b0 only, which exact search needs.
+    """Refuses models whose transitions are not scored by s0 and b0 only, which exact search needs.
 
     Args:
         system: the name of the transition system.

@@ -174,7 +174,8 @@ def test_vocabularies_that_cannot_be(forged, edit):
 
 @pytest.mark.parametrize("relations", [[], ["root"], ["a", "root"]])
 def test_relations_with_tensors_to_match(forged, relations):
-    """Without a relation for all words but the root, no move of the parser was possible, and it wrote outside its arrays."""
+    """Without a relation for all words but the root, no transition of the parser was possible, and it wrote outside its
+    arrays."""
     change(forged / VOCABULARIES, set_at("relations", relations))
     tensors = load_file(forged / TENSORS)
     outputs = 1 + 2 * len(relations) * (2 if "attardi" in str(forged.resolve()) or len(tensors["output.bias"]) == 13 else 1)

@@ -1,7 +1,7 @@
 """Shows a computation step by step: python scripts/trace.py FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html].
 
 FILE is CoNLL-U. With --model, the computation by which the parser parses the sentence, with the probabilities of its
-classifier; where HEAD holds a tree, also how many of its arcs can still be made after each move, by the oracle. Without a
+classifier; where HEAD holds a tree, also how many of its arcs can still be made after each transition, by the oracle. Without a
 model, a gold computation. An OUTPUT named .html is written as a page.
 """
 

@@ -20,8 +20,8 @@ from parser.decoding.parsers import parser_with_beam
 from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_moves, query
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_transitions, query
+from parser.transitions.system import Transitions, TransitionSystem
 
 
 class ProbabilityParser:
@@ -106,14 +106,16 @@ def steps_towards(parses: Parses, system: TransitionSystem) -> Callable[[int, in
         relations = parses.relations[start:end]
 
         def choose(
-            now: Configurations, rows: np.ndarray, numbers: np.ndarray, moves: Moves, scores: np.ndarray
+            now: Configurations, rows: np.ndarray, numbers: np.ndarray, transitions: Transitions, scores: np.ndarray
         ) -> tuple[np.ndarray, np.ndarray]:
             losses = bound.score_batch(query(numbers.astype(np.int32), now, rows))
             places = np.minimum(offsets[numbers][:, None] + np.arange(now.heads.shape[1]), len(relations) - 1)
-            outputs = correct_outputs(system, optimal_moves(losses), moves, relations[places], np.arange(len(rows)))
-            columns = best_correct_columns(np.where(moves.rows == NO_NODE, NO_NODE, outputs), moves, scores).astype(np.int32)
+            outputs = correct_outputs(system, optimal_transitions(losses), transitions, relations[places], np.arange(len(rows)))
+            columns = best_correct_columns(np.where(transitions.rows == NO_NODE, NO_NODE, outputs), transitions, scores).astype(
+                np.int32
+            )
             at = np.arange(len(rows))
-            children = moves.children[at, columns]
+            children = transitions.children[at, columns]
             made = relations[offsets[numbers] + np.maximum(children, 0)]
             return columns, np.where(children == NO_NODE, NO_NODE, made).astype(np.int32)
 

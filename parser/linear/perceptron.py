@@ -1,8 +1,8 @@
 """The averaged perceptron of Algorithm 2 of Goldberg, Sartorio and Satta (2014), learning at every step of a computation.
 
     w = 0; in each iteration, for each sentence, until the configuration c is final:
-        P = the applicable move and relation that w scores highest
-        O = the same among the optimal moves, with the gold relation where the arc is gold (any relation where it is not)
+        P = the applicable transition and relation that w scores highest
+        O = the same among the optimal transitions, with the gold relation where the arc is gold (any relation where it is not)
         if P is not such a one: w += phi(O) - phi(P)
         c goes on by P while exploring, else by O
 
@@ -21,7 +21,15 @@ import numpy as np
 
 from parser.linear.perceptron_steps import FIRST_ROW, attardi_step, change_weights, learn, lr_spine_step
 from parser.linear.templates import Templates
-from parser.linear.weights import MOST_OUTPUTS, HashedWeights, Weights, add_scores_of_rows, list_keys, move_keys, new_places
+from parser.linear.weights import (
+    MOST_OUTPUTS,
+    HashedWeights,
+    Weights,
+    add_scores_of_rows,
+    list_keys,
+    new_places,
+    transition_keys,
+)
 from parser.transitions.attardi import Attardi
 from parser.transitions.configurations import Configurations
 from parser.transitions.lr_spine import LRSpine
@@ -33,7 +41,7 @@ class OnlineStep:
 
     Attributes:
         predicted: int32[1] column and int32[1] relation of P, as TransitionSystem.apply takes them.
-        right: those of O, the best optimal move.
+        right: those of O, the best optimal transition.
     """
 
     def __init__(self) -> None:
@@ -42,8 +50,8 @@ class OnlineStep:
         self.right = self.out[2:3], self.out[3:4]
 
     def counts(self) -> tuple[int, int, int, int, int]:
-        """1 if P was not right, so that the weights have changed; how many moves were optimal; the oracle's scores of O and of
-        P; how many of the configurations (there is one) are not final after the move."""
+        """1 if P was not right, so that the weights have changed; how many transitions were optimal; the oracle's scores of O
+        and of P; how many of the configurations (there is one) are not final after the transition."""
         updated, optimal, highest, score, goes_on = self.out[4:].tolist()
         return updated, optimal, highest, score, goes_on
 
@@ -77,7 +85,7 @@ class Perceptron:
     def step(
         self,
         now: Configurations,
-        move_scores: np.ndarray,
+        transition_scores: np.ndarray,
         values: np.ndarray,
         start: int,
         gold: tuple[np.ndarray, np.ndarray],
@@ -85,31 +93,38 @@ class Perceptron:
         canonical: bool,
         follows: bool,
     ) -> OnlineStep:
-        """Predicts the move of one configuration, learns from it, and takes it, or the right one.
+        """Predicts the transition of one configuration, learns from it, and takes it, or the right one.
 
         Args:
             now: a batch of one configuration.
-            move_scores: int[width], the oracle's.
+            transition_scores: int[width], the oracle's.
             values: int32[attributes, total], those of the sentences.
             start: where the sentence begins there.
             gold: int32[n + 1] heads and relations.
-            canonical: only the first optimal move of the eager order counts as optimal.
-            follows: whether the predicted move is taken.
+            canonical: only the first optimal transition of the eager order counts as optimal.
+            follows: whether the predicted transition is taken.
         """
         self._grow(2)
         system, out = self._system, self._step.out
-        order = system.eager_order(len(move_scores)) if canonical else _ALL
-        about = self._blocks, move_scores, order, (values, start, *gold)
+        order = system.eager_order(len(transition_scores)) if canonical else _ALL
+        about = self._blocks, transition_scores, order, (values, start, *gold)
         learned = self._templates.programs, self._weights, self._sums, self._used, self.steps
         if behaves_as(system, Attardi):
             attardi_step(now, system.degree, *about, *learned, follows, out)
         elif behaves_as(system, LRSpine):
             lr_spine_step(now, len(system.candidate_positions), *about, *learned, follows, out)
         else:
-            moves = system.moves(now, FIRST_ROW)
-            candidate_nodes = _NO_CANDIDATE_NODES if moves.candidate_nodes is None else moves.candidate_nodes
-            learn(now, (moves.rows, moves.blocks, moves.heads, moves.children), candidate_nodes, *about, *learned, out)
-            system.apply(now, FIRST_ROW, moves, *(self._step.predicted if follows else self._step.right))
+            transitions = system.transitions(now, FIRST_ROW)
+            candidate_nodes = _NO_CANDIDATE_NODES if transitions.candidate_nodes is None else transitions.candidate_nodes
+            learn(
+                now,
+                (transitions.rows, transitions.blocks, transitions.heads, transitions.children),
+                candidate_nodes,
+                *about,
+                *learned,
+                out,
+            )
+            system.apply(now, FIRST_ROW, transitions, *(self._step.predicted if follows else self._step.right))
             out[8] = len(system.unfinished(now))
         self.steps += 1
         return self._step
@@ -178,7 +193,7 @@ class Perceptron:
         places, outputs, values = self._weights
         if 2 * (features + rows * self._features_of_row) > len(places):
             places = new_places(2 * (features + rows * self._features_of_row))
-            move_keys(self._weights.places, places)
+            transition_keys(self._weights.places, places)
         if entries + rows * self._entries_of_row > len(outputs):
             more = 2 * entries + rows * self._entries_of_row - len(outputs)
             outputs, values = np.pad(outputs, (0, more)), np.pad(values, (0, more))

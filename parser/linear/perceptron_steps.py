@@ -1,7 +1,7 @@
 """A step of the perceptron as one compiled function: it finds the features, scores, compares, updates and goes on.
 
-What is optimal comes from outside. For Attardi's system, of which arc-standard is one, and LR-spine, the moves are found and
-taken here (attardi_step, lr_spine_step); for others the caller does both, and calls learn() between.
+What is optimal comes from outside. For Attardi's system, of which arc-standard is one, and LR-spine, the transitions are found
+and taken here (attardi_step, lr_spine_step); for others the caller does both, and calls learn() between.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ FIRST_ROW = np.zeros(1, np.int64)  # the row of the only configuration
 
 
 @njit(cache=True, nogil=True)
-def learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out):
+def learn(
+    now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
+):
     """Predicts, compares and updates.
 
     Args:
         now: a batch of one configuration.
-        moves: its rows, blocks, heads and children, as Moves has them.
-        candidate_nodes: those of Moves, a row for each feature row; without any, a row of length 0.
+        transitions: its rows, blocks, heads and children, as Transitions has them.
+        candidate_nodes: those of Transitions, a row for each feature row; without any, a row of length 0.
         blocks: the system's block_starts and block_sizes.
-        move_scores: int[width], the oracle's.
+        transition_scores: int[width], the oracle's.
         order: columns, of which the first that is optimal alone counts as optimal; empty: all that are.
         sentence: values, start, and gold heads and relations, see Perceptron.step().
         programs: of the templates.
         weights, sums, used, steps: of the perceptron, which change but for ``steps``.
         out: int32[9], filled in: column and relation of P, those of O, then what Step.counts() names. The last is the caller's.
     """
-    rows, block_of, heads, children = moves
+    rows, block_of, heads, children = transitions
     block_starts, block_sizes = blocks
     values, start, gold_heads, gold_relations = sentence
     templates = len(programs.templates)
@@ -49,11 +51,11 @@ def learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, pro
         add_scores(weights, keys[r], found, scores[r])
 
     highest = NOT_APPLICABLE
-    for c in range(len(move_scores)):
-        highest = max(highest, move_scores[c])
+    for c in range(len(transition_scores)):
+        highest = max(highest, transition_scores[c])
     only = NO_NODE  # the column that alone counts as optimal
     for i in range(len(order)):
-        if move_scores[order[i]] == highest:
+        if transition_scores[order[i]] == highest:
             only = order[i]
             break
 
@@ -66,8 +68,8 @@ def learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, pro
         if row == NO_NODE:
             continue
         head, child = heads[0, c], children[0, c]
-        good = move_scores[c] == highest and only in (NO_NODE, c)
-        optimal += move_scores[c] == highest
+        good = transition_scores[c] == highest and only in (NO_NODE, c)
+        optimal += transition_scores[c] == highest
         output = block_starts[block_of[0, c]]
         for relation in range(block_sizes[block_of[0, c]]):
             score = scores[row, output + relation]
@@ -79,7 +81,7 @@ def learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, pro
             if right and (out[2] == NO_NODE or score > right_score):
                 right_score = score
                 out[2], out[3] = c, relation if head != NO_NODE else NO_NODE
-    out[4], out[5], out[6], out[7] = not is_right, optimal, highest, move_scores[out[0]]
+    out[4], out[5], out[6], out[7] = not is_right, optimal, highest, transition_scores[out[0]]
     if is_right:
         return
     for side in range(2):
@@ -105,34 +107,38 @@ def _change_row(weights, sums, used, keys, output, delta, steps):
 
 
 @njit(cache=True, nogil=True)
-def attardi_step(now, degree, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
-    """Learns from a configuration of Attardi's system, and takes the predicted move, or else the right one."""
+def attardi_step(now, degree, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out):
+    """Learns from a configuration of Attardi's system, and takes the predicted transition, or else the right one."""
     shape = 1, 1 + 2 * degree
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.empty(shape, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
-    attardi.fill_moves(now, FIRST_ROW, degree, False, rows, block_of, heads, children)
-    moves = rows, block_of, heads, children
+    attardi.fill_transitions(now, FIRST_ROW, degree, False, rows, block_of, heads, children)
+    transitions = rows, block_of, heads, children
     candidate_nodes = np.empty((1, 0), np.int32)
-    learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
+    learn(
+        now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
+    )
     taken = 0 if follows else 2
-    attardi.take_move(now, 0, out[taken], out[taken + 1])
+    attardi.take_transition(now, 0, out[taken], out[taken + 1])
     out[8] = is_unfinished(now, 0)
 
 
 @njit(cache=True, nogil=True)
 def lr_spine_step(
-    now, n_candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, follows, out
+    now, n_candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, follows, out
 ):
     """As attardi_step(), for LR-spine; ``n_candidate_nodes``: how many positions of its own the system has."""
     starts = np.zeros(2, np.int64)
-    shape = 1, lr_spine.count_moves(now, FIRST_ROW, False, starts)
+    shape = 1, lr_spine.count_transitions(now, FIRST_ROW, False, starts)
     rows, block_of = np.full(shape, NO_NODE, np.int32), np.full(shape, lr_spine.SHIFT, np.int32)
     heads, children = np.full(shape, NO_NODE, np.int32), np.full(shape, NO_NODE, np.int32)
     candidate_nodes = np.full((starts[1], n_candidate_nodes), NO_NODE, np.int32)
-    lr_spine.fill_moves(now, FIRST_ROW, False, starts, rows, block_of, heads, children, candidate_nodes)
-    moves = rows, block_of, heads, children
-    learn(now, moves, candidate_nodes, blocks, move_scores, order, sentence, programs, weights, sums, used, steps, out)
+    lr_spine.fill_transitions(now, FIRST_ROW, False, starts, rows, block_of, heads, children, candidate_nodes)
+    transitions = rows, block_of, heads, children
+    learn(
+        now, transitions, candidate_nodes, blocks, transition_scores, order, sentence, programs, weights, sums, used, steps, out
+    )
     taken = 0 if follows else 2
     column = out[taken : taken + 1]
-    lr_spine.take_moves(now, FIRST_ROW, heads[0, column], children[0, column], out[taken + 1 : taken + 2])
+    lr_spine.take_transitions(now, FIRST_ROW, heads[0, column], children[0, column], out[taken + 1 : taken + 2])
     out[8] = is_unfinished(now, 0)

@@ -33,7 +33,7 @@ from parser.data.sentences import NO_NODE, Sentences
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
 from parser.transitions.features import FeatureTable, Slot, find_nodes
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 ATTRIBUTES = {"w": "form", "p": "upos", "m": "feats"}
 
@@ -139,13 +139,15 @@ class Templates:
         rows: np.ndarray,
         sentences: Sentences,
         numbers: np.ndarray,
-        moves: Moves | None = None,
+        transitions: Transitions | None = None,
     ) -> np.ndarray:
         """uint64[feature rows, templates]: the keys of features, 0 where a template is lacking; see FeatureTable.extract."""
-        if moves is not None and moves.starts is not None:
-            rows = np.repeat(rows, np.diff(moves.starts))
+        if transitions is not None and transitions.starts is not None:
+            rows = np.repeat(rows, np.diff(transitions.starts))
         candidate_nodes = (
-            np.empty((len(rows), 0), np.int32) if moves is None or moves.candidate_nodes is None else moves.candidate_nodes
+            np.empty((len(rows), 0), np.int32)
+            if transitions is None or transitions.candidate_nodes is None
+            else transitions.candidate_nodes
         )
         starts = sentences.offsets[numbers[rows]]
         keys = np.empty((len(rows), len(self)), np.uint64)

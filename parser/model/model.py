@@ -71,7 +71,8 @@ class Model:
         lattice_beam: how parse.py searches lattices by default; None: as other input.
         calibration: of the probabilities of its arcs.
         lookahead: of a model that was trained on lattices, the arcs ahead that are decided when one is chosen; there is an
-            output for choices then, after those of the moves (decoding/lattice/compiled.py). None: it knows of no choices.
+            output for choices then, after those of the transitions (decoding/lattice/compiled.py). None: it knows of no
+            choices.
         int8: whether it parses with products of 8 bits (inference/arithmetic.py); only with an encoder. Nothing that is
             saved.
     """
@@ -148,7 +149,7 @@ class Model:
 
     @property
     def n_outputs(self) -> int:
-        """Outputs of the classifier: those of the moves, and that of choices."""
+        """Outputs of the classifier: those of the transitions, and that of choices."""
         return self.system.n_outputs + (self.lookahead is not None)
 
     def _new_classifier(self) -> Classifier:

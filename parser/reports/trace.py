@@ -1,8 +1,8 @@
 """A computation of one sentence step by step: what can be done, what the oracle and the classifier say of it, what is done.
 
-With a model, the computation is the one that it makes; without one, it is a gold computation: of the optimal moves the first in
-the system's eager order. The oracle's score of a move is how many gold arcs can still be made if it is taken, its own included
-(Nederhof 2019, Section 4); a move loses the difference to the best one.
+With a model, the computation is the one that it makes; without one, it is a gold computation: of the optimal transitions the
+first in the system's eager order. The oracle's score of a transition is how many gold arcs can still be made if it is taken,
+its own included (Nederhof 2019, Section 4); a transition loses the difference to the best one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from parser.data.sentences import NO_NODE
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, query
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 _ARC_STANDARD = ("shift", "reduce_left", "reduce_right")  # the paper's names
 _WITHOUT_ARC = {"sh": "shift", "sw": "swap"}
 
 
 @dataclass(frozen=True)
-class Move:
-    """A move that a configuration allows.
+class Transition:
+    """A transition that a configuration allows.
 
     Attributes:
         name: what it is called.
@@ -51,14 +51,14 @@ class Step:
     Attributes:
         stack: a_0..a_k, the top last.
         buffer: its tokens, the first one first.
-        moves: the applicable moves.
+        transitions: the applicable transitions.
         taken: the index of the one that is taken.
         lost: the gold arcs that it loses; None without gold tree.
     """
 
     stack: list[int]
     buffer: list[int]
-    moves: list[Move]
+    transitions: list[Transition]
     taken: int
     lost: int | None
 
@@ -96,14 +96,14 @@ def gold_trace(gold: GoldTree, relations: Sequence[str], system: TransitionSyste
     now, at = system.initial(np.array([len(gold.heads)])), np.zeros(1, np.int64)
     steps = []
     while len(system.unfinished(now)):
-        moves = system.moves(now, at)
+        transitions = system.transitions(now, at)
         scores = _edges(bound, now)
         order = system.eager_order(len(scores))
         column = int(next(c for c in order if scores[c] == scores.max()))
-        steps.append(_step(now, moves, oracle, scores, column, gold=gold))
-        child = int(moves.children[0, column])
+        steps.append(_step(now, transitions, oracle, scores, column, gold=gold))
+        child = int(transitions.children[0, column])
         relation = relations.index(gold.deprels[child - 1]) if child != NO_NODE else NO_NODE
-        system.apply(now, at, moves, np.array([column], np.int32), np.array([relation], np.int32))
+        system.apply(now, at, transitions, np.array([column], np.int32), np.array([relation], np.int32))
     return _trace(steps, now, relations)
 
 
@@ -116,7 +116,7 @@ def model_trace(
         model: the parser.
         words: the columns of the sentence.
         n: its words.
-        oracle: of the model's system; it scores the moves if there is a gold tree.
+        oracle: of the model's system; it scores the transitions if there is a gold tree.
         gold: the gold tree, if there is one.
         single_root: as in parsing.
 
@@ -130,37 +130,39 @@ def model_trace(
     now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
     steps = []
     while len(system.unfinished(now)):
-        moves = system.moves(now, at, single_root)
-        outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), moves))
-        columns, chosen = best(system, outputs, moves, single_root)
+        transitions = system.transitions(now, at, single_root)
+        outputs = scorer(model.table.extract(now, at, sentences, np.zeros(1, np.int32), transitions))
+        columns, chosen = best(system, outputs, transitions, single_root)
         edges = None if bound is None else _edges(bound, now)
-        judged = _judged(system, moves, outputs, relations)
-        steps.append(_step(now, moves, oracle, edges, int(columns[0]), judged=judged, relation=_name(relations, chosen[0])))
-        system.apply(now, at, moves, columns, chosen)
+        judged = _judged(system, transitions, outputs, relations)
+        steps.append(
+            _step(now, transitions, oracle, edges, int(columns[0]), judged=judged, relation=_name(relations, chosen[0]))
+        )
+        system.apply(now, at, transitions, columns, chosen)
     return _trace(steps, now, relations)
 
 
 def _edges(bound: BoundOracle, now: Configurations) -> np.ndarray:
-    """int[moves]: the gold arcs that can be made after each move; NOT_APPLICABLE as in the oracle's scores."""
+    """int[transitions]: the gold arcs that can be made after each transition; NOT_APPLICABLE as in the oracle's scores."""
     scores = bound.score_batch(query(np.zeros(1, np.int32), now))[0]
     return np.where(scores == NOT_APPLICABLE, scores, scores // bound.gold_weight)
 
 
 def _judged(
-    system: TransitionSystem, moves: Moves, outputs: np.ndarray, relations: Sequence[str]
+    system: TransitionSystem, transitions: Transitions, outputs: np.ndarray, relations: Sequence[str]
 ) -> dict[int, tuple[float, str | None]]:
-    """By column of an applicable move its probability, and the most probable of its relations."""
+    """By column of an applicable transition its probability, and the most probable of its relations."""
     blocks = {}
-    for column in np.flatnonzero(moves.rows[0] != NO_NODE).tolist():
-        block = moves.blocks[0, column]
+    for column in np.flatnonzero(transitions.rows[0] != NO_NODE).tolist():
+        block = transitions.blocks[0, column]
         start = system.block_starts[block]
-        blocks[column] = outputs[moves.rows[0, column], start : start + system.block_sizes[block]].astype(np.float64)
+        blocks[column] = outputs[transitions.rows[0, column], start : start + system.block_sizes[block]].astype(np.float64)
     highest = max(block.max() for block in blocks.values())
     total = sum(np.exp(block - highest).sum() for block in blocks.values())
     return {
         column: (
             float(np.exp(block - highest).sum() / total),
-            relations[int(block.argmax())] if moves.children[0, column] != NO_NODE else None,
+            relations[int(block.argmax())] if transitions.children[0, column] != NO_NODE else None,
         )
         for column, block in blocks.items()
     }
@@ -168,7 +170,7 @@ def _judged(
 
 def _step(
     now: Configurations,
-    moves: Moves,
+    transitions: Transitions,
     oracle: Oracle,
     edges: np.ndarray | None,
     column: int,
@@ -177,21 +179,22 @@ def _step(
     judged: dict[int, tuple[float, str | None]] | None = None,
     relation: str | None = None,
 ) -> Step:
-    """What there is to say of a configuration in which the move of that column is taken, by a model with that relation."""
-    names = oracle.transition_names if len(oracle.transition_names) == moves.rows.shape[1] else ()
+    """What there is to say of a configuration in which the transition of that column is taken, by a model with that
+    relation."""
+    names = oracle.transition_names if len(oracle.transition_names) == transitions.rows.shape[1] else ()
     if oracle.system == "arc_standard":
         names = _ARC_STANDARD
-    applicable = np.flatnonzero(moves.rows[0] != NO_NODE).tolist()
+    applicable = np.flatnonzero(transitions.rows[0] != NO_NODE).tolist()
     found = []
     for c in applicable:
-        head, child = int(moves.heads[0, c]), int(moves.children[0, c])
+        head, child = int(transitions.heads[0, c]), int(transitions.children[0, c])
         has_arc = child != NO_NODE
         name = names[c] if names else "arc" if has_arc else "shift"
         probability, likely = judged[c] if judged is not None else (None, None)
         if has_arc and gold is not None:
             likely = gold.deprels[child - 1]
         found.append(
-            Move(
+            Transition(
                 _WITHOUT_ARC.get(name, name),
                 head if has_arc else None,
                 child if has_arc else None,
@@ -202,7 +205,7 @@ def _step(
         )
     size, front, n = int(now.stack_sizes[0]), int(now.buffer_fronts[0]), int(now.lengths[0])
     taken = applicable.index(column)
-    reachable = [move.gold_arcs for move in found if move.gold_arcs is not None]
+    reachable = [transition.gold_arcs for transition in found if transition.gold_arcs is not None]
     taken_arcs = found[taken].gold_arcs
     lost = None if taken_arcs is None else max(reachable) - taken_arcs
     return Step(now.stacks[0, :size].tolist(), now.buffers[0, front : n + 1].tolist(), found, taken, lost)
@@ -224,7 +227,8 @@ class Candidate:
     Attributes:
         head: the head, 0 = the artificial root.
         relation: the most probable relation of such an arc.
-        probability: the highest that a step gave the moves which make the arc; of the head that was taken, that of its step.
+        probability: the highest that a step gave the transitions which make the arc; of the head that was taken, that of its
+            step.
         taken: whether the word got it.
     """
 
@@ -242,12 +246,12 @@ def candidates(trace: Trace) -> list[list[Candidate]]:
     """
     found: list[dict[int, Candidate]] = [{} for _ in trace.heads]
     for step in trace.steps:
-        for number, move in enumerate(step.moves):
-            if move.child is None or move.head is None or move.probability is None:
+        for number, transition in enumerate(step.transitions):
+            if transition.child is None or transition.head is None or transition.probability is None:
                 continue
-            of_word = found[move.child - 1]
+            of_word = found[transition.child - 1]
             taken = number == step.taken
-            before = of_word.get(move.head)
-            if taken or before is None or before.probability < move.probability:
-                of_word[move.head] = Candidate(move.head, move.relation or "_", move.probability, taken)
+            before = of_word.get(transition.head)
+            if taken or before is None or before.probability < transition.probability:
+                of_word[transition.head] = Candidate(transition.head, transition.relation or "_", transition.probability, taken)
     return [sorted(of_word.values(), key=lambda one: (not one.taken, -one.probability, one.head)) for of_word in found]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from parser.drawing.drawn_tree import DrawnTree, display_width, printable
 from parser.drawing.html import drawing, table, text
-from parser.reports.trace import GoldTree, Move, Step, Trace
+from parser.reports.trace import GoldTree, Step, Trace, Transition
 
 _SHOWN = 8  # words of the buffer in a line of the terminal
 
@@ -18,7 +18,7 @@ def drawn(trace: Trace, forms: Sequence[str], tags: Sequence[str], gold: GoldTre
 
 
 def as_text(trace: Trace, forms: Sequence[str]) -> str:
-    """A paragraph for each step: stack, buffer, and a line for each move; an asterisk marks the one that is taken."""
+    """A paragraph for each step: stack, buffer, and a line for each transition; an asterisk marks the one that is taken."""
     paragraphs = []
     for number, step in enumerate(trace.steps, 1):
         buffer = [_word(forms, node) for node in step.buffer[:_SHOWN]]
@@ -27,7 +27,7 @@ def as_text(trace: Trace, forms: Sequence[str]) -> str:
             f"step {number}",
             f"  stack   {' '.join(_word(forms, node) for node in step.stack)}",
             f"  buffer  {' '.join(buffer)}{f' ... {more} more' if more else ''}",
-            *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.moves)))]),
+            *_aligned([_head(step), *(_row(step, i, forms) for i in range(len(step.transitions)))]),
         ]
         if step.lost:
             lines.append(f"  lost: {step.lost} gold {'arc' if step.lost == 1 else 'arcs'}")
@@ -49,7 +49,7 @@ def steps_as_html(trace: Trace, forms: Sequence[str]) -> list[str]:
         parts += [
             f"<h3>step {number}</h3>",
             f"<p>stack: <b>{text(stack)}</b> &nbsp; buffer: <b>{text(buffer) or '-'}</b></p>",
-            table(_head(step), (_row(step, i, forms) for i in range(len(step.moves)))),
+            table(_head(step), (_row(step, i, forms) for i in range(len(step.transitions)))),
         ]
         if step.lost:
             parts.append(f'<p class="wrong">lost: {step.lost} gold {"arc" if step.lost == 1 else "arcs"}</p>')
@@ -65,19 +65,23 @@ def _summary(trace: Trace) -> str:
 
 
 def _head(step: Step) -> list[str]:
-    judged = ["probability"] if step.moves[0].probability is not None else []
-    scored = ["gold arcs"] if step.moves[0].gold_arcs is not None else []
-    return ["", "move", "arc", "relation", *scored, *judged]
+    judged = ["probability"] if step.transitions[0].probability is not None else []
+    scored = ["gold arcs"] if step.transitions[0].gold_arcs is not None else []
+    return ["", "transition", "arc", "relation", *scored, *judged]
 
 
 def _row(step: Step, i: int, forms: Sequence[str]) -> list[str]:
-    move: Move = step.moves[i]
-    arc = f"{_word(forms, move.head)} -> {_word(forms, move.child)}" if move.head is not None and move.child is not None else ""
-    cells = ["*" if i == step.taken else "", move.name, arc, move.relation or ""]
-    if move.gold_arcs is not None:
-        cells.append(str(move.gold_arcs))
-    if move.probability is not None:
-        cells.append(f"{move.probability:.4f}")
+    transition: Transition = step.transitions[i]
+    arc = (
+        f"{_word(forms, transition.head)} -> {_word(forms, transition.child)}"
+        if transition.head is not None and transition.child is not None
+        else ""
+    )
+    cells = ["*" if i == step.taken else "", transition.name, arc, transition.relation or ""]
+    if transition.gold_arcs is not None:
+        cells.append(str(transition.gold_arcs))
+    if transition.probability is not None:
+        cells.append(f"{transition.probability:.4f}")
     return cells
 
 

@@ -45,11 +45,11 @@ class ExampleUse(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which moves an online learner updates towards, and along which computations.
+    """Which transitions an online learner updates towards, and along which computations.
 
-    * static: of the optimal moves of a gold computation, the one that comes first in the eager order.
-    * nondet: all optimal moves, on gold computations.
-    * explore: all optimal moves, along the parser's own predictions.
+    * static: of the optimal transitions of a gold computation, the one that comes first in the eager order.
+    * nondet: all optimal transitions, on gold computations.
+    * explore: all optimal transitions, along the parser's own predictions.
     """
 
     static = "static"
@@ -65,10 +65,10 @@ class OnlineSentences(StrEnum):
 
 
 class Target(StrEnum):
-    """What an example teaches where several moves are optimal.
+    """What an example teaches where several transitions are optimal.
 
     * own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
-    * fixed_order: the first optimal move of the system's eager order: attach as soon as possible.
+    * fixed_order: the first optimal transition of the system's eager order: attach as soon as possible.
     * marginal: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
     """
 
@@ -78,7 +78,7 @@ class Target(StrEnum):
 
 
 class Policy(StrEnum):
-    """Which moves exploration takes.
+    """Which transitions exploration takes.
 
     * prediction: the one that the classifier scores highest (Nederhof 2019, Section 8).
     * mixed: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
@@ -93,7 +93,7 @@ class Policy(StrEnum):
 
 
 class Over(StrEnum):
-    """What the teacher's distribution is over: the right outputs of optimal moves, or all outputs."""
+    """What the teacher's distribution is over: the right outputs of optimal transitions, or all outputs."""
 
     optimal = "optimal"
     all = "all"

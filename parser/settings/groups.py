@@ -207,7 +207,7 @@ class BeamSettings:
 
 @dataclass
 class LocalBeamSettings(BeamSettings):
-    """With a beam, over the probabilities of the moves."""
+    """With a beam, over the probabilities of the transitions."""
 
     size: int = number(1, MAX_SIZE, "the number of items")
     merge: str = MISSING
@@ -240,7 +240,7 @@ class GlobalBeamSettings(LocalBeamSettings):
 
 @dataclass
 class ExactSettings(BeamSettings):
-    """Exactly; ``training``: None: over the probabilities of the moves."""
+    """Exactly; ``training``: None: over the probabilities of the transitions."""
 
     training: ExactTrainingSettings | None = None
 

@@ -105,15 +105,15 @@ class DistillationPlan:
 
 @dataclass(frozen=True)
 class ExplorationPlan:
-    """The second pass: on the parser's own computations; ``Plan.oracle`` says which moves are optimal.
+    """The second pass: on the parser's own computations; ``Plan.oracle`` says which transitions are optimal.
 
     Attributes:
         name, epochs, trees, optimizer: as in GoldPlan.
-        target: what an example teaches where several moves are optimal.
+        target: what an example teaches where several transitions are optimal.
         start_from_first_pass: whether it begins with the first pass's weights; else with fresh ones, after those have explored.
         examples: whether its examples replace or join those of the first pass.
         explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
-        policy: which moves exploration takes.
+        policy: which transitions exploration takes.
         follow: with Policy.mixed, the probability of following the prediction.
         beam: with Policy.beam, the beam that explores, else None.
         distillation: what teachers add; None: there are none.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
-__all__ = ["Moves", "TransitionSystem", "create", "names", "register", "system_class"]
+__all__ = ["TransitionSystem", "Transitions", "create", "names", "register", "system_class"]
 
 # A module is imported when its system is requested: loading the compiled kernels of all of them would cost time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {

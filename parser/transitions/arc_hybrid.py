@@ -1,13 +1,14 @@
 """Arc-hybrid parsing (Kuhlmann, Gómez-Rodríguez and Satta 2011).
 
-Moves of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their columns:
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
+columns:
 
 * shift pushes b; needs a buffer.
 * left makes the top a_k a child of b and pops it; needs a buffer and k >= 1, so the root never gets a head.
 * right makes the top a_k a child of a_{k-1} and pops it; needs k >= 1.
 
-A sentence of n tokens takes 2n moves; it is final with stack (0) and an empty buffer. No configuration is a dead end. With
-``single_root`` the child of the root is attached last, when nothing else is left.
+A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
+With ``single_root`` the child of the root is attached last, when nothing else is left.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 SHIFT, LEFT, RIGHT = range(3)
 
@@ -39,20 +40,22 @@ class ArcHybrid(TransitionSystem):
         """See TransitionSystem."""
         return np.array([LEFT, RIGHT, SHIFT])
 
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         """See TransitionSystem."""
-        moves = Moves(*np.full((4, len(rows), 3), NO_NODE, np.int32))
-        _fill_moves(now, rows, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
-        return moves
+        transitions = Transitions(*np.full((4, len(rows), 3), NO_NODE, np.int32))
+        _fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
+        return transitions
 
-    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
         """See TransitionSystem."""
         at = np.arange(len(rows))
-        _apply(now, rows, moves.heads[at, chosen], relations)
+        _apply(now, rows, transitions.heads[at, chosen], relations)
 
 
 @kernel()
-def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
+def _fill_transitions(now, rows, single_root, feature_rows, blocks, heads, children):
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]

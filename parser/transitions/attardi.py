@@ -1,14 +1,14 @@
 """Attardi's system: arc-standard with arcs between the top of the stack and deeper elements, too (Attardi 2006).
 
-Moves of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their columns, for
-degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2):
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b..n, in the order of their
+columns, for degree D (Gómez-Rodríguez, Sartorio and Satta 2014, whose D is 2):
 
 * shift pushes b; needs a buffer.
 * for d = 1..D: ra_d makes the top a_k a child of a_{k-d} and pops it; needs k >= d. la_d makes a_{k-d} a child of a_k and
   removes it; needs k >= d + 1, so the root never gets a head.
 
-D = 1 is arc-standard: ra_1 is its reduce_left, la_1 its reduce_right (arc_standard.py). A sentence of n tokens takes 2n moves;
-it is final with stack (0) and an empty buffer. No configuration is a dead end.
+D = 1 is arc-standard: ra_1 is its reduce_left, la_1 its reduce_right (arc_standard.py). A sentence of n tokens takes 2n
+transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
 
 With ``single_root`` the child of the root is attached last, by ra_1, when nothing else is left.
 """
@@ -22,7 +22,7 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 MAX_DEGREE = 9
 
@@ -55,21 +55,26 @@ class Attardi(TransitionSystem):
         """See TransitionSystem."""
         return np.array([*(c for d in range(1, self.degree + 1) for c in (2 * d, 2 * d - 1)), 0])
 
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         """See TransitionSystem."""
         shape = len(rows), 1 + 2 * self.degree
-        moves = Moves(*np.full((4, *shape), NO_NODE, np.int32))
-        fill_moves(now, rows, self.degree, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
-        return moves
+        transitions = Transitions(*np.full((4, *shape), NO_NODE, np.int32))
+        fill_transitions(
+            now, rows, self.degree, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children
+        )
+        return transitions
 
-    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
         """See TransitionSystem."""
         _apply(now, rows, chosen, relations)
 
 
 @kernel()
 def applicable(column, size, buffered, single_root):
-    """Whether a move can be taken with ``size`` = k + 1 elements on the stack and, if ``buffered``, tokens in the buffer."""
+    """Whether a transition can be taken with ``size`` = k + 1 elements on the stack and, if ``buffered``, tokens in the
+    buffer."""
     if column == 0:
         return buffered
     depth = (column + 1) // 2
@@ -81,14 +86,14 @@ def applicable(column, size, buffered, single_root):
 
 
 @kernel()
-def move_of(output, n_relations):
-    """The column of the move that an output stands for, and the relation of its arc; that of a shift does not matter."""
+def transition_of(output, n_relations):
+    """The column of the transition that an output stands for, and the relation of its arc; that of a shift does not matter."""
     return 0 if output == 0 else 1 + (output - 1) // n_relations, (output - 1) % n_relations
 
 
 @kernel()
-def take_move(now, row, column, relation):
-    """Takes a move in one row of Configurations; the relation of a shift is ignored."""
+def take_transition(now, row, column, relation):
+    """Takes a transition in one row of Configurations; the relation of a shift is ignored."""
     if column == 0:
         shift(now, row)
         return
@@ -112,7 +117,7 @@ def best_output(scores, r, degree, size, buffered, n_relations, root_relation, s
         buffered: whether there are tokens in the buffer.
         n_relations: relations of each arc.
         root_relation: the relation of the root's child if ``single_root``; NO_NODE: any.
-        single_root: see TransitionSystem.moves.
+        single_root: see TransitionSystem.transitions.
     """
     highest = -np.inf
     chosen = NO_NODE
@@ -149,8 +154,8 @@ def forced_output(degree, size, buffered, root_relation, single_root):
 
 
 @kernel()
-def fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, children):
-    """Fills in the arrays of Moves, which hold NO_NODE."""
+def fill_transitions(now, rows, degree, single_root, feature_rows, blocks, heads, children):
+    """Fills in the arrays of Transitions, which hold NO_NODE."""
     for r in range(len(rows)):
         row = rows[r]
         last = now.stack_sizes[row] - 1
@@ -169,4 +174,4 @@ def fill_moves(now, rows, degree, single_root, feature_rows, blocks, heads, chil
 @kernel()
 def _apply(now, rows, columns, relations):
     for r in range(len(rows)):
-        take_move(now, rows[r], columns[r], relations[r])
+        take_transition(now, rows[r], columns[r], relations[r])

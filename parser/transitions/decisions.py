@@ -1,4 +1,4 @@
-"""Which moves are best by a classifier's scores, which are optimal by an oracle's, and which outputs are correct.
+"""Which transitions are best by a classifier's scores, which are optimal by an oracle's, and which outputs are correct.
 
 Compiled, for every system.
 """
@@ -12,41 +12,43 @@ from oracles import NOT_APPLICABLE, Query
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 
 def best(
-    system: TransitionSystem, scores: np.ndarray, moves: Moves, single_root: bool = False
+    system: TransitionSystem, scores: np.ndarray, transitions: Transitions, single_root: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The applicable move and relation with the highest score: columns and relations, int32[m]; the first one wins a tie.
+    """The applicable transition and relation with the highest score: columns and relations, int32[m]; the first one wins a tie.
 
     Args:
         system: the transition system.
         scores: float32[feature rows, outputs].
-        moves: the moves; with ``single_root``, those that the system gave with it.
+        transitions: the transitions; with ``single_root``, those that the system gave with it.
         single_root: the root relation goes with the artificial root as head, and with no other head.
     """
-    blocks = moves.blocks, moves.heads, system.block_starts, system.block_sizes
-    return best_moves(scores, moves.rows, *blocks, required_root_relation(system, single_root))
+    blocks = transitions.blocks, transitions.heads, system.block_starts, system.block_sizes
+    return best_transitions(scores, transitions.rows, *blocks, required_root_relation(system, single_root))
 
 
 def log_probabilities(
     system: TransitionSystem,
     scores: np.ndarray,
-    moves: Moves,
+    transitions: Transitions,
     columns: np.ndarray,
     relations: np.ndarray,
     single_root: bool = False,
 ) -> np.ndarray:
-    """float64[m], in nats: how probable moves are among those that best() chooses from, by a softmax over their scores.
+    """float64[m], in nats: how probable transitions are among those that best() chooses from, by a softmax over their scores.
 
     Args:
-        system, scores, moves, single_root: see best().
-        columns: int32[m], the moves.
-        relations: int32[m], their relations; NO_NODE where a move makes no arc.
+        system, scores, transitions, single_root: see best().
+        columns: int32[m], the transitions.
+        relations: int32[m], their relations; NO_NODE where a transition makes no arc.
     """
-    blocks = moves.blocks, moves.heads, system.block_starts, system.block_sizes
-    return _log_probabilities(scores, moves.rows, *blocks, required_root_relation(system, single_root), columns, relations)
+    blocks = transitions.blocks, transitions.heads, system.block_starts, system.block_sizes
+    return _log_probabilities(
+        scores, transitions.rows, *blocks, required_root_relation(system, single_root), columns, relations
+    )
 
 
 def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
@@ -55,9 +57,9 @@ def required_root_relation(system: TransitionSystem, single_root: bool) -> int:
 
 
 def correct_outputs(
-    system: TransitionSystem, optimal: np.ndarray, moves: Moves, gold_relations: np.ndarray, rows: np.ndarray
+    system: TransitionSystem, optimal: np.ndarray, transitions: Transitions, gold_relations: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """int32[m, width]: the output of each optimal move, NO_NODE for the other moves.
+    """int32[m, width]: the output of each optimal transition, NO_NODE for the other transitions.
 
     The relation of an output is the gold relation of the word that gets a head, also where that head is not the gold one:
     the arc is lost then, but the relation still belongs to the word.
@@ -65,24 +67,24 @@ def correct_outputs(
     Args:
         system: the transition system.
         optimal: bool[m, width].
-        moves: the moves.
+        transitions: the transitions.
         gold_relations: int32[batch, width], gold relations by row and token.
-        rows: int[m], the rows of ``gold_relations`` that the moves belong to.
+        rows: int[m], the rows of ``gold_relations`` that the transitions belong to.
     """
-    children = np.maximum(moves.children, 0)
-    relations = np.where(moves.children == NO_NODE, 0, gold_relations[rows[:, None], children])
-    outputs = system.block_starts[moves.blocks] + relations
+    children = np.maximum(transitions.children, 0)
+    relations = np.where(transitions.children == NO_NODE, 0, gold_relations[rows[:, None], children])
+    outputs = system.block_starts[transitions.blocks] + relations
     return np.where(optimal, outputs, NO_NODE).astype(np.int32)
 
 
 @kernel()
 def _can_bear(head, relation, root_relation):
-    """Whether the arc of a move from ``head`` (NO_NODE: it makes none) can bear a relation."""
+    """Whether the arc of a transition from ``head`` (NO_NODE: it makes none) can bear a relation."""
     return head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation)
 
 
 @njit(cache=True, nogil=True)
-def best_moves(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
+def best_transitions(scores, rows, blocks, heads, block_starts, block_sizes, root_relation):
     """best() for kernels; for ``root_relation`` see required_root_relation()."""
     columns = np.full(len(rows), NO_NODE, np.int32)
     relations = np.full(len(rows), NO_NODE, np.int32)
@@ -108,7 +110,7 @@ def _log_probabilities(scores, rows, blocks, heads, block_starts, block_sizes, r
     found = np.empty(len(rows), np.float64)
     for m in range(len(rows)):
         own = rows[m, columns[m]], block_starts[blocks[m, columns[m]]] + max(relations[m], 0)
-        total = 0.0  # of exponentials relative to the move's own
+        total = 0.0  # of exponentials relative to the transition's own
         for c in range(rows.shape[1]):
             row = rows[m, c]
             if row == NO_NODE:
@@ -140,12 +142,12 @@ def query(sentences: np.ndarray, now: Configurations, rows: np.ndarray | slice =
     )
 
 
-def optimal_moves(scores: np.ndarray) -> np.ndarray:
-    """bool[m, width]: the moves with the highest score of their configuration."""
+def optimal_transitions(scores: np.ndarray) -> np.ndarray:
+    """bool[m, width]: the transitions with the highest score of their configuration."""
     return (scores == scores.max(axis=1, keepdims=True)) & (scores != NOT_APPLICABLE)
 
 
-def best_correct_columns(outputs: np.ndarray, moves: Moves, scores: np.ndarray) -> np.ndarray:
+def best_correct_columns(outputs: np.ndarray, transitions: Transitions, scores: np.ndarray) -> np.ndarray:
     """int64[m]: the column of the right output (int32[m, width]) with the highest score (float32[feature rows, outputs])."""
-    own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(moves.rows, 0), np.maximum(outputs, 0)])
+    own = np.where(outputs == NO_NODE, -np.inf, scores[np.maximum(transitions.rows, 0), np.maximum(outputs, 0)])
     return own.argmax(axis=1)

@@ -21,14 +21,14 @@ from parser.data.sentences import NO_NODE, Sentences
 from parser.data.vocabularies import ABSENT, N_RESERVED
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 RELATION = "deprel"
 
 # What slots read where the vector of a token depends on its sentence (networks/representation.py): the token itself.
 TOKEN = "token"
 
-# Positions of a candidate move, whose nodes a transition system fills in for each (lr_spine.py).
+# Positions of a candidate transition, whose nodes a transition system fills in for each (lr_spine.py).
 CANDIDATE_POSITIONS = ("c1", "c2", "c3", "q1", "q2", "gp", "gg")
 
 # What find_nodes() takes for a system without such positions.
@@ -36,10 +36,10 @@ NO_CANDIDATE_NODES = np.zeros(0, np.int32)
 
 _POSITION = re.compile(rf"([sb]\d|{'|'.join(CANDIDATE_POSITIONS)})((?:\.[lr][1-9])*)")
 _IN_BUFFER = [f"b{i}" for i in range(10)]
-_MAX_MOVES = 3
+_MAX_DESCENTS = 3
 
 # Numbers of a position; see program_of().
-PROGRAM_LENGTH = 2 + 2 * _MAX_MOVES + 1
+PROGRAM_LENGTH = 2 + 2 * _MAX_DESCENTS + 1
 
 # Where positions begin: the first number of a program.
 STACK, BUFFER, CANDIDATE = range(3)
@@ -56,10 +56,10 @@ class Slot:
     def parse(cls, text: str) -> Slot:
         """Reads ``POSITION:ATTRIBUTE``, such as ``s0.l1:deprel``; ValueError if it is not one."""
         position, colon, attribute = text.partition(":")
-        if not colon or not attribute or not _POSITION.fullmatch(position) or position.count(".") > _MAX_MOVES:
+        if not colon or not attribute or not _POSITION.fullmatch(position) or position.count(".") > _MAX_DESCENTS:
             raise ValueError(
                 f"{text!r} is not a feature slot; write POSITION:ATTRIBUTE, such as s0:form, b1:upos or s0.l1:deprel "
-                f"(at most {_MAX_MOVES} moves to children)"
+                f"(at most {_MAX_DESCENTS} descents to children)"
             )
         return cls(position, attribute)
 
@@ -84,7 +84,7 @@ def at_candidates(templates: Mapping[str, Sequence[str]], system: type[Transitio
     table = {}
     for attribute, positions in templates.items():
         parts = [position.partition(".") for position in positions]
-        table[attribute] = [system.candidate_of.get(base, base) + dot + moves for base, dot, moves in parts]
+        table[attribute] = [system.candidate_of.get(base, base) + dot + descents for base, dot, descents in parts]
         if "s0" in positions:
             table[attribute] += [position for position in system.further_positions if position not in table[attribute]]
     return table
@@ -99,9 +99,9 @@ class Features(Protocol):
         rows: np.ndarray,
         sentences: Sentences,
         numbers: np.ndarray,
-        moves: Moves | None = None,
+        transitions: Transitions | None = None,
     ) -> np.ndarray:
-        """The features, a row for each feature row of the moves; see FeatureTable.extract."""
+        """The features, a row for each feature row of the transitions; see FeatureTable.extract."""
 
 
 class FeatureTable:
@@ -167,7 +167,7 @@ class FeatureTable:
         rows: np.ndarray,
         sentences: Sentences,
         numbers: np.ndarray,
-        moves: Moves | None = None,
+        transitions: Transitions | None = None,
     ) -> np.ndarray:
         """int32[feature rows, slots]: the values of the slots; ABSENT where there is no such node or relation.
 
@@ -176,13 +176,15 @@ class FeatureTable:
             rows: int[m], the rows to read.
             sentences: where the tokens' attributes are.
             numbers: int[batch], which of ``sentences`` each row of the configurations is.
-            moves: those of the rows, which have the nodes of candidates; without, or if they say no other, there is a feature
-                row for each.
+            transitions: those of the rows, which have the nodes of candidates; without, or if they say no other, there is a
+                feature row for each.
         """
-        if moves is not None and moves.starts is not None:
-            rows = np.repeat(rows, np.diff(moves.starts))
+        if transitions is not None and transitions.starts is not None:
+            rows = np.repeat(rows, np.diff(transitions.starts))
         candidate_nodes = (
-            np.empty((len(rows), 0), np.int32) if moves is None or moves.candidate_nodes is None else moves.candidate_nodes
+            np.empty((len(rows), 0), np.int32)
+            if transitions is None or transitions.candidate_nodes is None
+            else transitions.candidate_nodes
         )
         values, offsets = self.values(sentences), sentences.offsets
         return _extract(rows, numbers, configurations, candidate_nodes, values, offsets, self.programs, self.columns)
@@ -193,15 +195,15 @@ def _base(position: str) -> str:
 
 
 def program_of(position: str, candidate_positions: Sequence[str] = ()) -> np.ndarray:
-    """A position as numbers: base (STACK, ...), index, then (side, rank) per move to a child; side -1 ends it."""
-    base, *moves = position.split(".")
+    """A position as numbers: base (STACK, ...), index, then (side, rank) per descent to a child; side -1 ends it."""
+    base, *descents = position.split(".")
     program = np.full(PROGRAM_LENGTH, -1, np.int32)
     if base in candidate_positions:
         program[:2] = CANDIDATE, candidate_positions.index(base)
     else:
         program[:2] = BUFFER if base[0] == "b" else STACK, int(base[1:])
-    for i, move in enumerate(moves):
-        program[2 + 2 * i : 4 + 2 * i] = "lr".index(move[0]), int(move[1])
+    for i, descent in enumerate(descents):
+        program[2 + 2 * i : 4 + 2 * i] = "lr".index(descent[0]), int(descent[1])
     return program
 
 
@@ -239,13 +241,13 @@ def find_nodes(now, row, candidate_nodes, programs, nodes):
                 node = now.stacks[row, size - 1 - index]
         elif front + index <= length:
             node = now.buffers[row, front + index]
-        move = 2
-        while node != NO_NODE and programs[a, move] >= 0:
-            node = now.children[row, node, programs[a, move]]
-            for _ in range(programs[a, move + 1] - 1):
+        descent = 2
+        while node != NO_NODE and programs[a, descent] >= 0:
+            node = now.children[row, node, programs[a, descent]]
+            for _ in range(programs[a, descent + 1] - 1):
                 if node != NO_NODE:
                     node = now.siblings[row, node]
-            move += 2
+            descent += 2
         nodes[a] = node
 
 

@@ -2,7 +2,8 @@
 
 A stack element is a tree. Its left spine is its root, the leftmost child of the root, the leftmost child of that one, and so
 on; its right spine the same to the right. The stack a_0..a_k of a configuration holds the roots (a_0 = 0, the artificial root).
-With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element below it, and the buffer b..n, the moves are
+With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element below it, and the buffer b..n, the transitions
+are
 
 * shift pushes b; needs a buffer.
 * la_k, k = 1..p, makes a_{k-1}, the root of the second element, a child of u_k; needs a second element other than that of 0.
@@ -11,8 +12,8 @@ With u_1..u_p the left spine of the top, v_1..v_s the right spine of the element
 Columns: shift, la_1..la_p, ra_1..ra_s, so that ra_k stands in column p + k, also where no la_k is applicable; with one element
 there is only shift. A batch has as many columns as its widest configuration needs.
 
-Each applicable move has a feature row of its own: outputs come in three blocks (shift, la, ra), and where an arc goes to is
-told by the nodes at the row's own positions (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
+Each applicable transition has a feature row of its own: outputs come in three blocks (shift, la, ra), and where an arc goes to
+is told by the nodes at the row's own positions (Sartorio, Satta and Nivre 2013, Table 1; u, v as above, e the root of the third
 element):
 
     position    shift               la_k                                        ra_k
@@ -21,8 +22,8 @@ element):
     q1 q2       b, b + 1            b, b + 1 (k = 2: u_1, b; else u_{k-1}, u_{k-2})   b, b + 1
     gp gg       none                u_{k-1}, u_{k-2}                            v_{k-1}, v_{k-2}
 
-A sentence of n tokens takes 2n moves; it is final with stack (0) and an empty buffer. No configuration is a dead end. With
-``single_root`` the root gets a child while it has none, and so exactly one: what comes later goes below that one.
+A sentence of n tokens takes 2n transitions; it is final with stack (0) and an empty buffer. No configuration is a dead end.
+With ``single_root`` the root gets a child while it has none, and so exactly one: what comes later goes below that one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ import numpy as np
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
 from parser.transitions.configurations import Configurations, attach, remove, shift
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 SHIFT, LEFT, RIGHT = range(3)  # blocks
 C1, C2, C3, Q1, Q2, GP, GG = range(7)  # the numbers of the positions of a candidate
@@ -60,20 +61,22 @@ class LRSpine(TransitionSystem):
         """See TransitionSystem."""
         return np.roll(np.arange(width), -1)
 
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         """See TransitionSystem."""
         starts = np.zeros(len(rows) + 1, np.int64)
-        shape = len(rows), count_moves(now, rows, single_root, starts)
+        shape = len(rows), count_transitions(now, rows, single_root, starts)
         feature_rows, heads, children = np.full((3, *shape), NO_NODE, np.int32)
         blocks = np.full(shape, SHIFT, np.int32)
         candidate_nodes = np.full((starts[-1], len(self.candidate_positions)), NO_NODE, np.int32)
-        fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
-        return Moves(feature_rows, blocks, heads, children, candidate_nodes, starts)
+        fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
+        return Transitions(feature_rows, blocks, heads, children, candidate_nodes, starts)
 
-    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
         """See TransitionSystem."""
         at = np.arange(len(rows))
-        take_moves(now, rows, moves.heads[at, chosen], moves.children[at, chosen], relations)
+        take_transitions(now, rows, transitions.heads[at, chosen], transitions.children[at, chosen], relations)
 
 
 @kernel()
@@ -94,7 +97,7 @@ def _root_is_taken(now, row, single_root):
 
 
 @kernel()
-def count_moves(now, rows, single_root, starts):
+def count_transitions(now, rows, single_root, starts):
     """Fills in where the feature rows of each configuration begin; returns the columns that the widest one has."""
     width = 1
     for r in range(len(rows)):
@@ -128,14 +131,15 @@ def _buffered(now, row, place):
 
 
 @kernel()
-def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes):
-    """Fills in the arrays of Moves, which hold NO_NODE, and in ``blocks`` SHIFT; ``starts`` and the width by count_moves()."""
+def fill_transitions(now, rows, single_root, starts, feature_rows, blocks, heads, children, candidate_nodes):
+    """Fills in the arrays of Transitions, which hold NO_NODE, and in ``blocks`` SHIFT; ``starts`` and the width by
+    count_transitions()."""
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
         top, second, third = _element(now, row, 0), _element(now, row, 1), _element(now, row, 2)
         first, next_one = _buffered(now, row, 0), _buffered(now, row, 1)
-        for i in range(starts[r], starts[r + 1]):  # what most of the moves share
+        for i in range(starts[r], starts[r + 1]):  # what most of the transitions share
             candidate_nodes[i, C1], candidate_nodes[i, C2], candidate_nodes[i, C3] = top, second, third
             candidate_nodes[i, Q1], candidate_nodes[i, Q2] = first, next_one
         at = starts[r]
@@ -177,8 +181,8 @@ def fill_moves(now, rows, single_root, starts, feature_rows, blocks, heads, chil
 
 
 @kernel()
-def take_moves(now, rows, heads, children, relations):
-    """Takes the moves that make these arcs, int32[rows] each; a shift where the head is NO_NODE."""
+def take_transitions(now, rows, heads, children, relations):
+    """Takes the transitions that make these arcs, int32[rows] each; a shift where the head is NO_NODE."""
     for r in range(len(rows)):
         row = rows[r]
         if heads[r] == NO_NODE:

@@ -1,16 +1,17 @@
 """Arc-standard with swaps: any tree, with the words reordered on the way (Nivre 2009).
 
-Moves of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b_1..b_m, in the order of their columns:
+Transitions of a configuration with stack a_0..a_k (a_0 = 0, the artificial root) and buffer b_1..b_m, in the order of their
+columns:
 
 * shift pushes b_1; needs a buffer.
 * reduce_left makes a_k a child of a_{k-1} and pops it; needs k >= 1.
 * reduce_right makes a_{k-1} a child of a_k and removes it; needs k >= 2, so the root never gets a head.
-* swap moves a_{k-1} back to the front of the buffer; needs k >= 2 and a_{k-1} < a_k, the order of the sentence, so that two
-  words change places at most once.
+* swap moves a_{k-1} back to the front of the buffer; needs k >= 2 and a_{k-1} < a_k, the order of the sentence, so that
+  two words change places at most once.
 
-A sentence of n tokens takes 2n moves and two for each swap (the swap, and shifting the word again), O(n^2) at most. It is final
-with stack (0) and an empty buffer. No configuration is a dead end. With ``single_root`` the child of the root is attached last,
-when nothing else is left.
+A sentence of n tokens takes 2n transitions and two for each swap (the swap, and shifting the word again), O(n^2) at most. It is
+final with stack (0) and an empty buffer. No configuration is a dead end. With ``single_root`` the child of the root is attached
+last, when nothing else is left.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import numpy as np
 
 from parser.data.sentences import NO_NODE
 from parser.kernels import kernel
-from parser.transitions.attardi import applicable, take_move
+from parser.transitions.attardi import applicable, take_transition
 from parser.transitions.configurations import Configurations, remove
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 SHIFT, REDUCE_LEFT, REDUCE_RIGHT, SWAP = range(4)
 
@@ -44,19 +45,21 @@ class Swap(TransitionSystem):
         """See TransitionSystem."""
         return np.array([REDUCE_RIGHT, REDUCE_LEFT, SWAP, SHIFT])
 
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         """See TransitionSystem."""
-        moves = Moves(*np.full((4, len(rows), 4), NO_NODE, np.int32))
-        _fill_moves(now, rows, single_root, moves.rows, moves.blocks, moves.heads, moves.children)
-        return moves
+        transitions = Transitions(*np.full((4, len(rows), 4), NO_NODE, np.int32))
+        _fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
+        return transitions
 
-    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
         """See TransitionSystem."""
         _apply(now, rows, chosen, relations)
 
 
 @kernel()
-def _fill_moves(now, rows, single_root, feature_rows, blocks, heads, children):
+def _fill_transitions(now, rows, single_root, feature_rows, blocks, heads, children):
     for r in range(len(rows)):
         row = rows[r]
         size = now.stack_sizes[row]
@@ -85,4 +88,4 @@ def _apply(now, rows, columns, relations):
             now.buffer_fronts[row] -= 1
             now.buffers[row, now.buffer_fronts[row]] = remove(now, row, 1)
         else:
-            take_move(now, row, columns[r], relations[r])
+            take_transition(now, row, columns[r], relations[r])

@@ -1,9 +1,10 @@
-"""The interface of all transition systems: the valid moves of a batch of configurations, and their effect.
+"""The interface of all transition systems: the valid transitions of a batch of configurations, and their effect.
 
-A *move* is a transition without the relation of its arc: a column of ``Moves``. What the classifier scores, its *outputs*, are
-labelled transitions, which lie in label *blocks*: a block of one output for a move without an arc (shift), a block of one
-output per relation for a move with one. What is valid is said in one place, ``TransitionSystem.moves``; which output is best
-and which are correct follows from it (decisions.py), so everything else in this project works with any system.
+A *transition* has no relation: it is a column of ``Transitions``. What the classifier scores, its *outputs*, are *labelled
+transitions*, which lie in *label blocks*: a block of one output for a transition without an arc (shift), a block of one output
+per relation for a transition with one. What is valid is said in one place,
+``TransitionSystem.transitions``; which output is best and which are correct follows from it (decisions.py), so everything else
+in this project works with any system.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from parser.transitions.configurations import Configurations
 
 
 @dataclass(frozen=True)
-class Moves:
-    """What m configurations can do; each array int32[m, width], a column for each move in the system's order.
+class Transitions:
+    """What m configurations can do; each array int32[m, width], a column for each transition in the system's order.
 
-    A configuration has one feature row, which scores all of its moves; or one for each of its applicable moves, in the order of
-    their columns, if what a move does depends on more than the configuration's own positions (lr_spine).
+    A configuration has one feature row, which scores all of its transitions; or one for each of its applicable transitions, in
+    the order of their columns, if what a transition does depends on more than the configuration's own positions (lr_spine).
 
     Attributes:
-        rows: the feature row whose scores the move is judged by; NO_NODE where the move is not applicable.
-        blocks: the label block, of outputs, that the move chooses from.
-        heads, children: the arc that the move makes; NO_NODE where it makes none.
+        rows: the feature row whose scores the transition is judged by; NO_NODE where the transition is not applicable.
+        blocks: the label block, of outputs, that the transition chooses from.
+        heads, children: the arc that the transition makes; NO_NODE where it makes none.
         candidate_nodes: int32[feature rows, n], the nodes at the system's own positions (candidate_positions), NO_NODE where
             there is none; None if the system has no such positions.
         starts: int64[m + 1], the feature rows of configuration r are ``starts[r]`` to ``starts[r + 1] - 1``; None: only row r.
@@ -43,7 +44,7 @@ class Moves:
 
 
 class TransitionSystem(ABC):
-    """A transition system over a set of relations. Subclasses are the only code that knows what their moves are.
+    """A transition system over a set of relations. Subclasses are the only code that knows what their transitions are.
 
     Args:
         n_relations: number of relations; they are numbered from 0. There is one besides the root relation at least.
@@ -51,8 +52,8 @@ class TransitionSystem(ABC):
             UD tree is asked for (``single_root``); None leaves the choice of relations free.
 
     Attributes:
-        block_sizes: int32[blocks], outputs in each block: 1 for moves without an arc, else ``n_relations``. The classifier's
-            outputs lie in the order of the blocks.
+        block_sizes: int32[blocks], outputs in each block: 1 for transitions without an arc, else ``n_relations``. The
+            classifier's outputs lie in the order of the blocks.
         block_starts: int32[blocks], the first output of each block.
         n_outputs: outputs in all.
         options: what else the system was made with, such as its degree; a model's folder holds them.
@@ -82,14 +83,14 @@ class TransitionSystem(ABC):
 
     @abstractmethod
     def _blocks_with_arcs(self) -> list[bool]:
-        """For each block of outputs, whether its moves make an arc."""
+        """For each block of outputs, whether its transitions make an arc."""
 
     @abstractmethod
     def eager_order(self, width: int) -> np.ndarray:
         """int[width]: the columns in the order of an eager computation: attachments, the nearest first, before shift.
 
         Args:
-            width: columns of the moves; most systems have always the same number.
+            width: columns of the transitions; most systems have always the same number.
         """
 
     def initial(self, lengths: np.ndarray) -> Configurations:
@@ -101,35 +102,37 @@ class TransitionSystem(ABC):
         return now.unfinished()
 
     @abstractmethod
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
-        """The moves of the given rows (int[m]), each of which has at least one unless it is final.
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
+        """The transitions of the given rows (int[m]), each of which has at least one unless it is final.
 
         Args:
             now: the configurations.
             rows: which of them.
-            single_root: only moves that lead to trees with exactly one child of the artificial root. There is always one.
+            single_root: only transitions that lead to trees with exactly one child of the artificial root. There is always one.
         """
 
     @abstractmethod
-    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
-        """Takes a move in each of the rows, in place. The moves must be applicable: this is not checked.
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
+        """Takes a transition in each of the rows, in place. The transitions must be applicable: this is not checked.
 
         Args:
             now: the configurations.
             rows: int[m], which of them.
-            moves: their moves.
+            transitions: their transitions.
             chosen: int32[m], the columns.
             relations: int32[m], the relations of the new arcs; ignored where there is none.
         """
 
 
 SystemT = TypeVar("SystemT", bound=TransitionSystem)
-_BEHAVIOUR = ("initial", "unfinished", "moves", "apply", "eager_order", "_blocks_with_arcs")
+_BEHAVIOUR = ("initial", "unfinished", "transitions", "apply", "eager_order", "_blocks_with_arcs")
 
 
 def behaves_as(system: TransitionSystem, kind: type[SystemT]) -> TypeGuard[SystemT]:
     """Whether what is compiled for a kind of systems holds for one of them.
 
-    It does not for a subclass with moves of its own, which only code that asks the system can parse with.
+    It does not for a subclass with transitions of its own, which only code that asks the system can parse with.
     """
     return isinstance(system, kind) and all(getattr(type(system), name) is getattr(kind, name) for name in _BEHAVIOUR)

@@ -292,8 +292,8 @@ def explorations(model: Model, sentences: list[Sentence]) -> list[Exploration]:
         for row in rows:
             found[row].append((now.stacks[row, : now.stack_sizes[row]].copy(), int(now.buffer_fronts[row])))
         scores = scorer(model.table.extract(now, rows, encoded, numbers))
-        moves = model.system.moves(now, rows)
-        model.system.apply(now, rows, moves, *best(model.system, scores, moves))
+        transitions = model.system.transitions(now, rows)
+        model.system.apply(now, rows, transitions, *best(model.system, scores, transitions))
     return found
 
 

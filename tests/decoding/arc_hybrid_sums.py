@@ -40,7 +40,7 @@ def over_computations(
         combine: how alternatives are combined.
         root_relation: that of the root's child alone, and of nothing else; NOTHING: relations are free.
         single_root: whether the root has one child.
-        local: whether moves cost the logarithms of their probabilities among those that apply.
+        local: whether transitions cost the logarithms of their probabilities among those that apply.
         arcs: {child: (head, relation)} that must be made; others are free.
     """
     n_relations = len(scores[0]) // 2
@@ -52,21 +52,21 @@ def over_computations(
         if stack == (0,) and front > n:
             return 0.0
         of_state = scores[number(stack[-1], front)]
-        moves: list[tuple[int, tuple[int, ...], int, tuple[int, int, int] | None]] = []
+        transitions: list[tuple[int, tuple[int, ...], int, tuple[int, int, int] | None]] = []
         if front <= n:
-            moves.append((0, (*stack, front), front + 1, None))
+            transitions.append((0, (*stack, front), front + 1, None))
         for output in range(1, 1 + 2 * n_relations):
             relation = (output - 1) % n_relations
             head = front if output <= n_relations else stack[-2] if len(stack) > 1 else NOTHING
             if len(stack) == 1 or head > n or (head == 0 and single_root and not (front > n and len(stack) == 2)):
                 continue
             if root_relation == NOTHING or (head == 0) == (relation == root_relation):
-                moves.append((output, stack[:-1], front, (stack[-1], head, relation)))
-        norm = log_sum([of_state[output] for output, *_ in moves]) if local else 0.0
+                transitions.append((output, stack[:-1], front, (stack[-1], head, relation)))
+        norm = log_sum([of_state[output] for output, *_ in transitions]) if local else 0.0
         return combine(
             [
                 of_state[output] - norm + rest(below, following)
-                for output, below, following, arc in moves
+                for output, below, following, arc in transitions
                 if arc is None or wanted.get(arc[0], arc[1:]) == arc[1:]
             ]
             or [IMPOSSIBLE]

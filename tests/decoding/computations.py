@@ -21,19 +21,19 @@ def hashed_scores(features: tuple[int, ...], outputs: int) -> list[float]:
 
 def find(state: State, position: str) -> tuple[int, int]:
     """The token at a position, and its relation; NOTHING where there is none."""
-    base, *moves = position.split(".")
+    base, *descents = position.split(".")
     index = int(base[1:])
     if base[0] == "b":
-        return (state.buffer[index], NOTHING) if index < len(state.buffer) and not moves else (NOTHING, NOTHING)
+        return (state.buffer[index], NOTHING) if index < len(state.buffer) and not descents else (NOTHING, NOTHING)
     if index >= len(state.stack):
         return NOTHING, NOTHING
     token = state.stack[-1 - index]
-    for move in moves:
-        children = state.children(token, move[0] == "l")
-        if len(children) < int(move[1]):
+    for descent in descents:
+        children = state.children(token, descent[0] == "l")
+        if len(children) < int(descent[1]):
             return NOTHING, NOTHING
-        token = children[int(move[1]) - 1]
-    return token, state.arcs[token][1] if moves else NOTHING
+        token = children[int(descent[1]) - 1]
+    return token, state.arcs[token][1] if descents else NOTHING
 
 
 def read(state: State, slots: Sequence[str]) -> tuple[int, ...]:
@@ -54,7 +54,7 @@ class Space(NamedTuple):
     slots: Sequence[str]
 
     def successors(self, state: State) -> list[tuple[float, State]]:
-        """What a state can become, in the order of the outputs, with what the move scores."""
+        """What a state can become, in the order of the outputs, with what the transition scores."""
         scores = hashed_scores(read(state, self.slots), 1 + 2 * self.degree * self.n_relations)
         possible = []
         for column in range(1 + 2 * self.degree):
@@ -113,9 +113,9 @@ def best_by_tree(computations: list[tuple[float, tuple, tuple]]) -> list[tuple[t
 
 
 def random_slots(rng: random.Random) -> list[str]:
-    """A table of some positions with up to three moves."""
+    """A table of some positions with up to three descents."""
     slots = set(rng.sample(["s0:form", "s1:form", "b0:form"], 2))
     while len(slots) < 5:
-        moves = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]
-        slots.add(".".join([f"s{rng.randint(0, 2)}", *moves]) + ":" + rng.choice(["form", "deprel"]))
+        descents = [rng.choice("lr") + str(rng.randint(1, 2)) for _ in range(rng.randint(0, 3))]
+        slots.add(".".join([f"s{rng.randint(0, 2)}", *descents]) + ":" + rng.choice(["form", "deprel"]))
     return sorted(slots)

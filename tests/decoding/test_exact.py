@@ -33,12 +33,12 @@ from tests.toy import sentence
 def found_tree(scores: np.ndarray, n: int, rules: ChartRules, local: bool = False) -> tuple[float, dict[int, tuple[int, int]]]:
     """The score of the best tree, and its arcs."""
     tops, fronts = states(n)
-    moves = StateScores.allocate(n_states(n))
+    transitions = StateScores.allocate(n_states(n))
     for first in range(0, len(scores), 7):
         some = slice(first, first + 7)
-        choose_outputs(scores[some], tops[some], fronts[some], n, rules, local, first, moves)
+        choose_outputs(scores[some], tops[some], fronts[some], n, rules, local, first, transitions)
     heads, relations = np.full((2, n + 1), NO_NODE, np.int32)
-    score = best_tree(n, rules.n_relations, moves, heads, relations)
+    score = best_tree(n, rules.n_relations, transitions, heads, relations)
     return score, {i: (int(heads[i]), int(relations[i])) for i in range(1, n + 1)}
 
 

@@ -93,12 +93,12 @@ def test_without_a_limit_the_best_trees_are_found_in_their_order(seed):
 
 def whole_stacks(n: int) -> list[str]:
     """Slots that see all of any stack of a sentence of n tokens."""
-    # A move to a child of some rank needs as many tokens.
-    moves = [""]
-    for text in moves:
+    # A descent to a child of some rank needs as many tokens.
+    descents = [""]
+    for text in descents:
         left = n - sum(map(int, text.replace(".l", " ").replace(".r", " ").split()))
-        moves += [f"{text}.{side}{rank}" for side in "lr" for rank in range(1, left + 1)]
-    return [f"s{depth}{text}:{read}" for depth in range(n + 1) for text in moves for read in ("form", "deprel")]
+        descents += [f"{text}.{side}{rank}" for side in "lr" for rank in range(1, left + 1)]
+    return [f"s{depth}{text}:{read}" for depth in range(n + 1) for text in descents for read in ("form", "deprel")]
 
 
 @pytest.mark.parametrize("scores", [*Scores])

@@ -39,7 +39,7 @@ def scorer_of(model: Model) -> BiaffineScorer:
 
 @pytest.fixture
 def model() -> Model:
-    """One whose encoder predicts heads, and is surer of them than the parser is of its moves."""
+    """One whose encoder predicts heads, and is surer of them than the parser is of its transitions."""
     model = with_random_weights(small_model("text"), std=1.0)
     with torch.no_grad():
         for parameter in scorer_of(model).parameters():

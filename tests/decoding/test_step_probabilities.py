@@ -34,24 +34,24 @@ def probabilities_step_by_step(model, encoded, single_root):
         now = system.initial(encoded.lengths[[number]])
         of_arcs, total = {}, 0.0
         while len(rows := system.unfinished(now)):
-            moves = system.moves(now, rows, single_root)
-            scores = scorer(model.table.extract(now, rows, encoded, np.array([number]), moves))
-            columns, relations = best(system, scores, moves, single_root)
+            transitions = system.transitions(now, rows, single_root)
+            scores = scorer(model.table.extract(now, rows, encoded, np.array([number]), transitions))
+            columns, relations = best(system, scores, transitions, single_root)
             possible = {}
-            for column in range(moves.rows.shape[1]):
-                if moves.rows[0, column] == NO_NODE:
+            for column in range(transitions.rows.shape[1]):
+                if transitions.rows[0, column] == NO_NODE:
                     continue
-                block, head = moves.blocks[0, column], moves.heads[0, column]
+                block, head = transitions.blocks[0, column], transitions.heads[0, column]
                 for relation in range(system.block_sizes[block]):
                     if head != NO_NODE and single_root and (head == 0) != (relation == system.root_relation):
                         continue
-                    score = scores[moves.rows[0, column], system.block_starts[block] + relation]
+                    score = scores[transitions.rows[0, column], system.block_starts[block] + relation]
                     possible[column, relation] = np.exp(np.float64(score))
             chosen = possible[columns[0], max(relations[0], 0)] / sum(possible.values())
             total += np.log(chosen)
-            if (child := moves.children[0, columns[0]]) != NO_NODE:
+            if (child := transitions.children[0, columns[0]]) != NO_NODE:
                 of_arcs[int(child)] = np.log(chosen)
-            system.apply(now, rows, moves, columns, relations)
+            system.apply(now, rows, transitions, columns, relations)
         found.append((of_arcs, total))
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parser.data.sentences import NO_NODE
-from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, find, read_trees, take_move, top_nodes
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, find, read_trees, take_transition, top_nodes
 from parser.transitions.features import program_of
 from tests.decoding.computations import find as find_slowly
 from tests.jit import COMPILED
@@ -31,7 +31,7 @@ def test_stacks_that_share_their_parts_are_stacks(degree):
             column = rng.choice([c for c in range(1 + 2 * degree) if applicable("attardi", degree, state, c, False)])
             relation = rng.randrange(3)
             earlier.append((cell, dict(state.arcs)))
-            cell = take_move(stacks, cell, n + 1 - len(state.buffer), column, relation, elements, path)
+            cell = take_transition(stacks, cell, n + 1 - len(state.buffer), column, relation, elements, path)
             take("attardi", degree, state, column, relation)
             top_nodes(stacks, cell, tops)
             for position, program in programs:
@@ -51,14 +51,14 @@ def test_equal_stacks_have_one_number_and_full_ones_say_so():
     start = clear(stacks, 3, 3)
     three = start
     for token in (1, 2, 3):
-        three = take_move(stacks, three, token, 0, 0, elements, path)
+        three = take_transition(stacks, three, token, 0, 0, elements, path)
     # 2 becomes the head of 1 and 3, in both orders.
-    left = take_move(stacks, take_move(stacks, three, 4, 1, 5, elements, path), 4, 2, 6, elements, path)
-    two = take_move(stacks, take_move(stacks, start, 1, 0, 0, elements, path), 2, 0, 0, elements, path)
-    right = take_move(stacks, take_move(stacks, two, 3, 2, 6, elements, path), 3, 0, 0, elements, path)
-    assert left == take_move(stacks, right, 4, 1, 5, elements, path)
+    left = take_transition(stacks, take_transition(stacks, three, 4, 1, 5, elements, path), 4, 2, 6, elements, path)
+    two = take_transition(stacks, take_transition(stacks, start, 1, 0, 0, elements, path), 2, 0, 0, elements, path)
+    right = take_transition(stacks, take_transition(stacks, two, 3, 2, 6, elements, path), 3, 0, 0, elements, path)
+    assert left == take_transition(stacks, right, 4, 1, 5, elements, path)
     for relation in range(100):
-        if take_move(stacks, three, 4, 1, relation, elements, path) == FULL:
+        if take_transition(stacks, three, 4, 1, relation, elements, path) == FULL:
             break
     else:
         raise AssertionError("it was never full")

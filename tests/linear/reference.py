@@ -67,26 +67,27 @@ class View:
                 yield template, values
 
 
-def views(system, now, moves, sentence):
+def views(system, now, transitions, sentence):
     """One view for each feature row."""
-    if moves.candidate_nodes is None:
+    if transitions.candidate_nodes is None:
         return [View(now, sentence)]
     return [
-        View(now, sentence, dict(zip(system.candidate_positions, row.tolist(), strict=True))) for row in moves.candidate_nodes
+        View(now, sentence, dict(zip(system.candidate_positions, row.tolist(), strict=True)))
+        for row in transitions.candidate_nodes
     ]
 
 
-def choices(system, now, moves, sentence, templates, weights):
-    """(score, column, relation, features, output) of each applicable move and relation, in their order."""
-    features = [list(view.features(templates)) for view in views(system, now, moves, sentence)]
-    for column in range(moves.rows.shape[1]):
-        if moves.rows[0, column] < 0:
+def choices(system, now, transitions, sentence, templates, weights):
+    """(score, column, relation, features, output) of each applicable transition and relation, in their order."""
+    features = [list(view.features(templates)) for view in views(system, now, transitions, sentence)]
+    for column in range(transitions.rows.shape[1]):
+        if transitions.rows[0, column] < 0:
             continue
-        block = int(moves.blocks[0, column])
-        has_arc = moves.heads[0, column] >= 0
+        block = int(transitions.blocks[0, column])
+        has_arc = transitions.heads[0, column] >= 0
         for r in range(int(system.block_sizes[block])):
             output = int(system.block_starts[block]) + r
-            row = features[moves.rows[0, column]]
+            row = features[transitions.rows[0, column]]
             yield sum(weights[f, output] for f in row), column, r if has_arc else -1, row, output
 
 
@@ -104,14 +105,14 @@ def learn(system, templates, sentences, heads, relations, oracle, iterations, *,
                 optimal = [c for c, score in enumerate(scores) if score == best]
                 if canonical:
                     optimal = [next(c for c in system.eager_order(len(scores)) if c in optimal)]
-                moves = system.moves(now, row)
+                transitions = system.transitions(now, row)
 
-                def is_right(column, relation, moves=moves, optimal=optimal, s=s):
-                    head, child = moves.heads[0, column], moves.children[0, column]
+                def is_right(column, relation, transitions=transitions, optimal=optimal, s=s):
+                    head, child = transitions.heads[0, column], transitions.children[0, column]
                     gold = column in optimal
                     return gold and (head < 0 or heads[s][child - 1] != head or relations[s][child - 1] == relation)
 
-                found = list(choices(system, now, moves, sentences[s], templates, weights))
+                found = list(choices(system, now, transitions, sentences[s], templates, weights))
                 predicted = max(found, key=lambda choice: choice[0])
                 target = max((choice for choice in found if is_right(*choice[1:3])), key=lambda choice: choice[0])
                 if not is_right(*predicted[1:3]):
@@ -122,17 +123,17 @@ def learn(system, templates, sentences, heads, relations, oracle, iterations, *,
                     total[key] += weight
                 steps += 1
                 _, column, relation, _, _ = predicted if explores else target
-                system.apply(now, row, moves, np.array([column]), np.array([relation], np.int32))
+                system.apply(now, row, transitions, np.array([column]), np.array([relation], np.int32))
     return {key: value / steps for key, value in total.items() if value}
 
 
 def parse(system, templates, sentence, n, weights):
-    """Heads and relations of the best moves."""
+    """Heads and relations of the best transitions."""
     now = system.initial(np.array([n]))
     row = np.zeros(1, np.int64)
     while len(system.unfinished(now)):
-        moves = system.moves(now, row)
-        found = choices(system, now, moves, sentence, templates, defaultdict(float, weights))
+        transitions = system.transitions(now, row)
+        found = choices(system, now, transitions, sentence, templates, defaultdict(float, weights))
         _, column, relation, _, _ = max(found, key=lambda choice: choice[0])
-        system.apply(now, row, moves, np.array([column]), np.array([relation], np.int32))
+        system.apply(now, row, transitions, np.array([column]), np.array([relation], np.int32))
     return now.heads[0, 1 : n + 1].tolist(), now.relations[0, 1 : n + 1].tolist()

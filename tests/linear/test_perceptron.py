@@ -92,7 +92,7 @@ def test_it_learns_what_plain_python_learns(treebank, system, options, oracle, t
 @pytest.mark.parametrize(
     ("system", "options", "oracle"), [(Attardi, {"degree": 2}, "attardi_search"), (LRSpine, {}, "lr_spine_chart")]
 )
-def test_a_subclass_takes_its_own_moves(treebank, system, options, oracle):
+def test_a_subclass_takes_its_own_transitions(treebank, system, options, oracle):
     taken = []
 
     class Own(system):

@@ -83,8 +83,8 @@ def test_both_fast_ways_give_the_scores_of_the_classifier(sentences, deprel):
             fast = scores_by_value(model.classifier, torch.from_numpy(features), vectors).numpy()
         np.testing.assert_allclose(fast, expected, rtol=1e-3, atol=1e-3)
         np.testing.assert_allclose(precomputed(features), expected, rtol=1e-3, atol=1e-3)
-        moves = model.system.moves(now, steps)
-        model.system.apply(now, steps, moves, *best(model.system, expected, moves))
+        transitions = model.system.transitions(now, steps)
+        model.system.apply(now, steps, transitions, *best(model.system, expected, transitions))
         compared += len(steps)
         absent += int((features == ABSENT).sum())
     assert compared == 2 * encoded.lengths.sum()
@@ -102,8 +102,8 @@ def test_a_scorer_of_some_sentences_at_a_time_gives_the_scores_of_the_classifier
             features = model.table.extract(now, rows, encoded, numbers)
             expected = slow(features)
             np.testing.assert_allclose(some(features), expected, rtol=1e-3, atol=1e-3)
-            moves = model.system.moves(now, rows)
-            model.system.apply(now, rows, moves, *best(model.system, expected, moves))
+            transitions = model.system.transitions(now, rows)
+            model.system.apply(now, rows, transitions, *best(model.system, expected, transitions))
 
 
 @pytest.mark.parametrize("together", [15, 10_000])

@@ -10,8 +10,8 @@ Configuration = tuple[tuple[int, ...], int]  # the stack, and the first token of
 INITIAL: Configuration = ((0,), 1)
 
 
-def moves(now: Configuration, n: int, degree: int) -> Iterator[tuple[str, tuple[int, int] | None, Configuration]]:
-    """The applicable moves in the order of their columns: (name, arc (head, child) or None, configuration after it)."""
+def transitions(now: Configuration, n: int, degree: int) -> Iterator[tuple[str, tuple[int, int] | None, Configuration]]:
+    """The applicable transitions in the order of their columns: (name, arc (head, child) or None, configuration after it)."""
     stack, front = now
     if front <= n:
         yield "sh", None, ((*stack, front), front + 1)
@@ -24,8 +24,8 @@ def moves(now: Configuration, n: int, degree: int) -> Iterator[tuple[str, tuple[
             yield "la" + suffix, (stack[-1], child), (tuple(x for x in stack if x != child), front)
 
 
-class MoveScores:
-    """{move: score} of any configuration for one gold tree; remembers what it has searched."""
+class TransitionScores:
+    """{transition: score} of any configuration for one gold tree; remembers what it has searched."""
 
     def __init__(self, heads: Sequence[int], degree: int) -> None:
         self.heads = [-1, *heads]
@@ -33,8 +33,8 @@ class MoveScores:
         self.best_of: dict[Configuration, int] = {}
 
     def __call__(self, now: Configuration) -> dict[str, int]:
-        """The most gold edges that can be made by each applicable move and all that may follow it."""
-        options = moves(now, len(self.heads) - 1, self.degree)
+        """The most gold edges that can be made by each applicable transition and all that may follow it."""
+        options = transitions(now, len(self.heads) - 1, self.degree)
         return {name: self._is_gold(arc) + self.best(after) for name, arc, after in options}
 
     def best(self, now: Configuration) -> int:
@@ -51,7 +51,7 @@ def random_computation(rng: random.Random, n: int, degree: int) -> Iterator[Conf
     """The configurations of a random computation, from the first to the final one."""
     now = INITIAL
     yield now
-    while options := list(moves(now, n, degree)):
+    while options := list(transitions(now, n, degree)):
         now = rng.choice(options)[2]
         yield now
 
@@ -60,7 +60,7 @@ def random_parseable_tree(rng: random.Random, n: int, degree: int, depth: float 
     """The tree of a random computation; the greater ``depth`` (0..1), the more is shifted before anything is attached."""
     heads = [0] * (n + 1)
     now = INITIAL
-    while options := list(moves(now, n, degree)):
+    while options := list(transitions(now, n, degree)):
         arcs = options[1:] if options[0][0] == "sh" else options
         shifts = options[0][0] == "sh" and (not arcs or rng.random() < depth)
         _, arc, now = options[0] if shifts else rng.choice(arcs)

@@ -30,7 +30,7 @@ def by_name(oracle, row: np.ndarray) -> dict[str, int]:
 
 
 def assert_equals_brute_force(oracle, heads: list[list[int]], found: list[Case]) -> None:
-    searches = [attardi_brute_force.MoveScores(tree, oracle.degree) for tree in heads]
+    searches = [attardi_brute_force.TransitionScores(tree, oracle.degree) for tree in heads]
     scores = scores_of(oracle.bind(Trees.from_heads(heads)), found)
     assert scores.dtype == np.int16
     assert scores.shape == (len(found), 1 + 2 * oracle.degree)

@@ -20,8 +20,8 @@ Configuration = tuple[tuple[Element, ...], int]
 INITIAL: Configuration = ((((0,), (0,)),), 1)
 
 
-def moves(configuration: Configuration, n: int) -> Iterator[tuple[str, tuple[int, int] | None, Configuration]]:
-    """All applicable moves: (name, its edge as (head, child), configuration after it)."""
+def transitions(configuration: Configuration, n: int) -> Iterator[tuple[str, tuple[int, int] | None, Configuration]]:
+    """All applicable transitions: (name, its edge as (head, child), configuration after it)."""
     stack, front = configuration
     if front <= n:
         yield "sh", None, ((*stack, ((front,), (front,))), front + 1)
@@ -35,18 +35,18 @@ def moves(configuration: Configuration, n: int) -> Iterator[tuple[str, tuple[int
         yield f"ra{k}", (rs2[k - 1], ls1[0]), ((*rest, (ls2, rs2[:k] + rs1)), front)
 
 
-class MoveScores:
-    """Scores of moves for one gold tree; remembers what it has searched."""
+class TransitionScores:
+    """Scores of transitions for one gold tree; remembers what it has searched."""
 
     def __init__(self, heads: Sequence[int]) -> None:
         self.heads = heads
         self.best_of: dict[Configuration, int] = {}
 
     def __call__(self, configuration: Configuration) -> dict[str, int]:
-        """{move: most gold edges that can still be made if it is taken, its own included}."""
+        """{transition: most gold edges that can still be made if it is taken, its own included}."""
         return {
             name: (edge is not None and self.heads[edge[1] - 1] == edge[0]) + self._best(after)
-            for name, edge, after in moves(configuration, len(self.heads))
+            for name, edge, after in transitions(configuration, len(self.heads))
         }
 
     def _best(self, configuration: Configuration) -> int:
@@ -60,7 +60,7 @@ def configurations(n: int) -> list[Configuration]:
     found = {INITIAL: None}
     agenda = [INITIAL]
     while agenda:
-        for _, _, after in moves(agenda.pop(), n):
+        for _, _, after in transitions(agenda.pop(), n):
             if after not in found:
                 found[after] = None
                 agenda.append(after)
@@ -71,7 +71,7 @@ def random_computation(rng: random.Random, n: int) -> Iterator[Configuration]:
     """The configurations of a random computation."""
     now = INITIAL
     yield now
-    while following := [after for _, _, after in moves(now, n)]:
+    while following := [after for _, _, after in transitions(now, n)]:
         now = rng.choice(following)
         yield now
 
@@ -93,7 +93,7 @@ def query(cases: Sequence[tuple[int, Configuration]], longest: int) -> Query:
 
 
 def by_name(configuration: Configuration, row: np.ndarray, not_applicable: int) -> dict[str, int]:
-    """A row of score_batch as {move: score}; what lies behind the columns of the configuration must be filled up."""
+    """A row of score_batch as {transition: score}; what lies behind the columns of the configuration must be filled up."""
     stack, _ = configuration
     columns = ["sh"]
     if len(stack) > 1:

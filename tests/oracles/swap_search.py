@@ -21,8 +21,8 @@ def initial(n: int) -> Configuration:
     return (0,), tuple(range(1, n + 1))
 
 
-def moves(configuration: Configuration) -> Iterator[tuple[str, tuple[int, int] | None, Configuration]]:
-    """All applicable moves: (name, its edge as (head, child), configuration after it)."""
+def transitions(configuration: Configuration) -> Iterator[tuple[str, tuple[int, int] | None, Configuration]]:
+    """All applicable transitions: (name, its edge as (head, child), configuration after it)."""
     stack, buffer = configuration
     if buffer:
         yield "sh", None, ((*stack, buffer[0]), buffer[1:])
@@ -39,7 +39,7 @@ def best_of_all(heads: Sequence[int]):
 
     @cache
     def best(configuration):
-        return max((is_gold(edge, heads) + best(after) for _, edge, after in moves(configuration)), default=0)
+        return max((is_gold(edge, heads) + best(after) for _, edge, after in transitions(configuration)), default=0)
 
     return best
 
@@ -72,8 +72,8 @@ class StaticDynamic:
         self.order = projective_order(heads)
 
     def __call__(self, configuration: Configuration) -> dict[str, int]:
-        """{move: score}."""
-        scores = {name: is_gold(edge, self.heads) + self._value(after) for name, edge, after in moves(configuration)}
+        """{transition: score}."""
+        scores = {name: is_gold(edge, self.heads) + self._value(after) for name, edge, after in transitions(configuration)}
         if "sw" in scores:
             if self.wants_swap(configuration[0]):
                 return {name: score if name == "sw" else min(score, scores["sw"] - 1) for name, score in scores.items()}
@@ -89,7 +89,7 @@ class StaticDynamic:
         stack, buffer = configuration
         while buffer or self.wants_swap(stack):
             swap = self.wants_swap(stack)
-            stack, buffer = next(after for name, _, after in moves((stack, buffer)) if name == ("sw" if swap else "sh"))
+            stack, buffer = next(after for name, _, after in transitions((stack, buffer)) if name == ("sw" if swap else "sh"))
         stays = 1
         while stays < len(configuration[0]) and stack[stays] == configuration[0][stays]:
             stays += 1
@@ -106,7 +106,7 @@ def configurations(n: int) -> list[Configuration]:
     found = {initial(n): None}
     agenda = [initial(n)]
     while agenda:
-        for _, _, after in moves(agenda.pop()):
+        for _, _, after in transitions(agenda.pop()):
             if after not in found:
                 found[after] = None
                 agenda.append(after)
@@ -117,7 +117,7 @@ def random_computation(rng: random.Random, n: int) -> Iterator[Configuration]:
     """The configurations of a random computation."""
     now = initial(n)
     yield now
-    while following := [after for _, _, after in moves(now)]:
+    while following := [after for _, _, after in transitions(now)]:
         now = rng.choice(following)
         yield now
 

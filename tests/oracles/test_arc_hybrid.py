@@ -18,7 +18,7 @@ LARGEST = 3 if not COMPILED else 5
 
 
 def brute_force_scores(heads):
-    """A function from (stack, front) to the scores of the applicable moves, by search."""
+    """A function from (stack, front) to the scores of the applicable transitions, by search."""
     n = len(heads)
 
     @cache
@@ -42,7 +42,7 @@ def as_rows(cases, heads):
     rows = []
     for s, stack, front in cases:
         scores = brute_force_scores(tuple(heads[s]))(stack, front)
-        rows.append([scores.get(move, NOT_APPLICABLE) for move in ("sh", "la", "ra")])
+        rows.append([scores.get(transition, NOT_APPLICABLE) for transition in ("sh", "la", "ra")])
     return rows
 
 

@@ -32,11 +32,11 @@ LONGEST = 30 if COMPILED else 8
 def computation_following(
     rng: random.Random, tree: list[int], oracle, follow: float
 ) -> list[attardi_brute_force.Configuration]:
-    """The configurations of a computation that takes a best move with probability ``follow``, else any."""
+    """The configurations of a computation that takes a best transition with probability ``follow``, else any."""
     bound = oracle.bind(Trees.from_heads([tree]))
     now = attardi_brute_force.INITIAL
     path = [now]
-    while options := list(attardi_brute_force.moves(now, len(tree), oracle.degree)):
+    while options := list(attardi_brute_force.transitions(now, len(tree), oracle.degree)):
         if rng.random() < follow:
             scores = by_name(oracle, scores_of(bound, [(0, now)])[0])
             options = [option for option in options if scores[option[0]] == max(scores.values())]
@@ -92,7 +92,7 @@ def test_vectors(name):
             continue
         best = max(scores.values(), default=0)
         assert scores == case["gain"], case
-        assert {move: best - score for move, score in scores.items()} == case["loss"]
+        assert {transition: best - score for transition, score in scores.items()} == case["loss"]
         compared += 1
     assert compared >= (10 if not COMPILED else 300)
 
@@ -160,7 +160,7 @@ def test_parseable_is_what_some_computation_makes(degree, n):
     heads = list(random_trees.all_trees(n))
     able = parseable(Trees.from_heads(heads), degree)
     for tree, answer in zip(heads, able, strict=True):
-        assert answer == (attardi_brute_force.MoveScores(tree, degree).best(attardi_brute_force.INITIAL) == n), tree
+        assert answer == (attardi_brute_force.TransitionScores(tree, degree).best(attardi_brute_force.INITIAL) == n), tree
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
@@ -169,15 +169,15 @@ def test_static_loses_the_fewest_edges_and_attaches_as_soon_as_it_may(degree, n)
     oracle = oracles.create("attardi_static", degree=degree)
     heads = list(random_trees.all_trees(n))
     bound = oracle.bind(Trees.from_heads(heads))
-    eager = [*(move + depth for depth in ("", "2", "3")[:degree] for move in ("la", "ra")), "sh"]
+    eager = [*(transition + depth for depth in ("", "2", "3")[:degree] for transition in ("la", "ra")), "sh"]
     for s, tree in enumerate(heads):
-        search = attardi_brute_force.MoveScores(tree, degree)
+        search = attardi_brute_force.TransitionScores(tree, degree)
         now, made = attardi_brute_force.INITIAL, 0
-        while options := list(attardi_brute_force.moves(now, n, degree)):
+        while options := list(attardi_brute_force.transitions(now, n, degree)):
             answer = by_name(oracle, scores_of(bound, [(s, now)])[0])
             assert sorted(answer.values()) == [0] * (len(options) - 1) + [1]
             scores = search(now)
-            expected = min((move for move in scores if scores[move] == max(scores.values())), key=eager.index)
+            expected = min((transition for transition in scores if scores[transition] == max(scores.values())), key=eager.index)
             assert answer[expected] == 1, (tree, now)
             _, arc, now = next(option for option in options if option[0] == expected)
             made += arc is not None and tree[arc[1] - 1] == arc[0]
@@ -186,10 +186,10 @@ def test_static_loses_the_fewest_edges_and_attaches_as_soon_as_it_may(degree, n)
 
 @given(random_trees.trees_with_configuration(random_trees.trees(max_size=20)), st.sampled_from([2, 3, 9]))
 @settings(deadline=None, max_examples=100 if COMPILED else 10)
-def test_static_answers_one_applicable_move_anywhere(case, degree):
+def test_static_answers_one_applicable_transition_anywhere(case, degree):
     heads, stack, front = case
     scores = oracles.create("attardi_static", degree=degree).step_scores(heads, stack, range(front, len(heads) + 1))
-    applicable = [name for name, _, _ in attardi_brute_force.moves((stack, front), len(heads), degree)]
+    applicable = [name for name, _, _ in attardi_brute_force.transitions((stack, front), len(heads), degree)]
     assert list(scores) == applicable
     assert sorted(scores.values()) == [0] * (len(applicable) - 1) + [1] * bool(applicable)
 

@@ -23,7 +23,7 @@ EXACT = ["lr_spine_chart", "lr_spine_tabular"]
 
 
 def scores_of(name, heads, cases, **options):
-    """[{move: score}] of (sentence, configuration) pairs, in one batch."""
+    """[{transition: score}] of (sentence, configuration) pairs, in one batch."""
     longest = max(map(len, heads))
     bound = oracles.create(name, **options).bind(Trees.from_heads(heads))
     scores = bound.score_batch(lr_spine_search.query(cases, longest))
@@ -37,7 +37,7 @@ def test_equals_brute_force_everywhere(name, n):
     projective = name == "lr_spine_tabular"
     configurations = lr_spine_search.configurations(n)
     for heads in brute_force.projective_trees(n) if projective else random_trees.all_trees(n):
-        search = lr_spine_search.MoveScores(heads)
+        search = lr_spine_search.TransitionScores(heads)
         cases = [(0, configuration) for configuration in configurations]
         for configuration, scores in zip(configurations, scores_of(name, [heads], cases), strict=True):
             assert scores == search(configuration), (heads, configuration)
@@ -46,7 +46,7 @@ def test_equals_brute_force_everywhere(name, n):
 @given(random_trees.trees(5, 7) | random_trees.projective_trees(5, 7), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=10 if not COMPILED else 80)
 def test_equal_brute_force_on_random_trees(heads, rng):
-    search = lr_spine_search.MoveScores(heads)
+    search = lr_spine_search.TransitionScores(heads)
     cases = [(0, configuration) for configuration in lr_spine_search.random_computation(rng, len(heads))]
     expected = [search(configuration) for _, configuration in cases]
     assert scores_of("lr_spine_chart", [heads], cases) == expected
@@ -60,15 +60,15 @@ def test_equals_brute_force_in_a_sample_of_six_tokens():
     configurations = lr_spine_search.configurations(6)
     heads = [random_trees.random_any_tree(rng, 6) for _ in range(12)]
     cases = [(s, rng.choice(configurations)) for s in range(len(heads)) for _ in range(300)]
-    searches = [lr_spine_search.MoveScores(tree) for tree in heads]
+    searches = [lr_spine_search.TransitionScores(tree) for tree in heads]
     expected = [searches[s](configuration) for s, configuration in cases]
     assert scores_of("lr_spine_chart", heads, cases) == expected
 
 
 def computation_following(rng, heads, oracle, follow):
-    """The configurations of a computation that takes a best move with probability ``follow``, else any."""
+    """The configurations of a computation that takes a best transition with probability ``follow``, else any."""
     now = lr_spine_search.INITIAL
-    while options := list(lr_spine_search.moves(now, len(heads))):
+    while options := list(lr_spine_search.transitions(now, len(heads))):
         yield now
         if rng.random() < follow:
             stack, front = now
@@ -119,23 +119,23 @@ def test_a_thousand_tokens_and_a_spine_as_long():
 
 
 @pytest.mark.parametrize("n", range(1, LARGEST + 1))
-def test_partial_finds_all_optimal_moves_of_gold_paths(n):
+def test_partial_finds_all_optimal_transitions_of_gold_paths(n):
     partial = oracles.create("lr_spine_partial")
     compared = 0
     for heads in brute_force.projective_trees(n):
-        search = lr_spine_search.MoveScores(heads)
+        search = lr_spine_search.TransitionScores(heads)
         agenda, seen = [lr_spine_search.INITIAL], {lr_spine_search.INITIAL}
         while agenda:
             now = agenda.pop()
             scores = search(now)
             if not scores:
                 continue
-            best = {move for move, score in scores.items() if score == max(scores.values())}
+            best = {transition for transition, score in scores.items() if score == max(scores.values())}
             answer = partial.step_scores(heads, now[0], range(now[1], n + 1))
-            assert answer == {move: int(move in best) for move in scores}, (heads, now)
+            assert answer == {transition: int(transition in best) for transition in scores}, (heads, now)
             compared += 1
-            for move, _, after in lr_spine_search.moves(now, n):
-                if move in best and after not in seen:
+            for transition, _, after in lr_spine_search.transitions(now, n):
+                if transition in best and after not in seen:
                     seen.add(after)
                     agenda.append(after)
     assert compared

@@ -50,6 +50,6 @@ def test_lr_spine(name):
             continue
         scores = oracle.step_scores(case["heads"], case["stack"], case["buffer"])
         assert scores == case["gain"]
-        assert {move: max(scores.values()) - score for move, score in scores.items()} == case["loss"]
+        assert {transition: max(scores.values()) - score for transition, score in scores.items()} == case["loss"]
         compared += 1
     assert compared

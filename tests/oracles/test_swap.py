@@ -21,22 +21,22 @@ STATIC = ["swap_eager", "swap_lazy"]
 
 
 def scores_of(name, heads, cases):
-    """[{move: score}] of (sentence, configuration) pairs, in one batch."""
+    """[{transition: score}] of (sentence, configuration) pairs, in one batch."""
     longest = max(map(len, heads))
     triples = [(s, len(heads[s]), configuration) for s, configuration in cases]
     scores = oracles.create(name).bind(Trees.from_heads(heads)).score_batch(swap_search.query(triples, longest))
     assert scores.dtype == np.int16
-    return [{move: int(x) for move, x in zip(NAMES, row, strict=True) if x != NOT_APPLICABLE} for row in scores]
+    return [{transition: int(x) for transition, x in zip(NAMES, row, strict=True) if x != NOT_APPLICABLE} for row in scores]
 
 
 def follow(name, heads, choose=max):
-    """The tree of a computation that takes a best move each time, and the moves that it took."""
+    """The tree of a computation that takes a best transition each time, and the transitions that it took."""
     oracle = oracles.create(name)
     now, made, taken = swap_search.initial(len(heads)), {}, []
-    while options := {move: (edge, after) for move, edge, after in swap_search.moves(now)}:
+    while options := {transition: (edge, after) for transition, edge, after in swap_search.transitions(now)}:
         scores = oracle.step_scores(heads, *now)
         assert set(scores) == set(options)
-        best = [move for move, score in scores.items() if score == max(scores.values())]
+        best = [transition for transition, score in scores.items() if score == max(scores.values())]
         taken.append(choose(best))
         edge, now = options[taken[-1]]
         if edge:
@@ -48,23 +48,23 @@ def follow(name, heads, choose=max):
 def test_static_ones_make_every_tree(name):
     for n in range(1, LARGEST + 1):
         for heads in random_trees.all_trees(n):
-            tree, moves = follow(name, heads)
+            tree, transitions = follow(name, heads)
             assert tree == heads
-            assert len(moves) == 2 * n + 2 * moves.count("sw")
+            assert len(transitions) == 2 * n + 2 * transitions.count("sw")
             if brute_force.is_projective(heads):
-                assert "sw" not in moves
+                assert "sw" not in transitions
 
 
 @given(random_trees.trees(5, 20), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=60 if COMPILED else 5)
 def test_all_make_the_gold_tree_and_lazy_swaps_the_fewest(heads, rng):
-    (eager, eager_moves), (lazy, lazy_moves) = (follow(name, heads) for name in STATIC)
+    (eager, eager_transitions), (lazy, lazy_transitions) = (follow(name, heads) for name in STATIC)
     assert eager == lazy == heads
-    assert lazy_moves.count("sw") <= eager_moves.count("sw")
+    assert lazy_transitions.count("sw") <= eager_transitions.count("sw")
     assert follow("swap_dynamic", heads, rng.choice)[0] == heads
 
 
-def test_lazy_moves_a_component_as_a_whole():
+def test_lazy_transitions_a_component_as_a_whole():
     # "A hearing is scheduled on the issue today" (Nivre 2009, Figure 1): 5 6 7 belong to 2, today to scheduled.
     heads = [2, 3, 0, 3, 2, 7, 5, 4]
     eager, lazy = (follow(name, heads)[1] for name in STATIC)
@@ -73,13 +73,13 @@ def test_lazy_moves_a_component_as_a_whole():
 
 
 @pytest.mark.parametrize("name", STATIC)
-def test_static_ones_answer_one_applicable_move_anywhere(name):
+def test_static_ones_answer_one_applicable_transition_anywhere(name):
     rng = random.Random(name)
     for n in (1, 3, 8):
         heads = [random_trees.random_any_tree(rng, n) for _ in range(20)]
         cases = [(s, configuration) for s in range(len(heads)) for configuration in swap_search.random_computation(rng, n)]
         for (_, configuration), scores in zip(cases, scores_of(name, heads, cases), strict=True):
-            assert set(scores) == {move for move, _, _ in swap_search.moves(configuration)}
+            assert set(scores) == {transition for transition, _, _ in swap_search.transitions(configuration)}
             assert sorted(scores.values()) == [0] * (len(scores) - 1) + [1] * bool(scores)
 
 
@@ -94,8 +94,12 @@ def test_static_dynamic_is_what_it_says_everywhere(n):
     limits = [swap_search.best_of_all(tree) for tree in heads]
     for (s, configuration), scores in zip(cases, scores_of("swap_dynamic", heads, cases), strict=True):
         assert scores == references[s](configuration), (heads[s], configuration)
-        for move, edge, after in swap_search.moves(configuration):
-            assert scores[move] <= swap_search.is_gold(edge, heads[s]) + limits[s](after), (heads[s], configuration, move)
+        for transition, edge, after in swap_search.transitions(configuration):
+            assert scores[transition] <= swap_search.is_gold(edge, heads[s]) + limits[s](after), (
+                heads[s],
+                configuration,
+                transition,
+            )
 
 
 @given(random_trees.trees(5, 8), st.randoms(use_true_random=False))
@@ -113,10 +117,10 @@ def test_static_dynamic_keeps_what_it_promises_anywhere(heads, rng):
     now = rng.choice(list(swap_search.random_computation(rng, len(heads))))
     promised = None
     made = 0
-    while options := {move: (edge, after) for move, edge, after in swap_search.moves(now)}:
+    while options := {transition: (edge, after) for transition, edge, after in swap_search.transitions(now)}:
         scores = oracle.step_scores(heads, *now)
         promised = max(scores.values()) if promised is None else promised
-        edge, now = options[rng.choice([move for move, score in scores.items() if score == max(scores.values())])]
+        edge, now = options[rng.choice([transition for transition, score in scores.items() if score == max(scores.values())])]
         made += swap_search.is_gold(edge, heads)
     assert made >= (promised or 0)
 
@@ -129,12 +133,12 @@ def test_static_dynamic_loses_nothing_on_gold_paths(n):
         while agenda:
             now, missing = agenda.pop()
             scores = oracle.score_batch(swap_search.query([(0, n, now)], n))[0]
-            options = list(swap_search.moves(now))
+            options = list(swap_search.transitions(now))
             if options:
                 assert scores.max() == missing
-            for move, edge, after in options:
+            for transition, edge, after in options:
                 following = after, missing - swap_search.is_gold(edge, heads)
-                if scores[NAMES.index(move)] == missing and following not in seen:
+                if scores[NAMES.index(transition)] == missing and following not in seen:
                     seen.add(following)
                     agenda.append(following)
 
@@ -146,7 +150,7 @@ def test_without_swaps_and_on_projective_gold_it_is_arc_standard(case):
     buffer = range(front, len(heads) + 1)
     scores = oracles.create("swap_dynamic").step_scores(heads, stack, buffer)
     expected = oracles.create("nederhof_cubic", "any").step_scores(heads, stack, buffer)
-    assert tuple(scores.get(move) for move in NAMES[:3]) == expected
+    assert tuple(scores.get(transition) for transition in NAMES[:3]) == expected
     assert scores.get("sw", -1) < max([score for score in expected if score is not None], default=0)
 
 
@@ -157,7 +161,9 @@ def test_a_batch_without_buffers_has_them_in_order():
     with_buffers = [(s, (stack, tuple(range(front, len(heads[s]) + 1)))) for s, stack, front in cases]
     for name in oracles.names(system="swap"):
         scores = oracles.create(name).bind(Trees.from_heads(heads)).score_batch(random_trees.query(cases))
-        named = [{move: int(x) for move, x in zip(NAMES, row, strict=True) if x != NOT_APPLICABLE} for row in scores]
+        named = [
+            {transition: int(x) for transition, x in zip(NAMES, row, strict=True) if x != NOT_APPLICABLE} for row in scores
+        ]
         assert named == scores_of(name, heads, with_buffers)
 
 

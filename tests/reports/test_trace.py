@@ -55,9 +55,9 @@ def test_a_models_computation_is_that_of_parsing_and_scored_as_by_the_oracle(mod
     names = ("shift", "reduce_left", "reduce_right")
     for step in found.steps:
         scores = dict(zip(names, oracle.step_scores(toy.heads, step.stack, step.buffer), strict=True))
-        assert all(scores[move.name] == move.gold_arcs for move in step.moves)
-        assert sum(move.probability or 0 for move in step.moves) == pytest.approx(1)
-        assert step.lost == max(s for s in scores.values() if s is not None) - scores[step.moves[step.taken].name]
+        assert all(scores[transition.name] == transition.gold_arcs for transition in step.transitions)
+        assert sum(transition.probability or 0 for transition in step.transitions) == pytest.approx(1)
+        assert step.lost == max(s for s in scores.values() if s is not None) - scores[step.transitions[step.taken].name]
 
 
 def test_without_a_gold_tree_there_is_nothing_to_lose(model):

@@ -80,9 +80,9 @@ def test_explorations_follow_the_predictions_one_by_one(trained):
         now, row = model.system.initial(encoded.lengths), np.array([0])
         for stack, front in found[number]:
             assert (stack.tolist(), front) == (now.stacks[0, : now.stack_sizes[0]].tolist(), now.buffer_fronts[0])
-            moves = model.system.moves(now, row)
+            transitions = model.system.transitions(now, row)
             scores = scorer(model.table.extract(now, row, encoded, row))
-            model.system.apply(now, row, moves, *best(model.system, scores, moves))
+            model.system.apply(now, row, transitions, *best(model.system, scores, transitions))
         assert not len(model.system.unfinished(now))
         assert len(found[number]) == 2 * len(sentences[number])
     batches = batched([found[5], found[0], found[5]])

@@ -17,12 +17,13 @@ from tests.transitions.reference_systems import State, applicable, arc, take
 
 @dataclass
 class Item:
-    """A configuration with the score of its best computation, how many words it has lost besides the start's, and its moves."""
+    """A configuration with the score of its best computation, how many words it has lost besides the start's, and its
+    transitions."""
 
     state: State
     total: Tensor
     lost: int
-    moves: tuple[int, ...] = ()
+    transitions: tuple[int, ...] = ()
 
     @property
     def key(self) -> tuple:
@@ -87,7 +88,7 @@ class SlowBeam:
                     output = 0 if column == 0 else 1 + (column - 1) * n + relation
                     lost = self.lost(after)
                     if not gold_only or lost == 0:
-                        made.append(Item(after, item.total + scores[output].double(), lost, (*item.moves, output)))
+                        made.append(Item(after, item.total + scores[output].double(), lost, (*item.transitions, output)))
         return self.best(made, size)
 
     def best(self, items: list[Item], size: int) -> list[Item]:
@@ -107,7 +108,7 @@ class SlowBeam:
         return steps
 
     def loss_of_step(self, beam: list[Item], gold_beam: list[Item]) -> Tensor:
-        items = list({item.moves: item for item in (*beam, *gold_beam)}.values())
+        items = list({item.transitions: item for item in (*beam, *gold_beam)}.values())
         if self.merging:
             items = self.best(items, len(items))
         totals = torch.stack([item.total for item in items])

@@ -61,7 +61,7 @@ class Toy:
 
 @dataclass
 class Prefix:
-    """Some first moves of a computation."""
+    """Some first transitions of a computation."""
 
     steps: int
     score: float
@@ -70,7 +70,7 @@ class Prefix:
 
 
 def all_prefixes(toy: Toy, s: int) -> list[Prefix]:
-    """Of all computations of a sentence, by trying every move with every relation."""
+    """Of all computations of a sentence, by trying every transition with every relation."""
     system, start = toy.model.system, int(toy.data.trees.offsets[s])
     heads, relations = toy.data.trees.heads[start:], toy.data.relations[start:]
     one = toy.data.sentences.span(s, s + 1)
@@ -80,16 +80,16 @@ def all_prefixes(toy: Toy, s: int) -> list[Prefix]:
         if not len(system.unfinished(now)):
             return sum(int(now.heads[0, w]) == int(heads[w]) for w in range(1, int(now.lengths[0]) + 1))
         row = np.zeros(1, np.int64)
-        moves = system.moves(now, row)
-        scores = toy.perceptron.scores(toy.model.templates.extract(now, row, one, row, moves))
+        transitions = system.transitions(now, row)
+        scores = toy.perceptron.scores(toy.model.templates.extract(now, row, one, row, transitions))
         most = 0
-        for column, feature_row in enumerate(moves.rows[0].tolist()):
+        for column, feature_row in enumerate(transitions.rows[0].tolist()):
             if feature_row == NO_NODE:
                 continue
-            head, child, block = (int(a[0, column]) for a in (moves.heads, moves.children, moves.blocks))
+            head, child, block = (int(a[0, column]) for a in (transitions.heads, transitions.children, transitions.blocks))
             for relation in range(int(system.block_sizes[block])):
                 after = Configurations(*(array.copy() for array in now))
-                system.apply(after, row, moves, np.array([column], np.int32), np.array([relation], np.int32))
+                system.apply(after, row, transitions, np.array([column], np.int32), np.array([relation], np.int32))
                 its_score = score + float(scores[feature_row, system.block_starts[block] + relation])
                 its_wrong = wrong + (child != NO_NODE and heads[child] == head and relations[child] != relation)
                 place = len(found)

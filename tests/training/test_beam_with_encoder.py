@@ -54,8 +54,8 @@ def test_losses_and_gradients_are_those_of_lists_of_states(seed):
     assert of_encoder
     assert max(of_encoder) > 1e-4
     model.classifier.zero_grad()
-    moves = 2 * int(data.trees.lengths.sum())
-    (expected.sum() / moves).float().backward()
+    transitions = 2 * int(data.trees.lengths.sum())
+    (expected.sum() / transitions).float().backward()
     for name, parameter in model.classifier.named_parameters():
         if parameter.grad is not None:
             np.testing.assert_allclose(ours[name].numpy(), parameter.grad.numpy(), atol=2e-4, err_msg=name)

@@ -132,11 +132,11 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
         with_less_room = Teacher(models, by_teacher, over, temperature)
     compared = 0
 
-    def teach(batch, rows, moves, outputs):
+    def teach(batch, rows, transitions, outputs):
         nonlocal compared
-        found = asked(batch, rows, moves, outputs).dense(model.n_outputs)
+        found = asked(batch, rows, transitions, outputs).dense(model.n_outputs)
         scores = [
-            scorer(one.table.extract(batch.now, rows, its, batch.numbers, moves)).astype(np.float64)
+            scorer(one.table.extract(batch.now, rows, its, batch.numbers, transitions)).astype(np.float64)
             for one, its, scorer in zip(models, by_teacher, slow, strict=True)
         ]
         for row, of_all, right in zip(found, zip(*scores, strict=True), outputs, strict=True):
@@ -148,7 +148,7 @@ def test_it_says_what_its_classifiers_do_of_each_configuration(treebank, teacher
                     expected[a] += math.exp(its_scores[a] / temperature) / total / len(models)
             np.testing.assert_allclose(row, expected, rtol=1e-3, atol=1e-5)
             compared += 1
-        again = with_less_room(batch, rows, moves, outputs)
+        again = with_less_room(batch, rows, transitions, outputs)
         np.testing.assert_array_equal(again.dense(model.n_outputs), found.astype(np.float32))
         return again
 

@@ -82,7 +82,7 @@ def test_the_partition_function_and_the_posteriors_are_those_of_all_computations
     expected.backward()
     np.testing.assert_allclose(slopes, -2 * values.grad.numpy(), atol=1e-5)
     if n == 6 and not arcs:
-        assert (-slopes.sum() / 2) == pytest.approx(2 * n, rel=1e-5)  # as many moves as a computation has
+        assert (-slopes.sum() / 2) == pytest.approx(2 * n, rel=1e-5)  # as many transitions as a computation has
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -165,8 +165,8 @@ def test_a_step_against_the_gradient_lowers_the_loss_as_the_gradient_says():
                 squares += float((parameter.grad**2).sum())
                 parameter -= step * parameter.grad
     _, after = objective.loss(numbers, dropping=False)
-    moves = 2 * 7
-    assert (before.sum() - after.sum()) / moves == pytest.approx(step * squares, rel=0.05)
+    transitions = 2 * 7
+    assert (before.sum() - after.sum()) / transitions == pytest.approx(step * squares, rel=0.05)
 
 
 def test_sentences_that_are_too_long_are_left_out(monkeypatch, caplog):

@@ -26,10 +26,10 @@ from parser.training.examples.examples import (
 from parser.training.examples.exploration import Exploration, explore
 from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best, correct_outputs, optimal_moves
+from parser.transitions.decisions import best, correct_outputs, optimal_transitions
 from parser.transitions.features import FeatureTable, slots_of
 from parser.transitions.lr_spine import LRSpine
-from parser.transitions.system import Moves
+from parser.transitions.system import Transitions
 from tests.gold_data import gold_data
 from tests.random_trees import random_projective_tree, random_tree
 from tests.toy import sentence
@@ -54,10 +54,10 @@ def replay(toy: Toy, examples: Examples) -> Configurations:
     """Takes the targets of examples in the order in which a single sentence gave them."""
     now = Configurations.initial(toy.data.trees.lengths)
     for target in examples.targets[:, 0]:
-        moves = toy.system.moves(now, np.array([0]))
+        transitions = toy.system.transitions(now, np.array([0]))
         column = int(np.searchsorted(toy.system.block_starts, target, side="right")) - 1
         relation = target - toy.system.block_starts[column]
-        toy.system.apply(now, np.array([0]), moves, np.array([column], np.int32), np.array([relation], np.int32))
+        toy.system.apply(now, np.array([0]), transitions, np.array([column], np.int32), np.array([relation], np.int32))
     return now
 
 
@@ -131,8 +131,8 @@ def test_losses_of_exploration_are_the_edges_that_its_tree_lacks(ties):
     scorer = random_scorer(toy, 5)
     while len(rows := now.unfinished()):
         values = toy.table.extract(now, rows, toy.data.sentences, order)
-        moves = toy.system.moves(now, rows)
-        toy.system.apply(now, rows, moves, *best(toy.system, scorer(values), moves))
+        transitions = toy.system.transitions(now, rows)
+        toy.system.apply(now, rows, transitions, *best(toy.system, scorer(values), transitions))
     wrong = 0
     for row, s in enumerate(order):
         gold = toy.data.trees[s]
@@ -232,30 +232,30 @@ def test_choices_among_optimal_outputs():
     system = ArcStandard(n_relations=2)
     outputs = np.array([[0, 2, 5], [NO_NODE, 2, 5], [0, 2, NO_NODE], [NO_NODE, 3, NO_NODE]], np.int32)
     scores = np.array([[1, 9, 3, 9, 9, 2], [9, 9, 1, 9, 9, 2], [4, 9, 3, 9, 9, 9], [9, 9, 9, -7, 9, 9]], np.float32)
-    moves = Moves(np.repeat(np.arange(4)[:, None], 3, axis=1), *[np.zeros((4, 3), np.int32)] * 3)
+    transitions = Transitions(np.repeat(np.arange(4)[:, None], 3, axis=1), *[np.zeros((4, 3), np.int32)] * 3)
 
     def targets(target: Target) -> list[list[int]]:
-        columns = target_columns(system, outputs, moves, scores, target)
-        return new_examples(system, scores, moves, outputs, columns, np.zeros(4, np.int32)).targets.tolist()
+        columns = target_columns(system, outputs, transitions, scores, target)
+        return new_examples(system, scores, transitions, outputs, columns, np.zeros(4, np.int32)).targets.tolist()
 
     assert targets(Target.own_best) == [[2], [5], [0], [3]]
     assert targets(Target.fixed_order) == [[5], [5], [2], [3]]
     assert targets(Target.marginal) == outputs.tolist()
 
 
-def test_choices_among_optimal_outputs_where_each_move_has_a_row():
+def test_choices_among_optimal_outputs_where_each_transition_has_a_row():
     system = LRSpine(n_relations=2)  # outputs: shift 0, la 1 2, ra 3 4
     rows = np.array([[0, 1, 2, 3], [4, NO_NODE, 5, NO_NODE]], np.int32)
     blocks = np.array([[0, 1, 1, 2], [0, 1, 2, 2]], np.int32)
     starts = np.array([0, 4, 6])
-    moves = Moves(rows, blocks, np.zeros_like(rows), np.zeros_like(rows), None, starts)
+    transitions = Transitions(rows, blocks, np.zeros_like(rows), np.zeros_like(rows), None, starts)
     outputs = np.array([[0, 2, 1, NO_NODE], [NO_NODE, NO_NODE, 3, NO_NODE]], np.int32)
     scores = np.zeros((6, 5), np.float32)
     scores[1, 1], scores[1, 2], scores[2, 1], scores[2, 2] = 9, 3, 4, 9
 
     def made(target: Target) -> Examples:
-        columns = target_columns(system, outputs, moves, scores, target)
-        return new_examples(system, scores, moves, outputs, columns, np.array([7, 8], np.int32))
+        columns = target_columns(system, outputs, transitions, scores, target)
+        return new_examples(system, scores, transitions, outputs, columns, np.array([7, 8], np.int32))
 
     none = NO_NODE
     assert made(Target.own_best).targets[:, 0].tolist() == [none, none, 1, none, none, 3]
@@ -288,12 +288,12 @@ def test_gold_computations_of_any_tree_lose_the_fewest_edges_with_lr_spine(seed)
     for batch in batched_computations(toy.data, system):
         for rows in batch:
             scores = batch.score(oracle, rows)
-            moves = system.moves(batch.now, rows)
-            assert moves.rows.shape == scores.shape
-            np.testing.assert_array_equal(moves.rows == NO_NODE, scores == NOT_APPLICABLE)
-            outputs = correct_outputs(system, optimal_moves(scores), moves, batch.gold_relations, rows)
+            transitions = system.transitions(batch.now, rows)
+            assert transitions.rows.shape == scores.shape
+            np.testing.assert_array_equal(transitions.rows == NO_NODE, scores == NOT_APPLICABLE)
+            outputs = correct_outputs(system, optimal_transitions(scores), transitions, batch.gold_relations, rows)
             columns = eager_columns(system, outputs)
-            system.apply(batch.now, rows, moves, columns, np.zeros(len(rows), np.int32))
+            system.apply(batch.now, rows, transitions, columns, np.zeros(len(rows), np.int32))
         for row, number in enumerate(batch.numbers):
             n = len(trees[number])
             made[number] = int((batch.now.heads[row, 1 : n + 1] == trees[number]).sum())

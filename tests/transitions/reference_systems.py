@@ -36,7 +36,7 @@ def spine(state: State, node: int, left: bool) -> list[int]:
 
 
 def arc(system: str, degree: int, state: State, column: int) -> tuple[int, int] | None:
-    """Head and child of the arc that a move makes; None for shift and swap."""
+    """Head and child of the arc that a transition makes; None for shift and swap."""
     if column == 0 or (system == "swap" and column == 3):
         return None
     top = state.stack[-1]

@@ -26,7 +26,7 @@ SLOTS = slots_of({"upos": ADDRESSES, "form": ADDRESSES[:7], "deprel": ADDRESSES}
 
 def reference_node(now: Configurations, row: int, position: str) -> int | None:
     """The node at a position, found from the heads alone."""
-    base, *moves = position.split(".")
+    base, *descents = position.split(".")
     index = int(base[1:])
     stack = now.stacks[row, : now.stack_sizes[row]].tolist()[::-1]
     buffer = list(range(now.buffer_fronts[row], now.lengths[row] + 1))
@@ -34,10 +34,10 @@ def reference_node(now: Configurations, row: int, position: str) -> int | None:
     if index >= len(nodes):
         return None
     node = nodes[index]
-    for move in moves:
+    for descent in descents:
         children = [c for c in range(1, now.lengths[row] + 1) if now.heads[row, c] == node]
-        side = [c for c in children if c < node] if move[0] == "l" else [c for c in children if c > node][::-1]
-        rank = int(move[1:])
+        side = [c for c in children if c < node] if descent[0] == "l" else [c for c in children if c > node][::-1]
+        rank = int(descent[1:])
         if rank > len(side):
             return None
         node = side[rank - 1]
@@ -77,12 +77,12 @@ def test_extraction_equals_its_reference_along_random_computations(lengths, seed
                     [expected] = vocabularies.by_attribute[slot.attribute].encode([columns[slot.attribute][node - 1]])
                 assert value == expected, slot
         scores = draw.random((len(rows), system.n_outputs), np.float32)
-        moves = system.moves(now, rows)
-        system.apply(now, rows, moves, *best(system, scores, moves))
+        transitions = system.transitions(now, rows)
+        system.apply(now, rows, transitions, *best(system, scores, transitions))
 
 
 def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | None]:
-    """Sartorio, Satta and Nivre (2013), Table 1, word for word: of a move of lr_spine."""
+    """Sartorio, Satta and Nivre (2013), Table 1, word for word: of a transition of lr_spine."""
     roots = dict(enumerate(reversed(state.stack), 1))
     b = dict(enumerate(state.buffer))
     table = {
@@ -104,8 +104,8 @@ def candidate_nodes_of(state: reference.State, column: int) -> dict[str, int | N
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(0, 2**31))
-def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
-    """Among them slots at children of candidates, and at positions that all moves share."""
+def test_each_transition_of_lr_spine_has_features_of_its_own(lengths, seed):
+    """Among them slots at children of candidates, and at positions that all transitions share."""
     rng = random.Random(seed)
     sentences = [sentence([0] + [1] * (n - 1), rng) for n in lengths]
     vocabularies = Vocabularies({"form": Vocabulary.of(form for s in sentences for form in s.forms)})
@@ -117,12 +117,12 @@ def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
     now = system.initial(encoded.lengths)
     states = [reference.State.initial(n) for n in lengths]
     while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows)
-        features = table.extract(now, rows, encoded, numbers, moves)
-        assert len(features) == (moves.rows != NO_NODE).sum()
+        transitions = system.transitions(now, rows)
+        features = table.extract(now, rows, encoded, numbers, transitions)
+        assert len(features) == (transitions.rows != NO_NODE).sum()
         for m, row in enumerate(rows):
             state = states[row]
-            for column in np.flatnonzero(moves.rows[m] != NO_NODE):
+            for column in np.flatnonzero(transitions.rows[m] != NO_NODE):
                 nodes = candidate_nodes_of(state, column)
                 nodes["s1"] = state.stack[-2] if len(state.stack) > 1 else None
                 nodes["b1"] = state.buffer[1] if len(state.buffer) > 1 else None
@@ -130,10 +130,10 @@ def test_each_move_of_lr_spine_has_features_of_its_own(lengths, seed):
                 found = [nodes[base] for base in bases]
                 found += [None if node is None else next(iter(state.children(node, left=True)), None) for node in found]
                 expected = [ABSENT if node is None else encoded.values[0, encoded.offsets[row] + node] for node in found]
-                assert features[moves.rows[m, column]].tolist() == expected
-        columns = np.array([rng.choice(np.flatnonzero(applicable != NO_NODE)) for applicable in moves.rows])
+                assert features[transitions.rows[m, column]].tolist() == expected
+        columns = np.array([rng.choice(np.flatnonzero(applicable != NO_NODE)) for applicable in transitions.rows])
         relations = np.zeros(len(rows), np.int32)
-        system.apply(now, rows, moves, columns, relations)
+        system.apply(now, rows, transitions, columns, relations)
         for row, column in zip(rows, columns, strict=True):
             reference.take("lr_spine", 1, states[row], column, 0)
 

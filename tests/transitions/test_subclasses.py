@@ -1,4 +1,4 @@
-"""A system that changes the moves of another one is parsed with them, not with what is compiled for the other."""
+"""A system that changes the transitions of another one is parsed with them, not with what is compiled for the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from parser.transitions.arc_standard import ArcStandard
 from parser.transitions.attardi import Attardi
 from parser.transitions.configurations import Configurations
 from parser.transitions.lr_spine import LRSpine
-from parser.transitions.system import Moves, behaves_as
+from parser.transitions.system import Transitions, behaves_as
 from tests.forgery import small_model
 from tests.toy import sentence
 
@@ -27,11 +27,11 @@ SHIFT, FIRST_REDUCTION = 0, 1
 class Hasty(ArcStandard):
     """Shifts only where it cannot reduce."""
 
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         """See TransitionSystem."""
-        moves = super().moves(now, rows, single_root)
-        moves.rows[(moves.rows[:, FIRST_REDUCTION:] != NO_NODE).any(axis=1), SHIFT] = NO_NODE
-        return moves
+        transitions = super().transitions(now, rows, single_root)
+        transitions.rows[(transitions.rows[:, FIRST_REDUCTION:] != NO_NODE).any(axis=1), SHIFT] = NO_NODE
+        return transitions
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_who_behaves_as_whom():
     assert not behaves_as(Hasty(3), Attardi)
 
 
-def test_it_is_parsed_with_its_own_moves(model):
+def test_it_is_parsed_with_its_own_transitions(model):
     rng = random.Random(1)
     encoded = model.vocabularies.encode([sentence([0] + [1] * rng.randint(1, 12), rng) for _ in range(20)])
     expected = parse_batched(encoded, model.system, model.table, model.scorer())

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from parser import transitions
 from parser.data.sentences import NO_NODE
 from parser.transitions.arc_standard import ArcStandard
-from parser.transitions.attardi import best_output, forced_output, move_of
+from parser.transitions.attardi import best_output, forced_output, transition_of
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.decisions import best, correct_outputs, log_probabilities
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 from tests.transitions import reference_systems as reference
 
 N_RELATIONS, ROOT_RELATION = 3, 2
@@ -28,9 +28,10 @@ SYSTEMS = [
 ]
 
 
-def outputs_of(system: TransitionSystem, moves: Moves, columns, relations) -> np.ndarray:
-    """int32[m]: the outputs of moves (int32[m] columns) with relations (int32[m]; NO_NODE where the move makes no arc)."""
-    starts = system.block_starts[moves.blocks[np.arange(len(columns)), columns]]
+def outputs_of(system: TransitionSystem, transitions: Transitions, columns, relations) -> np.ndarray:
+    """int32[m]: the outputs of transitions (int32[m] columns) with relations (int32[m]; NO_NODE where the transition makes no
+    arc)."""
+    starts = system.block_starts[transitions.blocks[np.arange(len(columns)), columns]]
     return (starts + np.maximum(relations, 0)).astype(np.int32)
 
 
@@ -42,9 +43,11 @@ def create(name: str, options: dict[str, int]) -> TransitionSystem:
     return transitions.create(name, N_RELATIONS, ROOT_RELATION, **options)
 
 
-def draw_scores(rng: np.random.Generator, system: TransitionSystem, moves: transitions.Moves, ties: bool = False) -> np.ndarray:
+def draw_scores(
+    rng: np.random.Generator, system: TransitionSystem, transitions: transitions.Transitions, ties: bool = False
+) -> np.ndarray:
     """float32[feature rows, outputs]."""
-    shape = len(moves.rows) if moves.starts is None else moves.starts[-1], system.n_outputs
+    shape = len(transitions.rows) if transitions.starts is None else transitions.starts[-1], system.n_outputs
     return rng.integers(0, 3, shape).astype(np.float32) if ties else rng.random(shape, np.float32)
 
 
@@ -59,31 +62,35 @@ def children_of(now: Configurations, row: int, head: int, side: int) -> list[int
 
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
 @given(lengths_of_sentences, st.booleans(), seeds)
-def test_moves_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
+def test_transitions_and_what_they_do_are_those_of_the_reference(name, options, lengths, single_root, seed):
     rng = np.random.default_rng(seed)
     system, degree = create(name, options), options.get("degree", 1)
     now = system.initial(np.array(lengths))
     states = [reference.State.initial(n) for n in lengths]
     taken = 0
     while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows, single_root)
+        transitions = system.transitions(now, rows, single_root)
         for m, row in enumerate(rows):
             feature_rows = []
-            for column in range(moves.rows.shape[1]):
+            for column in range(transitions.rows.shape[1]):
                 possible = reference.applicable(name, degree, states[row], column, single_root)
                 if possible:
-                    feature_rows.append(moves.rows[m, column])
+                    feature_rows.append(transitions.rows[m, column])
                 else:
-                    assert moves.rows[m, column] == NO_NODE
+                    assert transitions.rows[m, column] == NO_NODE
                 if possible and (made := reference.arc(name, degree, states[row], column)) is not None:
-                    assert (moves.heads[m, column], moves.children[m, column]) == made
+                    assert (transitions.heads[m, column], transitions.children[m, column]) == made
                 else:
-                    assert moves.heads[m, column] == moves.children[m, column] == NO_NODE
-            own = [m] * len(feature_rows) if moves.starts is None else list(range(moves.starts[m], moves.starts[m + 1]))
+                    assert transitions.heads[m, column] == transitions.children[m, column] == NO_NODE
+            own = (
+                [m] * len(feature_rows)
+                if transitions.starts is None
+                else list(range(transitions.starts[m], transitions.starts[m + 1]))
+            )
             assert feature_rows == own
-        scores = draw_scores(rng, system, moves)
-        columns, relations = best(system, scores, moves, single_root)
-        system.apply(now, rows, moves, columns, relations)
+        scores = draw_scores(rng, system, transitions)
+        columns, relations = best(system, scores, transitions, single_root)
+        system.apply(now, rows, transitions, columns, relations)
         for row, column, relation in zip(rows, columns, relations, strict=True):
             state = states[row]
             reference.take(name, degree, state, column, relation)
@@ -120,25 +127,25 @@ def test_the_best_output_is_that_of_plain_enumeration(name, options, lengths, si
     system = create(name, options)
     now = system.initial(np.array(lengths))
     while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows, single_root)
-        scores = draw_scores(rng, system, moves, ties=True)
-        columns, relations = best(system, scores, moves, single_root)
+        transitions = system.transitions(now, rows, single_root)
+        scores = draw_scores(rng, system, transitions, ties=True)
+        columns, relations = best(system, scores, transitions, single_root)
         for m in range(len(rows)):
             candidates = []  # (output, column, relation) in order
-            for column in np.flatnonzero(moves.rows[m] != NO_NODE):
-                if moves.heads[m, column] == NO_NODE:
+            for column in np.flatnonzero(transitions.rows[m] != NO_NODE):
+                if transitions.heads[m, column] == NO_NODE:
                     candidates.append((column, NO_NODE))
                     continue
                 for relation in range(N_RELATIONS):
-                    if not single_root or (relation == ROOT_RELATION) == (moves.heads[m, column] == 0):
+                    if not single_root or (relation == ROOT_RELATION) == (transitions.heads[m, column] == 0):
                         candidates.append((column, relation))
             outputs = [
-                outputs_of(system, moves, np.array([c] * len(rows)), np.array([r] * len(rows)))[m] for c, r in candidates
+                outputs_of(system, transitions, np.array([c] * len(rows)), np.array([r] * len(rows)))[m] for c, r in candidates
             ]
-            feature_rows = [moves.rows[m, column] for column, _ in candidates]
+            feature_rows = [transitions.rows[m, column] for column, _ in candidates]
             expected = candidates[int(np.argmax(scores[feature_rows, outputs]))]
             assert (columns[m], relations[m]) == expected
-        system.apply(now, rows, moves, columns, relations)
+        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
@@ -149,19 +156,19 @@ def test_right_outputs_bear_the_gold_relation_of_the_word_that_gets_a_head(name,
     now = system.initial(np.array(lengths))
     gold = rng.integers(0, N_RELATIONS, now.heads.shape).astype(np.int32)
     while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows)
-        optimal = (moves.rows != NO_NODE) & (rng.random(moves.rows.shape) < 0.5)
-        outputs = correct_outputs(system, optimal, moves, gold, rows)
+        transitions = system.transitions(now, rows)
+        optimal = (transitions.rows != NO_NODE) & (rng.random(transitions.rows.shape) < 0.5)
+        outputs = correct_outputs(system, optimal, transitions, gold, rows)
         for m, row in enumerate(rows):
             for column in range(outputs.shape[1]):
-                child = moves.children[m, column]
+                child = transitions.children[m, column]
                 relation = NO_NODE if child == NO_NODE else gold[row, child]
                 expected = NO_NODE
                 if optimal[m, column]:
-                    expected = outputs_of(system, moves, [column] * len(rows), np.full(len(rows), relation))[m]
+                    expected = outputs_of(system, transitions, [column] * len(rows), np.full(len(rows), relation))[m]
                 assert outputs[m, column] == expected
-        columns, relations = best(system, draw_scores(rng, system, moves), moves)
-        system.apply(now, rows, moves, columns, relations)
+        columns, relations = best(system, draw_scores(rng, system, transitions), transitions)
+        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -172,13 +179,13 @@ def test_the_compiled_loop_decides_as_the_interface_does(degree, single_root, le
     system = create("attardi", {"degree": degree})
     now = system.initial(np.array(lengths))
     while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows, single_root)
+        transitions = system.transitions(now, rows, single_root)
         scores = rng.integers(0, 3, (len(rows), system.n_outputs)).astype(np.float32)
-        columns, relations = best(system, scores, moves, single_root)
-        for m, (row, output) in enumerate(zip(rows, outputs_of(system, moves, columns, relations), strict=True)):
+        columns, relations = best(system, scores, transitions, single_root)
+        for m, (row, output) in enumerate(zip(rows, outputs_of(system, transitions, columns, relations), strict=True)):
             size, buffered = now.stack_sizes[row], now.buffer_fronts[row] <= now.lengths[row]
             assert best_output(scores, m, degree, size, buffered, N_RELATIONS, ROOT_RELATION, single_root) == output
-        system.apply(now, rows, moves, columns, relations)
+        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -228,18 +235,18 @@ def test_a_system_is_known_by_the_name_that_it_is_registered_under(monkeypatch):
 
 
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
-def test_moves_have_candidate_nodes_where_the_system_has_some(name, options):
+def test_transitions_have_candidate_nodes_where_the_system_has_some(name, options):
     system = create(name, options)
     now = system.initial(np.array([4]))
-    assert (system.moves(now, np.array([0])).candidate_nodes is None) == (not system.candidate_positions)
+    assert (system.transitions(now, np.array([0])).candidate_nodes is None) == (not system.candidate_positions)
 
 
 @pytest.mark.parametrize("n_relations", [1, 3])
-def test_an_output_stands_for_a_move_and_a_relation(n_relations):
+def test_an_output_stands_for_a_transition_and_a_relation(n_relations):
     system = transitions.create("attardi", n_relations, degree=2)
     expected = [(column, relation) for column in range(1, 5) for relation in range(n_relations)]
-    assert [tuple(move_of(output, n_relations)) for output in range(1, system.n_outputs)] == expected
-    assert move_of(0, n_relations)[0] == 0
+    assert [tuple(transition_of(output, n_relations)) for output in range(1, system.n_outputs)] == expected
+    assert transition_of(0, n_relations)[0] == 0
 
 
 @pytest.mark.parametrize(("name", "options"), SYSTEMS)
@@ -250,21 +257,21 @@ def test_probabilities_are_those_of_a_softmax_over_what_is_possible(name, option
     system = create(name, options)
     now = system.initial(np.array(lengths))
     while len(rows := system.unfinished(now)):
-        moves = system.moves(now, rows, single_root)
-        scores = draw_scores(rng, system, moves)
-        columns, relations = best(system, scores, moves, single_root)
-        found = log_probabilities(system, scores, moves, columns, relations, single_root)
+        transitions = system.transitions(now, rows, single_root)
+        scores = draw_scores(rng, system, transitions)
+        columns, relations = best(system, scores, transitions, single_root)
+        found = log_probabilities(system, scores, transitions, columns, relations, single_root)
         for m in range(len(rows)):
             weights = {}
-            for c in np.flatnonzero(moves.rows[m] != NO_NODE):
-                for relation in range(system.block_sizes[moves.blocks[m, c]]):
-                    head = moves.heads[m, c]
+            for c in np.flatnonzero(transitions.rows[m] != NO_NODE):
+                for relation in range(system.block_sizes[transitions.blocks[m, c]]):
+                    head = transitions.heads[m, c]
                     if head == NO_NODE or not single_root or (head == 0) == (relation == ROOT_RELATION):
-                        place = moves.rows[m, c], system.block_starts[moves.blocks[m, c]] + relation
+                        place = transitions.rows[m, c], system.block_starts[transitions.blocks[m, c]] + relation
                         weights[c, relation] = np.exp(np.float64(scores[place]))
             expected = np.log(weights[columns[m], max(relations[m], 0)] / sum(weights.values()))
             np.testing.assert_allclose(found[m], expected, rtol=1e-5, atol=1e-7)
-        system.apply(now, rows, moves, columns, relations)
+        system.apply(now, rows, transitions, columns, relations)
 
 
 @pytest.mark.parametrize("length", [1, 4, 7])

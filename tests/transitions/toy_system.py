@@ -12,7 +12,7 @@ from oracles.tabular.oracle import TabularOracle
 from parser import transitions
 from parser.data.sentences import NO_NODE
 from parser.transitions.configurations import Configurations, attach, remove, shift
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 SHIFT, LEFT, RIGHT = range(3)
 
@@ -32,28 +32,34 @@ class ToyArcHybrid(TransitionSystem):
         """See TransitionSystem."""
         return np.array([LEFT, RIGHT, SHIFT])
 
-    def moves(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Moves:
+    def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
         """See TransitionSystem."""
-        moves = Moves(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
-        moves.blocks[:] = range(3)
+        transitions = Transitions(*(np.full((len(rows), 3), NO_NODE, np.int32) for _ in range(4)))
+        transitions.blocks[:] = range(3)
         for m, row in enumerate(rows):
             stack = now.stacks[row, : now.stack_sizes[row]]
             front, buffered = now.buffer_fronts[row], now.buffer_fronts[row] <= now.lengths[row]
             if buffered:
-                moves.rows[m, SHIFT] = m
+                transitions.rows[m, SHIFT] = m
             if buffered and len(stack) > 1:
-                moves.rows[m, LEFT], moves.heads[m, LEFT], moves.children[m, LEFT] = m, front, stack[-1]
+                transitions.rows[m, LEFT], transitions.heads[m, LEFT], transitions.children[m, LEFT] = m, front, stack[-1]
             if len(stack) > 1 and not (single_root and buffered and len(stack) == 2):
-                moves.rows[m, RIGHT], moves.heads[m, RIGHT], moves.children[m, RIGHT] = m, stack[-2], stack[-1]
-        return moves
+                transitions.rows[m, RIGHT], transitions.heads[m, RIGHT], transitions.children[m, RIGHT] = (
+                    m,
+                    stack[-2],
+                    stack[-1],
+                )
+        return transitions
 
-    def apply(self, now: Configurations, rows: np.ndarray, moves: Moves, chosen: np.ndarray, relations: np.ndarray) -> None:
+    def apply(
+        self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
+    ) -> None:
         """See TransitionSystem."""
         for m, (row, column) in enumerate(zip(rows, chosen, strict=True)):
             if column == SHIFT:
                 shift(now, row)
             else:
-                attach(now, row, moves.heads[m, column], remove(now, row, 0), relations[m])
+                attach(now, row, transitions.heads[m, column], remove(now, row, 0), relations[m])
 
 
 class ToyOracle(TabularOracle):

@@ -22,7 +22,7 @@ from parser.inference.weights import ClassifierWeights
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import required_root_relation
 from parser.transitions.features import Features, FeatureTable
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 
 @dataclass
@@ -66,9 +66,9 @@ def search_batched(
     numbers = np.arange(len(sentences))
     items = BatchedItems(system.initial(sentences.lengths), numbers, np.zeros(len(sentences)))
     while len(rows := system.unfinished(items.now)):
-        moves = system.moves(items.now, rows, single_root)
-        scores = scorer(table.extract(items.now, rows, sentences, items.numbers, moves))
-        items = advance_items(items, rows, system, moves, scores, beam, single_root=single_root).items
+        transitions = system.transitions(items.now, rows, single_root)
+        scores = scorer(table.extract(items.now, rows, sentences, items.numbers, transitions))
+        items = advance_items(items, rows, system, transitions, scores, beam, single_root=single_root).items
     return items
 
 
@@ -79,7 +79,7 @@ class NextItems:
     Attributes:
         items: the items.
         parents: int64[items], the item that each was made from.
-        columns: int32[items], by which move; NO_NODE where that was final, and is as it was.
+        columns: int32[items], by which transition; NO_NODE where that was final, and is as it was.
     """
 
     items: BatchedItems
@@ -91,19 +91,19 @@ def advance_items(
     items: BatchedItems,
     rows: np.ndarray,
     system: TransitionSystem,
-    moves: Moves,
+    transitions: Transitions,
     scores: np.ndarray,
     beam: Beam,
     *,
     single_root: bool,
 ) -> NextItems:
-    """The items after one more move; final ones stay as they are.
+    """The items after one more transition; final ones stay as they are.
 
     Args:
         items: those before it.
         rows: int64[m], those that are not final.
         system: the transition system.
-        moves: of these.
+        transitions: of these.
         scores: float32[feature rows, outputs], of these.
         beam: the beam.
         single_root: see parse_batched.
@@ -118,8 +118,8 @@ def advance_items(
             continue
         own += [
             (float(total), item, column, relation)
-            for total, column, relation in _best_moves(
-                items.totals[item], ranks[item], system, moves, scores, beam, single_root
+            for total, column, relation in _best_transitions(
+                items.totals[item], ranks[item], system, transitions, scores, beam, single_root
             )
         ]
     for own in candidates.values():
@@ -135,22 +135,30 @@ def advance_items(
     taken = np.array(columns, np.int32)
     advancing = np.flatnonzero(taken != NO_NODE)
     of_parents = np.array([ranks[parents[row]] for row in advancing])
-    system.apply(made.now, advancing, _taken(moves, of_parents), taken[advancing], np.array(relations, np.int32)[advancing])
+    system.apply(
+        made.now, advancing, _taken(transitions, of_parents), taken[advancing], np.array(relations, np.int32)[advancing]
+    )
     kept = np.arange(len(parents)) if beam.merge is Merge.NONE else _distinct_rows(made, beam.size)
     return NextItems(made.take(kept), np.array(parents)[kept], taken[kept])
 
 
-def _best_moves(
-    total: float, row: int, system: TransitionSystem, moves: Moves, scores: np.ndarray, beam: Beam, single_root: bool
+def _best_transitions(
+    total: float,
+    row: int,
+    system: TransitionSystem,
+    transitions: Transitions,
+    scores: np.ndarray,
+    beam: Beam,
+    single_root: bool,
 ) -> list[tuple[float, int, int]]:
     """The best columns and relations of one configuration, with the scores of the items that they make."""
     root_relation = required_root_relation(system, single_root)
     found: list[tuple[int, int]] = []
     outputs: list[float] = []
-    for column, feature_row in enumerate(moves.rows[row].tolist()):
+    for column, feature_row in enumerate(transitions.rows[row].tolist()):
         if feature_row == NO_NODE:
             continue
-        block, head = moves.blocks[row, column], moves.heads[row, column]
+        block, head = transitions.blocks[row, column], transitions.heads[row, column]
         of_block = scores[feature_row, system.block_starts[block] :]
         for relation in range(system.block_sizes[block]):
             if head == NO_NODE or root_relation == NO_NODE or (head == 0) == (relation == root_relation):
@@ -162,9 +170,9 @@ def _best_moves(
     return [((total - norm) + own[i], *found[i]) for i in order.tolist()]
 
 
-def _taken(moves: Moves, rows: np.ndarray) -> Moves:
-    """The moves of some of the configurations, as far as apply() reads them."""
-    return Moves(moves.rows[rows], moves.blocks[rows], moves.heads[rows], moves.children[rows])
+def _taken(transitions: Transitions, rows: np.ndarray) -> Transitions:
+    """The transitions of some of the configurations, as far as apply() reads them."""
+    return Transitions(transitions.rows[rows], transitions.blocks[rows], transitions.heads[rows], transitions.children[rows])
 
 
 def _distinct_rows(made: BatchedItems, size: int) -> np.ndarray:

@@ -1,10 +1,9 @@
 """Beam search in one compiled loop over the sentences, for arc-standard and Attardi's system.
 
-An item of step m is a configuration after m moves, with the score of the best computation that leads to it. All items of a step
-are expanded: of each at most as many outputs as the beam has items are looked at, best first; of all together the best new
-items are kept, in the order of their scores. So the items of a step are in order, and an item is made only if it is kept. Their
-trees share their parts (tree_stacks.py).
-batched.py is the reference implementation.
+An item of step m is a configuration after m transitions, with the score of the best computation that leads to it. All items of
+a step are expanded: of each at most as many outputs as the beam has items are looked at, best first; of all together the best
+new items are kept, in the order of their scores. So the items of a step are in order, and an item is made only if it is kept.
+Their trees share their parts (tree_stacks.py). batched.py is the reference implementation.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from parser.beam_settings import Beam, Merge, Scores
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.scores import highest_output, look_ahead, pick_rows, score_outputs
-from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
 from parser.decoding.sentence_parser import Tree, distinct
 from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, kernel
-from parser.transitions.attardi import MAX_DEGREE, Attardi, forced_output, move_of
+from parser.transitions.attardi import MAX_DEGREE, Attardi, forced_output, transition_of
 from parser.transitions.features import FeatureTable
 
 
@@ -95,7 +94,7 @@ class Expansion(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Workspace of one configuration: see scores.py, greedy/compiled.py and tree_stacks.take_move()."""
+    """Workspace of one configuration: see scores.py, greedy/compiled.py and tree_stacks.take_transition()."""
 
     ahead: np.ndarray
     picked: np.ndarray
@@ -265,14 +264,14 @@ def select_items(rules, size, merging, workspace, m):
             break
         output = expansion.best[chosen]
         front = items.fronts[m, chosen]
-        column, relation = move_of(output, rules.n_relations)
-        cell = take_move(stacks, items.cells[m, chosen], front, column, relation, scratch.elements, scratch.path)
+        column, relation = transition_of(output, rules.n_relations)
+        cell = take_transition(stacks, items.cells[m, chosen], front, column, relation, scratch.elements, scratch.path)
         if cell == FULL:
             return FULL
         is_new = True
         if merging:
             for other in range(made):
-                # The same stack after as many moves has the same buffer.
+                # The same stack after as many transitions has the same buffer.
                 is_new &= items.cells[m + 1, other] != cell
         if is_new:
             items.cells[m + 1, made] = cell

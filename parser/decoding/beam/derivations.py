@@ -106,7 +106,8 @@ class Predictor(NamedTuple):
 
 
 class Backpointer(NamedTuple):
-    """A way to make an item: from ``item`` and the predictor ``below`` by a move that costs ``score`` and makes an arc."""
+    """A way to make an item: from ``item`` and the predictor ``below`` by a transition that costs ``score`` and makes an
+    arc."""
 
     item: Item
     below: Predictor

@@ -1,4 +1,4 @@
-"""Scores of moves in a beam: those of one configuration, for the compiled searches, and what is subtracted from them.
+"""Scores of transitions in a beam: those of one configuration, for the compiled searches, and what is subtracted from them.
 
 A configuration is given by the top of its stack, ``tops`` (int32[elements], see tree_stacks.top_nodes), and by the first tokens
 of its buffer, ``ahead`` (int32[at least as many as features read], NO_NODE after the last).

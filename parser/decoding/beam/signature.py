@@ -3,16 +3,17 @@
 Huang and Sagae (2010), Section 3, merge items whose features are equal, and ask that features be "bounded and monotonic": what
 a step makes visible must follow from what was visible before it. Here the least set with this property is worked out for any
 table of features, for arc-standard: for each depth d of the stack, the positions below s_d and what is read there. It begins
-with the slots of the table, and is closed under the moves: where a move makes (position, what) visible at s0, it was visible
-before at (write q for the rest of a position, r1 for the outermost right child, r2 for the next one):
+with the slots of the table, and is closed under the transitions: where a transition makes (position, what) visible at s0, it
+was visible before at (write q for the rest of a position, r1 for the outermost right child, r2 for the next one):
 
     reduce_left: s0 becomes r1 of s1     r1.q  at s0: q         r_k.q at s1: r_{k-1}.q     any other at s1: the same
     reduce_right: s1 becomes l1 of s0    l1.q  at s1: q         l_k.q at s0: l_{k-1}.q     any other at s0: the same
     shift: s_d becomes s_{d+1}           at depth d: all that is visible at depth d + 1
 
-The relation of a child that is made just now is the move's own. What is read in the buffer follows from where it begins.
+The relation of a child that is made just now is the transition's own. What is read in the buffer follows from where it begins.
 
-A search tells items apart before they are made: what the features will read after a move is read in the stacks from before it,
+A search tells items apart before they are made: what the features will read after a transition is read in the stacks from
+before it,
 for a shift one place further down, for a reduction in the nodes that it joins.
 """
 
@@ -33,7 +34,8 @@ from parser.transitions.features import PROGRAM_LENGTH, RELATION, Slot, program_
 from parser.transitions.system import TransitionSystem, behaves_as
 
 Visible = tuple[tuple[tuple[str, int], ...], bool]
-"""The moves of a position below a stack element, such as (("l", 1), ("r", 2)); whether the relation is read, or the token."""
+"""The descents of a position below a stack element, such as (("l", 1), ("r", 2)); whether the relation is read, or the
+token."""
 
 
 def merges_by_signature(system: TransitionSystem) -> TypeGuard[Attardi]:
@@ -59,13 +61,13 @@ def visible_parts(slots: Sequence[Slot]) -> list[set[Visible]]:
     """By depth of the stack, what must be equal for two items to merge; complete sets, by the rules above."""
     parts: list[set[Visible]] = [set()]
     for slot in slots:
-        base, *moves = slot.position.split(".")
+        base, *descents = slot.position.split(".")
         of_relation = slot.attribute == RELATION
-        if base[0] != "s" or (of_relation and not moves):  # a stack element has no relation yet
+        if base[0] != "s" or (of_relation and not descents):  # a stack element has no relation yet
             continue
         depth = int(base[1:])
         parts += [set() for _ in range(depth + 1 - len(parts))]
-        parts[depth].add((tuple((move[0], int(move[1:])) for move in moves), of_relation))
+        parts[depth].add((tuple((descent[0], int(descent[1:])) for descent in descents), of_relation))
     while _close(parts):
         pass
     return parts
@@ -99,7 +101,8 @@ class Parts(NamedTuple):
     Attributes:
         programs: int32[parts, 9], the positions; see FeatureTable.
         of_relation: bool[parts], whether the relation is read there, or the token.
-        newest: int32[3], by column of the move, the part that reads the relation of the arc just made; NO_NODE: none does.
+        newest: int32[3], by column of the transition, the part that reads the relation of the arc just made; NO_NODE: none
+            does.
     """
 
     programs: np.ndarray
@@ -110,11 +113,11 @@ class Parts(NamedTuple):
     def of(cls, slots: Sequence[Slot]) -> Parts:
         """Those of a table of features, for arc-standard."""
         found = sorted(
-            (depth, len(moves), moves, of_relation)
+            (depth, len(descents), descents, of_relation)
             for depth, part in enumerate(visible_parts(slots))
-            for moves, of_relation in part
+            for descents, of_relation in part
         )
-        positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in moves) for depth, _, moves, _ in found]
+        positions = [f"s{depth}" + "".join(f".{side}{rank}" for side, rank in descents) for depth, _, descents, _ in found]
         programs = [program_of(position) for position in positions]
         newest = np.full(3, NO_NODE, np.int32)
         for column, side in ((1, "r"), (2, "l")):  # reduce_left, reduce_right
@@ -136,12 +139,12 @@ def step_of_predictors(items, m, k):
 
 
 @kernel(inline="always")
-def describe_move(items, m, k, below, column):
-    """What there is to know of a move to tell what it makes.
+def describe_transition(items, m, k, below, column):
+    """What there is to know of a transition to tell what it makes.
 
     Returns:
-        The column, the first tokens of s0 and of the buffer after the move, the nodes at the top of the stack before it, and
-        those of the predictor ``below``.
+        The column, the first tokens of s0 and of the buffer after the transition, the nodes at the top of the stack before it,
+        and those of the predictor ``below``.
     """
     front, tops = items.fronts[m, k], items.tops[m, k]
     if column == 0:
@@ -151,9 +154,9 @@ def describe_move(items, m, k, below, column):
 
 
 @kernel(inline="always")
-def read_after(parts, nodes, lists, moved, relation, p):
-    """What part p reads after a move, of which nothing is made for this: the token, or the relation."""
-    column, begin, _, tops, under = moved
+def read_after(parts, nodes, lists, described, relation, p):
+    """What part p reads after a transition, of which nothing is made for this: the token, or the relation."""
+    column, begin, _, tops, under = described
     program = parts.programs[p]
     depth = program[1]
     node, of_node, place, before = np.int64(NO_NODE), np.int64(NO_NODE), 2, 0
@@ -176,22 +179,22 @@ def read_after(parts, nodes, lists, moved, relation, p):
 
 
 @kernel()
-def find_same(parts, nodes, lists, seen, begins, fronts, first, made, moved, relation):
-    """The first item from ``first`` to before ``made`` that has the signature of what a move makes; NO_NODE if none has.
+def find_same(parts, nodes, lists, seen, begins, fronts, first, made, described, relation):
+    """The first item from ``first`` to before ``made`` that has the signature of what a transition makes; NO_NODE if none has.
 
     Args:
         parts: what must be equal besides the places.
         nodes, lists: of TreeStacks.
         seen, begins, fronts: of the items.
         first, made: their numbers.
-        moved: see describe_move().
-        relation: of the arc that the move makes.
+        described: see describe_transition().
+        relation: of the arc that the transition makes.
     """
-    _, begin, front, _, _ = moved
+    _, begin, front, _, _ = described
     for other in range(first, made):
         if begins[other] == begin and fronts[other] == front:
             p = 0
-            while p < len(parts.programs) and seen[other, p] == read_after(parts, nodes, lists, moved, relation, p):
+            while p < len(parts.programs) and seen[other, p] == read_after(parts, nodes, lists, described, relation, p):
                 p += 1
             if p == len(parts.programs):
                 return np.int64(other)

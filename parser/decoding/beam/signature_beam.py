@@ -4,8 +4,8 @@ What an item is, and what it costs, is said in lattice/merging.py, the reference
 can be made are taken one by one. From each item come one stream of them by its shift, and one by reductions with each of its
 predictors; a stream knows its next item by its scores alone. One whose signature is new (signature.py) is made, until the beam
 is full; any other is a further way to make an item that is there, or is lost. Then what the streams still hold is compared with
-the items of the beam: all moves that differ only in their relation at once, as at most one of these relations is that of the
-item.
+the items of the beam: all transitions that differ only in their relation at once, as at most one of these relations is that of
+the item.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from parser.data.sentences import NO_NODE, Sentences
 from parser.decoding import batch_sizes
 from parser.decoding.beam.compiled import BeamOptions, BeamParser, BeamSearch, Expansion, Scratch, score_item
 from parser.decoding.beam.derivations import Backpointer, Item, Node, Predictor, best_trees
-from parser.decoding.beam.signature import Parts, describe_move, find_same, read_after, step_of_predictors
+from parser.decoding.beam.signature import Parts, describe_transition, find_same, read_after, step_of_predictors
 from parser.decoding.beam.tree_stacks import FULL, TreeStacks, attach, clear, number, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel
 from parser.decoding.sentence_parser import Tree
 from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels import assign, kernel
-from parser.transitions.attardi import move_of
+from parser.transitions.attardi import transition_of
 from parser.transitions.features import FeatureTable
 
 
@@ -43,12 +43,12 @@ class SignatureItems(NamedTuple):
         begins: int32[steps + 1, size], the first token of s0.
         fronts: int32[steps + 1, size], the first token of the buffer.
         prefixes, insides: float64[steps + 1, size].
-        shifts: float64[steps + 1, size], what a shift costs, where it is among the moves that were looked at.
+        shifts: float64[steps + 1, size], what a shift costs, where it is among the transitions that were looked at.
         predictor_counts, predictor_starts: int32 and int64[steps + 1, size], how many of ``predictors`` are theirs, from where.
         predictors: int32[capacity], numbers of items.
         backpointers: int32[steps + 1, size, 3], the first and the last way to make them by a reduction, and the best one.
         ways: int32[capacity, 4], of each backpointer the numbers of the item and the predictor, the output, and the next one.
-        costs: float64[capacity], what the move of each costs.
+        costs: float64[capacity], what the transition of each costs.
         used: int64[2], how many predictors and backpointers are in use.
     """
 
@@ -284,15 +284,15 @@ def _make_items(rules, size, parts, workspace, m):
             break
         k, below = streams.items[s], streams.below[s]
         output = streams.outputs[k, streams.at[s]]
-        column, relation = move_of(output, rules.n_relations)
-        moved = describe_move(items, m, k, below, column)
-        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, moved, relation)
+        column, relation = transition_of(output, rules.n_relations)
+        described = describe_transition(items, m, k, below, column)
+        other = find_same(parts, nodes, lists, streams.seen, begins, fronts, 0, made, described, relation)
         if other == NO_NODE:
             other = made
             if _make_item(stacks, items, streams, m, s, column, relation, made, scratch.path) == FULL:
                 return np.int64(FULL)
             for p in range(len(parts.programs)):
-                streams.seen[made, p] = read_after(parts, nodes, lists, moved, relation, p)
+                streams.seen[made, p] = read_after(parts, nodes, lists, described, relation, p)
             made += 1
         if _join(items, expansion, streams, m, s, output, other) == FULL:
             return np.int64(FULL)
@@ -383,18 +383,21 @@ def _join_all(rules, parts, workspace, m, count):
         shifts = below == NO_NODE
         for column in range(0 if shifts else 1, 1 if shifts else 3):
             newest = parts.newest[column]
-            moved = describe_move(items, m, k, below, column)
+            described = describe_transition(items, m, k, below, column)
             for other in range(made):
-                if begins[other] != moved[1] or fronts[other] != moved[2]:
+                if begins[other] != described[1] or fronts[other] != described[2]:
                     continue
                 relation = np.int64(NO_NODE if newest == NO_NODE else streams.seen[other, newest])
                 output = 1 + (column - 1) * rules.n_relations + relation
                 if newest != NO_NODE and (relation == NO_NODE or not _is_among(row, outputs, output)):
                     continue
-                if find_same(parts, nodes, lists, streams.seen, begins, fronts, other, other + 1, moved, relation) == NO_NODE:
+                if (
+                    find_same(parts, nodes, lists, streams.seen, begins, fronts, other, other + 1, described, relation)
+                    == NO_NODE
+                ):
                     continue
                 for one in outputs:
-                    its_column, _ = move_of(one, rules.n_relations)
+                    its_column, _ = transition_of(one, rules.n_relations)
                     joins = one == output if newest != NO_NODE else its_column == column
                     if joins and _join(items, expansion, streams, m, s, one, other) == FULL:
                         return np.int64(FULL)
@@ -442,7 +445,7 @@ def _read_tree(items, m, k, rules, pending, start, heads, relations):
         while way != NO_NODE:
             upper, below, output = items.ways[way, 0], items.ways[way, 1], items.ways[way, 2]
             earlier = step_of_predictors(items, m - 1, upper)
-            column, of_arc = move_of(output, rules.n_relations)
+            column, of_arc = transition_of(output, rules.n_relations)
             if column == 1:  # s0 becomes a child of s1
                 pending[count, 0], pending[count, 1] = m - 1, upper
                 m, k = earlier, below
@@ -531,7 +534,7 @@ class SignatureSearch(BeamSearch):
         sums = float(items.prefixes[m, k]), float(items.insides[m, k])
         item = Item((begin,), (front,), 2 * front - 1 - m, m, (Node(begin),), *sums, [], k)
         for above, below, output, cost in ways:
-            column, relation = move_of(output, self.rules.n_relations)
+            column, relation = transition_of(output, self.rules.n_relations)
             predictor = Predictor(known[below], float(items.shifts[below]))
             item.backpointers.append(Backpointer(known[above], predictor, cost, column == 1, relation))
         return item

@@ -165,14 +165,14 @@ def attach(stacks, head, child, relation, path):
 
 
 @kernel()
-def take_move(stacks, cell, front, column, relation, elements, path):
-    """The stack after a move of Attardi's system; see transitions/attardi.py for the columns.
+def take_transition(stacks, cell, front, column, relation, elements, path):
+    """The stack after a transition of Attardi's system; see transitions/attardi.py for the columns.
 
     Args:
         stacks: the stacks.
         cell: the stack before it.
         front: the first token of the buffer.
-        column: the move, which must be applicable.
+        column: the transition, which must be applicable.
         relation: of the new arc.
         elements: int32[degree or more], workspace for the elements above the one at which the arc ends.
         path: see attach().
@@ -229,26 +229,27 @@ def find(stacks, tops, program):
 
 
 @kernel()
-def descend(nodes, lists, node, relation, program, move, before):
-    """The node at the end of a position's moves to children from ``move`` on, and its relation; NO_NODE where there is none.
+def descend(nodes, lists, node, relation, program, descent, before):
+    """The node at the end of a position's descents to children from ``descent`` on, and its relation; NO_NODE where there is
+    none.
 
     Args:
         nodes, lists: the keys of the nodes and lists of TreeStacks; more would take longer to hand over than to read.
         node: where they begin, or NO_NODE.
-        relation: of this node; what there is if there are no moves.
+        relation: of this node; what there is if there are no descents.
         program: int32[9], the position; see FeatureTable.
-        move: where the moves begin in it.
-        before: children that the first move counts, and that are not in the tree: those outside of all that are.
+        descent: where the descents begin in it.
+        before: children that the first descent counts, and that are not in the tree: those outside of all that are.
     """
-    while node != NO_NODE and program[move] >= 0:
-        children = nodes[node, 1 + program[move]]
-        for _ in range(program[move + 1] - 1 - before):
+    while node != NO_NODE and program[descent] >= 0:
+        children = nodes[node, 1 + program[descent]]
+        for _ in range(program[descent + 1] - 1 - before):
             if children != NO_NODE:
                 children = lists[children, 2]
         if children == NO_NODE:
             return NO_NODE, NO_NODE
         node, relation = lists[children, 0], lists[children, 1]
-        move += 2
+        descent += 2
         before = 0
     return node, relation
 

@@ -2,7 +2,7 @@
 
 Where the scores of a configuration depend only on the top of the stack and the front of the buffer, all computations of a
 sentence of n tokens fit into a chart of items [i, j]: from where token i was shifted (or, for i = 0, from the start) to where i
-is on top and j is the front of the buffer (n + 1: it is empty). With the moves scored in the state (i, j):
+is on top and j is the front of the buffer (n + 1: it is empty). With the transitions scored in the state (i, j):
 
     [0, 1]                       at the start
     [i, j]          -> [j, j+1]  shift
@@ -14,7 +14,8 @@ computation is one derivation of [0, n+1] and the other way round. O(n^2) items,
 
 What lies below the top matters by one bit, ``b``: 1 if it is the artificial root. The child of the root bears a relation of its
 own; and, with a single root, its arc is made last, when the buffer is empty, so that no item needs to know whether the root
-has a child already. From the bit follow the relations that a move may choose from, and, with local scores, what else applies.
+has a child already. From the bit follow the relations that a transition may choose from, and, with local scores, what else
+applies.
 
 The chart is filled by one recursion in either of two semirings: with the maximum, an item has the score of its best computation
 (Viterbi); with the sum of exponentials, the logarithm of the sum over all of its computations (inside; its derivatives are in
@@ -57,7 +58,7 @@ class ChartRules(NamedTuple):
 
 
 class StateScores(NamedTuple):
-    """What the moves of a sentence's states score.
+    """What the transitions of a sentence's states score.
 
     Attributes:
         shifts: float64[2, states], by the bit b, of shift; minus infinity where it does not apply.
@@ -155,17 +156,17 @@ def score_pop(scores, i, j, n, below_root, rules, head, relation, sums):
 
 
 @kernel()
-def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
-    """Fills in ``moves`` for some of the states of a sentence.
+def choose_outputs(scores, tops, fronts, n, rules, local, first, transitions):
+    """Fills in ``transitions`` for some of the states of a sentence.
 
     Args:
         scores: float32[m, outputs], of the classifier.
         tops, fronts: int32[m], i and j of the states.
         n: tokens.
         rules: see ChartRules.
-        local: whether the scores of the moves that apply are made probabilities.
+        local: whether the scores of the transitions that apply are made probabilities.
         first: the number of the first of the states.
-        moves: see StateScores.
+        transitions: see StateScores.
     """
     for m in range(len(scores)):
         i, j = tops[m], fronts[m]
@@ -180,7 +181,11 @@ def choose_outputs(scores, tops, fronts, n, rules, local, first, moves):
                         total += np.exp(np.float64(finite_number(scores[m, o])) - highest)
                 shift -= highest + np.log(total)
                 pop -= highest + np.log(total)
-            moves.shifts[b, first + m], moves.pops[b, first + m], moves.outputs[b, first + m] = shift, pop, output
+            transitions.shifts[b, first + m], transitions.pops[b, first + m], transitions.outputs[b, first + m] = (
+                shift,
+                pop,
+                output,
+            )
 
 
 @kernel()
@@ -253,17 +258,17 @@ def fill_chart(n, shifts, pops, heads, sums):
 
 
 @njit(cache=True, nogil=True)
-def best_tree(n, n_relations, moves, heads, relations):
+def best_tree(n, n_relations, transitions, heads, relations):
     """Fills in the tree of the best computation of n tokens, and returns its score.
 
     Args:
         n: tokens.
         n_relations: relations.
-        moves: see StateScores.
+        transitions: see StateScores.
         heads, relations: int32[n + 1], the result; of the root, they stay.
     """
-    _, _, items, splits = fill_chart(n, moves.shifts, moves.pops, np.full(n + 1, NO_NODE, np.int32), False)
-    _read_tree(n, n_relations, moves.outputs, splits, heads, relations)
+    _, _, items, splits = fill_chart(n, transitions.shifts, transitions.pops, np.full(n + 1, NO_NODE, np.int32), False)
+    _read_tree(n, n_relations, transitions.outputs, splits, heads, relations)
     return items[0, n * (n + 1) // 2]
 
 

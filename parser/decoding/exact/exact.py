@@ -42,7 +42,7 @@ class ExactParser:
 
     Args:
         weights, system, table: of a model that check_exact() lets pass.
-        search: what moves cost.
+        search: what transitions cost.
     """
 
     def __init__(self, weights: ClassifierWeights, system: TransitionSystem, table: FeatureTable, search: Exact) -> None:
@@ -82,13 +82,13 @@ class ExactParser:
         """The best tree of sentence ``s``, of n tokens."""
         tops, fronts = states(n)
         features = features_of_states(self._table, sentences, s)
-        moves = StateScores.allocate(n_states(n))
+        transitions = StateScores.allocate(n_states(n))
         for first in range(0, len(features), batch_sizes.STATES_PER_BATCH):
             some = slice(first, first + batch_sizes.STATES_PER_BATCH)
             local = self._search.scores is Scores.LOCAL
-            choose_outputs(scorer(features[some]), tops[some], fronts[some], n, rules, local, first, moves)
+            choose_outputs(scorer(features[some]), tops[some], fronts[some], n, rules, local, first, transitions)
         heads, relations = np.full((2, n + 1), NO_NODE, np.int32)
-        score = best_tree(n, rules.n_relations, moves, heads, relations)
+        score = best_tree(n, rules.n_relations, transitions, heads, relations)
         return Tree(float(score), heads[1:], relations[1:])
 
 

@@ -1,4 +1,4 @@
-"""Greedy parsing of many sentences side by side: the best applicable move of every sentence, step after step.
+"""Greedy parsing of many sentences side by side: the best applicable transition of every sentence, step after step.
 
 Any transition system and any model can be parsed with this way, linear ones too. compiled.py gives the same result sooner for
 arc-standard and Attardi's system, spine.py for LR-spine.
@@ -20,16 +20,16 @@ from parser.linear.model import LinearModel
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, log_probabilities
 from parser.transitions.features import Features, FeatureTable
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
-# What chooses a move for each of some configurations, as best() does: from the configurations, which of them (int[m]), the
-# numbers of their sentences (int[m]), the moves and the scores, columns and relations, int32[m].
-Choice = Callable[[Configurations, np.ndarray, np.ndarray, Moves, np.ndarray], tuple[np.ndarray, np.ndarray]]
+# What chooses a transition for each of some configurations, as best() does: from the configurations, which of them (int[m]),
+# the numbers of their sentences (int[m]), the transitions and the scores, columns and relations, int32[m].
+Choice = Callable[[Configurations, np.ndarray, np.ndarray, Transitions, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass
 class StepProbabilities:
-    """The probabilities of a parser's steps, each by a softmax over the moves that it could choose from.
+    """The probabilities of a parser's steps, each by a softmax over the transitions that it could choose from.
 
     Attributes:
         arcs: float64[total], natural logarithms, in the layout of ``Sentences``: the step that gave a word its head; roots: 0.
@@ -68,7 +68,7 @@ def parse_batched(
         scorer: the scores of the outputs, from features.
         single_root: make valid UD trees with exactly one child of the root, which alone bears the root relation.
         probabilities: filled in, if given, where no step has been taken.
-        choice: what chooses the moves; None: only the scores do.
+        choice: what chooses the transitions; None: only the scores do.
     """
     parses = Parses.allocate(sentences.offsets)
     order = np.argsort(sentences.lengths, kind="stable")
@@ -76,19 +76,19 @@ def parse_batched(
         numbers = order[start : start + batch_sizes.SENTENCES_PER_BATCH]
         now = system.initial(sentences.lengths[numbers])
         while len(rows := system.unfinished(now)):
-            moves = system.moves(now, rows, single_root)
-            scores = scorer(features.extract(now, rows, sentences, numbers, moves))
+            transitions = system.transitions(now, rows, single_root)
+            scores = scorer(features.extract(now, rows, sentences, numbers, transitions))
             if choice is None:
-                columns, relations_of_arcs = best(system, scores, moves, single_root)
+                columns, relations_of_arcs = best(system, scores, transitions, single_root)
             else:
-                columns, relations_of_arcs = choice(now, rows, numbers[rows], moves, scores)
+                columns, relations_of_arcs = choice(now, rows, numbers[rows], transitions, scores)
             if probabilities is not None:
-                of_steps = log_probabilities(system, scores, moves, columns, relations_of_arcs, single_root)
+                of_steps = log_probabilities(system, scores, transitions, columns, relations_of_arcs, single_root)
                 probabilities.trees[numbers[rows]] += of_steps
-                children = moves.children[np.arange(len(rows)), columns]
+                children = transitions.children[np.arange(len(rows)), columns]
                 made = children != NO_NODE
                 probabilities.arcs[sentences.offsets[numbers[rows[made]]] + children[made]] = of_steps[made]
-            system.apply(now, rows, moves, columns, relations_of_arcs)
+            system.apply(now, rows, transitions, columns, relations_of_arcs)
         tokens = np.arange(now.heads.shape[1])
         inside = (tokens >= 1) & (tokens <= now.lengths[:, None])
         places = (sentences.offsets[numbers][:, None] + tokens)[inside]
@@ -123,7 +123,7 @@ class BatchedParser:
 
         Args:
             sentences, single_root, probabilities: as there.
-            choice_of: what chooses the moves in the sentences from the first number to before the second.
+            choice_of: what chooses the transitions in the sentences from the first number to before the second.
         """
         parses = Parses.allocate(sentences.offsets)
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SPAN if self._weights.contextual else len(parses.heads)):

@@ -25,7 +25,7 @@ from parser.kernels import kernel
 from parser.kernels.activations import activation_number
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.kernels.llvm import WIDTH
-from parser.transitions.attardi import Attardi, best_output, forced_output, move_of, take_move
+from parser.transitions.attardi import Attardi, best_output, forced_output, take_transition, transition_of
 from parser.transitions.configurations import Configurations, clear
 from parser.transitions.features import NO_CANDIDATE_NODES, FeatureTable, find_nodes
 from parser.transitions.system import TransitionSystem
@@ -229,8 +229,8 @@ def _parse(offsets, model, rules, now, all_heads, all_relations):
                 output = best_output(
                     scores, 0, rules.degree, size, buffered, rules.n_relations, rules.root_relation, rules.single_root
                 )
-            column, relation = move_of(output, rules.n_relations)
-            take_move(now, 0, column, relation)
+            column, relation = transition_of(output, rules.n_relations)
+            take_transition(now, 0, column, relation)
         for i in range(1, length + 1):
             all_heads[start + i] = now.heads[0, i]
             all_relations[start + i] = now.relations[0, i]

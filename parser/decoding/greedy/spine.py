@@ -23,9 +23,9 @@ from parser.inference.precomputed import sum_rows
 from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.kernels.active_units import activate_units, scores_of_units
 from parser.transitions.configurations import clear, shift
-from parser.transitions.decisions import best_moves, required_root_relation
+from parser.transitions.decisions import best_transitions, required_root_relation
 from parser.transitions.features import NO_CANDIDATE_NODES, find_nodes
-from parser.transitions.lr_spine import SHIFT, LRSpine, count_moves, fill_moves, take_moves
+from parser.transitions.lr_spine import SHIFT, LRSpine, count_transitions, fill_transitions, take_transitions
 
 
 class _SpineRules(NamedTuple):
@@ -35,7 +35,7 @@ class _SpineRules(NamedTuple):
         padded_starts: int32[blocks + 1], where the blocks begin among outputs that are padded; see padded_outputs().
         block_sizes: int32[blocks], outputs of each.
         root_relation: see required_root_relation().
-        single_root: see TransitionSystem.moves.
+        single_root: see TransitionSystem.transitions.
     """
 
     padded_starts: np.ndarray
@@ -96,12 +96,12 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
             if now.stack_sizes[0] == 1:  # shift alone
                 shift(now, 0)
                 continue
-            width = count_moves(now, rows, rules.single_root, starts)
+            width = count_transitions(now, rows, rules.single_root, starts)
             feature_rows[0, :width] = NO_NODE
             heads[0, :width] = NO_NODE
             children[0, :width] = NO_NODE
             candidate_nodes[: starts[1]] = NO_NODE
-            fill_moves(now, rows, rules.single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
+            fill_transitions(now, rows, rules.single_root, starts, feature_rows, blocks, heads, children, candidate_nodes)
             front = now.buffer_fronts[0]
             if summed != front:
                 summed = front
@@ -136,7 +136,7 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
                 scores_of_units(
                     first_hidden, layers.weights[block], layers.bias[block], first_active, first_count, scores[row, begin:end]
                 )
-            columns, relations = best_moves(
+            columns, relations = best_transitions(
                 scores,
                 feature_rows[:, :width],
                 blocks[:, :width],
@@ -146,7 +146,7 @@ def _parse(offsets, model, rules, n_candidate_nodes, now, all_heads, all_relatio
                 rules.root_relation,
             )
             column = columns[0]
-            take_moves(now, rows, heads[0, column : column + 1], children[0, column : column + 1], relations)
+            take_transitions(now, rows, heads[0, column : column + 1], children[0, column : column + 1], relations)
         for i in range(1, length + 1):
             all_heads[start + i] = now.heads[0, i]
             all_relations[start + i] = now.relations[0, i]

@@ -26,7 +26,7 @@ from numba import njit
 from parser.data.sentences import NO_NODE, Parses, Sentences
 from parser.decoding.beam.compiled import Scratch
 from parser.decoding.beam.scores import finite_number, highest_output, pick_rows, score_outputs
-from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_move, top_nodes
+from parser.decoding.beam.tree_stacks import FULL, TreeStacks, clear, read_trees, take_transition, top_nodes
 from parser.decoding.greedy.compiled import AttardiRules, CompiledModel, CompiledParser
 from parser.decoding.sentence_parser import Tree, write_trees
 from parser.inference.precomputed import sum_rows
@@ -34,7 +34,7 @@ from parser.inference.precomputed_tokens import PrecomputedWords
 from parser.inference.weights import ClassifierWeights
 from parser.kernels import assign, highest, kernel
 from parser.kernels.active_units import activate_units
-from parser.transitions.attardi import Attardi, forced_output, move_of
+from parser.transitions.attardi import Attardi, forced_output, transition_of
 from parser.transitions.features import FeatureTable
 
 
@@ -380,7 +380,7 @@ def _expand(start, arcs, model, rules, options, workspace, m, k):
             node, bucket = _end(arcs, ahead[options.lookahead - 1]), m + arcs.ticks[ahead[0]]
             status = _choose(start, arcs, model, options, workspace, bucket, total, (m, k, 0), options.lookahead - 1, node)
         else:
-            column, _ = move_of(output, rules.n_relations)
+            column, _ = transition_of(output, rules.n_relations)
             child = _removed(stacks, cell, column)
             status = add_candidate(candidates, m + arcs.ticks[child], total, (m, k, output), NO_NODE)
         if status == FULL:
@@ -426,9 +426,11 @@ def _select(rules, options, workspace, m, order):
             new[place] = arc
         new_cell = np.int64(cell)
         if output != NO_NODE:
-            column, relation = move_of(output, rules.n_relations)
+            column, relation = transition_of(output, rules.n_relations)
             one_workspace = scratch.one
-            new_cell = take_move(stacks, cell, np.int64(ahead[0]), column, relation, one_workspace.elements, one_workspace.path)
+            new_cell = take_transition(
+                stacks, cell, np.int64(ahead[0]), column, relation, one_workspace.elements, one_workspace.path
+            )
             if new_cell == FULL:
                 return FULL
             depth += 1 if output == 0 else -1

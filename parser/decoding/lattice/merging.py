@@ -4,7 +4,7 @@ An item (beam/derivations.py) is (began, ahead, size, s0, s1, ...). What lies be
 the items out of which the first token of s0 was shifted, and the item stands for all stacks that they make. Its scores:
 
     shift    from I: prefix I.prefix + c, inside 0, predictors {(I, c)}, where c is the score of the shift
-    reduce   from I with each predictor (P, c): d = c + I.inside + the score of the move in I;
+    reduce   from I with each predictor (P, c): d = c + I.inside + the score of the transition in I;
              prefix P.prefix + d, inside P.inside + d, began P.began, predictors P.predictors
 
 The score of a shift is kept with the predictor, as it differs from one to the other; and ``began`` belongs to an item, for
@@ -64,8 +64,8 @@ class MergingSearch:
         system: arc-standard.
         table: the features.
         size: of the beam; None: no limit.
-        scores: what moves cost.
-        single_root: see TransitionSystem.moves.
+        scores: what transitions cost.
+        single_root: see TransitionSystem.transitions.
         lookahead: tokens ahead that are decided, at least as many as features read; None: just as many.
         choice: the output that scores choices; NO_NODE: they cost nothing.
     """
@@ -223,10 +223,11 @@ _Slot = tuple[bool, int, list[tuple[str, int]], int | None]
 
 
 def _slot(slot: Slot, attributes: list[str]) -> _Slot:
-    """Whether a slot begins in the stack, its index there, the moves to children, the attribute's row (None: the relation)."""
-    base, *moves = slot.position.split(".")
+    """Whether a slot begins in the stack, its index there, the descents to children, the attribute's row (None: the
+    relation)."""
+    base, *descents = slot.position.split(".")
     row = None if slot.attribute == RELATION else attributes.index(slot.attribute)
-    return base[0] == "s", int(base[1:]), [(move[0], int(move[1:])) for move in moves], row
+    return base[0] == "s", int(base[1:]), [(descent[0], int(descent[1:])) for descent in descents], row
 
 
 def _features(stack: tuple[Node, ...], ahead: tuple[int, ...], values: np.ndarray, slots: Sequence[_Slot]) -> list[int]:

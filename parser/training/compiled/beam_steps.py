@@ -1,4 +1,5 @@
-"""Which step of a search is learned from, and the derivatives of the loss there by the scores of the moves that led to it.
+"""Which step of a search is learned from, and the derivatives of the loss there by the scores of the transitions that led to
+it.
 
 The step is the one with the highest loss (max-violation, Huang, Fayong and Guo 2012). The loss of a step is over its items,
 those of the beam and those of the gold beam, what is in both counted once: the same configuration with the better score, or,
@@ -7,9 +8,9 @@ as in Andor et al. (2016), with a set for the one gold item:
 
     log(sum(exp(s))) - log(sum(exp(s of G)))
 
-An item's score is the sum of the scores of the moves of its best computation, so that the derivative of the loss by the score
-of a move is the sum of those by the items that it led to: the beam's marginals minus the gold ones. Where all items share
-their first moves it is zero, and nothing is to be computed there.
+An item's score is the sum of the scores of the transitions of its best computation, so that the derivative of the loss by the
+score of a transition is the sum of those by the items that it led to: the beam's marginals minus the gold ones. Where all items
+share their first transitions it is zero, and nothing is to be computed there.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ def _item(beam, gold_beam, m, i, by_beam, by_gold):
 
 
 @kernel()
-def collect_moves(chosen, beam, gold_beam, stacks, by_beam, by_gold, workspace, found):
-    """Fills in the derivatives of the loss by the scores of the moves that led to the items of the chosen step.
+def collect_transitions(chosen, beam, gold_beam, stacks, by_beam, by_gold, workspace, found):
+    """Fills in the derivatives of the loss by the scores of the transitions that led to the items of the chosen step.
 
     Args:
         chosen: the step.
@@ -117,13 +118,13 @@ def collect_moves(chosen, beam, gold_beam, stacks, by_beam, by_gold, workspace, 
         by_beam, by_gold: float64[steps + 1, size]: the derivatives of the loss by the items, as choose_step() gave them; what
             later steps ask of an item is added.
         workspace: (int32[n] cells, int32[n] outputs, float64[n] derivatives, int32[n] fronts), n the sizes together.
-        found: the _ScoreChanges of gold_beam_search.py: configurations and their moves.
+        found: the _ScoreChanges of gold_beam_search.py: configurations and their transitions.
 
     Returns:
-        How many configurations and how many moves there are.
+        How many configurations and how many transitions there are.
     """
     cells, outputs, slopes, fronts = workspace
-    n_rows = n_moves = 0
+    n_rows = n_transitions = 0
     for m in range(chosen, 0, -1):
         count = 0
         first_row = n_rows
@@ -155,11 +156,11 @@ def collect_moves(chosen, beam, gold_beam, stacks, by_beam, by_gold, workspace, 
                 found.cells[row] = cells[i]
                 found.fronts[row] = fronts[i]
                 n_rows += 1
-            found.rows[n_moves] = row
-            found.outputs[n_moves] = outputs[i]
-            found.slopes[n_moves] = slopes[i]
-            n_moves += 1
-    return n_rows, n_moves
+            found.rows[n_transitions] = row
+            found.outputs[n_transitions] = outputs[i]
+            found.slopes[n_transitions] = slopes[i]
+            n_transitions += 1
+    return n_rows, n_transitions
 
 
 @kernel()

@@ -5,9 +5,9 @@ their gold head, by an oracle that is exact for any gold tree, and words with th
 gold if as many are lost as the start has lost already, which are the words whose arcs no projective tree can have. So it is
 the model that chooses among the many computations of one tree, and of several best trees.
 
-``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the moves alone
-that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the first
-beam has lost all of them. Both are beams of parser/decoding/beam/compiled.py, and share one set of stacks: items with the
+``lost`` never falls along a computation, so gold items are made only from gold items. The second beam takes the transitions
+alone that lose nothing, of which there is always one; its best item is the best gold item that it can find, also after the
+first beam has lost all of them. Both are beams of parser/decoding/beam/compiled.py, and share one set of stacks: items with the
 same cell are the same configuration.
 """
 
@@ -25,7 +25,7 @@ from parser.decoding.beam.compiled import BeamWorkspace, Expansion, Items, score
 from parser.decoding.beam.scores import highest_output
 from parser.decoding.beam.tree_stacks import FULL, clear
 from parser.kernels import highest, kernel, lowest
-from parser.transitions.attardi import move_of
+from parser.transitions.attardi import transition_of
 
 
 class CompiledGold(NamedTuple):
@@ -138,7 +138,7 @@ def search_with_gold(sentence, start, length, model, rules, merging, gold, stack
 
 @njit(cache=True, nogil=True)
 def _attainable(sentence, gold, stacks, items, m, queries):
-    """int16[items, 3]: the oracle's scores of the moves of the items of step m."""
+    """int16[items, 3]: the oracle's scores of the transitions of the items of step m."""
     count = items.counts[m]
     cells, nodes = stacks.cells.keys, stacks.nodes.keys
     for k in range(count):
@@ -166,7 +166,7 @@ def _attainable(sentence, gold, stacks, items, m, queries):
 
 @kernel()
 def _right_relation(column, sentence, gold, stacks, cell):
-    """The relation that the arc of a move must have to lose nothing; NO_NODE if it makes none, or any is as good."""
+    """The relation that the arc of a transition must have to lose nothing; NO_NODE if it makes none, or any is as good."""
     if column == 0:
         return NO_NODE
     cells, nodes = stacks.cells.keys, stacks.nodes.keys
@@ -185,12 +185,12 @@ def lost_by(output, attainable, sentence, gold, stacks, cell, rules):
     """How many words an output loses.
 
     Args:
-        output: the output, whose move is applicable.
-        attainable: int16[3], the oracle's scores of the moves.
+        output: the output, whose transition is applicable.
+        attainable: int16[3], the oracle's scores of the transitions.
         sentence, gold, stacks, rules: see search_with_gold().
         cell: the stack.
     """
-    column, relation = move_of(output, rules.n_relations)
+    column, relation = transition_of(output, rules.n_relations)
     loss = np.int32(highest(attainable) - attainable[column])
     right = _right_relation(column, sentence, gold, stacks, cell)
     if right != NO_NODE and relation != right:

@@ -1,9 +1,9 @@
 """The derivatives of the sum over all computations, by the outside algorithm on the chart of exact search (exact/chart.py).
 
 Inside: the logarithm of the sum of exp(score) over all computations of a sentence, whose scores are the sums of those of their
-moves. Outside: its derivatives by the scores, which are the posteriors of the moves: how probable it is that a computation
-makes a move in a state. They are taken backwards through the sums of the inside algorithm, so that they are sums of
-probabilities, and no logarithm of a small difference is needed. O(n^3) for a sentence of n tokens, both.
+transitions. Outside: its derivatives by the scores, which are the posteriors of the transitions: how probable it is that a
+computation makes a transition in a state. They are taken backwards through the sums of the inside algorithm, so that they are
+sums of probabilities, and no logarithm of a small difference is needed. O(n^3) for a sentence of n tokens, both.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from oracles import BoundOracle, Trees
 from parser.data.sentences import NO_NODE, Sentences
 from parser.settings.choices import Target
 from parser.transitions.configurations import Configurations
-from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_moves, query
+from parser.transitions.decisions import best_correct_columns, correct_outputs, optimal_transitions, query
 from parser.transitions.features import FeatureTable
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 # Sentences that advance together; bounds the memory of a pass over them, and is far above what fills a matrix product.
 _BATCH = 4096
@@ -207,7 +207,7 @@ class BatchedComputations:
             yield rows
 
     def score(self, oracle: BoundOracle, rows: np.ndarray) -> np.ndarray:
-        """int16[m, width]: the oracle's scores of the moves in the given rows."""
+        """int16[m, width]: the oracle's scores of the transitions in the given rows."""
         return oracle.score_batch(query(self.numbers[rows], self.now, rows))
 
 
@@ -220,7 +220,8 @@ def batched_computations(data: TrainingSentences, system: TransitionSystem, item
 
 
 OnStep = Callable[[BatchedComputations, np.ndarray, np.ndarray], None]
-"""Told of each step of a batch, when it has been taken: the rows (int[m]) that moved, and the columns (int[m]) of the moves."""
+"""Told of each step of a batch, when it has been taken: the rows (int[m]) that moved, and the columns (int[m]) of the
+transitions."""
 
 
 def gold_examples(
@@ -230,7 +231,7 @@ def gold_examples(
     table: FeatureTable,
     on_step: OnStep | None = None,
 ) -> Examples:
-    """The configurations of gold computations and their outputs: of the optimal moves, the first in the eager order.
+    """The configurations of gold computations and their outputs: of the optimal transitions, the first in the eager order.
 
     Args:
         data: sentences with the trees that the oracle is bound to.
@@ -243,13 +244,15 @@ def gold_examples(
     gathered = GatheredExamples()
     for batch in batched_computations(data, system):
         for rows in batch:
-            moves = system.moves(batch.now, rows)
-            outputs = correct_outputs(system, optimal_moves(batch.score(oracle, rows)), moves, batch.gold_relations, rows)
+            transitions = system.transitions(batch.now, rows)
+            outputs = correct_outputs(
+                system, optimal_transitions(batch.score(oracle, rows)), transitions, batch.gold_relations, rows
+            )
             columns = eager_columns(system, outputs)
-            features = table.extract(batch.now, rows, data.sentences, batch.numbers, moves)
-            gathered.append(new_examples(system, features, moves, outputs, columns, batch.numbers[rows]))
-            children = moves.children[np.arange(len(rows)), columns]
-            system.apply(batch.now, rows, moves, columns, batch.gold_relations[rows, children])
+            features = table.extract(batch.now, rows, data.sentences, batch.numbers, transitions)
+            gathered.append(new_examples(system, features, transitions, outputs, columns, batch.numbers[rows]))
+            children = transitions.children[np.arange(len(rows)), columns]
+            system.apply(batch.now, rows, transitions, columns, batch.gold_relations[rows, children])
             if on_step is not None:
                 on_step(batch, rows, columns)
     return gathered.all()
@@ -262,18 +265,20 @@ def eager_columns(system: TransitionSystem, outputs: np.ndarray) -> np.ndarray:
 
 
 def target_columns(
-    system: TransitionSystem, outputs: np.ndarray, moves: Moves, scores: np.ndarray, target: Target
+    system: TransitionSystem, outputs: np.ndarray, transitions: Transitions, scores: np.ndarray, target: Target
 ) -> np.ndarray | None:
     """int[m]: the columns whose right outputs (int32[m, width], NO_NODE = not optimal) become targets; None: all of them."""
     if target is Target.marginal:
         return None
-    return eager_columns(system, outputs) if target is Target.fixed_order else best_correct_columns(outputs, moves, scores)
+    return (
+        eager_columns(system, outputs) if target is Target.fixed_order else best_correct_columns(outputs, transitions, scores)
+    )
 
 
 def new_examples(
     system: TransitionSystem,
     features: np.ndarray,
-    moves: Moves,
+    transitions: Transitions,
     outputs: np.ndarray,
     columns: np.ndarray | None,
     sentences: np.ndarray,
@@ -283,24 +288,24 @@ def new_examples(
     Args:
         system: the transition system.
         features: int32[feature rows, slots].
-        moves: the moves.
-        outputs: int32[m, width], the right output of each optimal move, NO_NODE for the others.
-        columns: int[m], the move that is the target; None: all optimal ones are.
+        transitions: the transitions.
+        outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
+        columns: int[m], the transition that is the target; None: all optimal ones are.
         sentences: int32[m].
     """
-    if moves.starts is None:
+    if transitions.starts is None:
         targets = outputs if columns is None else np.take_along_axis(outputs, columns[:, None], axis=1)
         return Examples(features, targets, sentences)
     is_target = outputs != NO_NODE
     if columns is not None:
         is_target &= np.arange(outputs.shape[1]) == columns[:, None]
     targets = np.full((len(features), 1), NO_NODE, np.int32)
-    targets[moves.rows[is_target], 0] = outputs[is_target]
-    applicable = moves.rows != NO_NODE
-    firsts, sizes = system.block_starts[moves.blocks[applicable]], system.block_sizes[moves.blocks[applicable]]
+    targets[transitions.rows[is_target], 0] = outputs[is_target]
+    applicable = transitions.rows != NO_NODE
+    firsts, sizes = system.block_starts[transitions.blocks[applicable]], system.block_sizes[transitions.blocks[applicable]]
     blocks = np.empty((len(features), 2), np.int32)
-    blocks[moves.rows[applicable]] = np.stack([firsts, firsts + sizes], axis=1)
-    return Examples(features, targets, sentences, moves.starts, blocks)
+    blocks[transitions.rows[applicable]] = np.stack([firsts, firsts + sizes], axis=1)
+    return Examples(features, targets, sentences, transitions.starts, blocks)
 
 
 def _concatenated_starts(parts: list[np.ndarray]) -> np.ndarray | None:

@@ -1,4 +1,5 @@
-"""Exploration: the parser goes through training sentences by its own predictions, and an oracle says which moves are optimal.
+"""Exploration: the parser goes through training sentences by its own predictions, and an oracle says which transitions are
+optimal.
 
 This is the second pass of Nederhof (2019), Section 8. Sentences are parsed in batches, so that classifier and oracle always
 see a large batch.
@@ -29,12 +30,13 @@ from parser.training.examples.examples import (
     new_examples,
     target_columns,
 )
-from parser.transitions.decisions import best, best_correct_columns, correct_outputs, optimal_moves
+from parser.transitions.decisions import best, best_correct_columns, correct_outputs, optimal_transitions
 from parser.transitions.features import FeatureTable
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
-SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Moves, np.ndarray], SoftTargets]
-"""From a batch, its rows that are at a step (int[m]), their moves and the right outputs (int32[m, width]) to soft targets."""
+SoftTargetSource = Callable[[BatchedComputations, np.ndarray, Transitions, np.ndarray], SoftTargets]
+"""From a batch, its rows that are at a step (int[m]), their transitions and the right outputs (int32[m, width]) to soft
+targets."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class ExplorationReport:
     """What happened while exploring.
 
     Attributes:
-        steps: moves taken.
+        steps: transitions taken.
         left_optimum_percent: share of the configurations where the parser's own prediction was not optimal.
-        mean_optimal_steps: mean number of optimal moves of a configuration.
+        mean_optimal_steps: mean number of optimal transitions of a configuration.
         reached_gold_percent: share of the sentences whose tree came out gold (heads; relations not counted).
-        lost_edges: gold arcs lost by the moves, summed losses.
+        lost_edges: gold arcs lost by the transitions, summed losses.
     """
 
     steps: int
@@ -93,12 +95,12 @@ def explore(
 
     Args:
         data: sentences with the trees that the oracle is bound to.
-        oracle: says which moves are optimal.
+        oracle: says which transitions are optimal.
         system: the transition system.
         table: the features.
         scorer: the classifier.
         target: which of several optimal outputs becomes the target of an example.
-        exploration: which moves are taken.
+        exploration: which transitions are taken.
         generator: draws them where the policy leaves it to chance; needed only then.
         on_step: called for each step.
         soft_targets: gives the examples soft targets.
@@ -112,9 +114,9 @@ def explore(
         collector.begin(batch)
         for rows in batch:
             scored = collector.collect(batch, rows)
-            columns, relations = _explored_moves(system, batch, rows, scored, exploration, generator)
+            columns, relations = _explored_transitions(system, batch, rows, scored, exploration, generator)
             collector.lost_edges += int(scored.losses[np.arange(len(rows)), columns].sum())
-            system.apply(batch.now, rows, scored.moves, columns, relations)
+            system.apply(batch.now, rows, scored.transitions, columns, relations)
             if on_step is not None:
                 on_step(batch, rows, columns)
         collector.reached_gold += int((batch.now.heads == batch.gold_heads).all(axis=1).sum())
@@ -148,7 +150,7 @@ def explore_with_beam(
             scored = collector.collect(batch, rows)
             losses = np.zeros((len(lost), scored.losses.shape[1]), np.int64)
             losses[rows] = scored.losses
-            after = advance_items(items, rows, system, scored.moves, scored.scores, beam, single_root=False)
+            after = advance_items(items, rows, system, scored.transitions, scored.scores, beam, single_root=False)
             moved = after.columns != NO_NODE
             lost = lost[after.parents] + np.where(moved, losses[after.parents, after.columns], 0)
             items = after.items
@@ -164,14 +166,14 @@ class _Scored:
     """What is known of m configurations.
 
     Attributes:
-        moves: their moves.
+        transitions: their transitions.
         scores: float32[feature rows, outputs], of the classifier.
-        outputs: int32[m, width], the right outputs of the optimal moves; see correct_outputs().
-        predicted: the columns and relations of the moves that the classifier would take.
-        losses: int[m, width], the gold arcs that each move loses.
+        outputs: int32[m, width], the right outputs of the optimal transitions; see correct_outputs().
+        predicted: the columns and relations of the transitions that the classifier would take.
+        losses: int[m, width], the gold arcs that each transition loses.
     """
 
-    moves: Moves
+    transitions: Transitions
     scores: np.ndarray
     outputs: np.ndarray
     predicted: tuple[np.ndarray, np.ndarray]
@@ -210,22 +212,22 @@ class _ExampleCollector:
     def collect(self, batch: BatchedComputations, rows: np.ndarray) -> _Scored:
         """Makes examples of the configurations in some rows (int[m])."""
         system = self._system
-        move_scores = batch.score(self._oracle, rows)
-        optimal = optimal_moves(move_scores)
-        moves = system.moves(batch.now, rows)
-        features = self._table.extract(batch.now, rows, self._data.sentences, batch.numbers, moves)
+        transition_scores = batch.score(self._oracle, rows)
+        optimal = optimal_transitions(transition_scores)
+        transitions = system.transitions(batch.now, rows)
+        features = self._table.extract(batch.now, rows, self._data.sentences, batch.numbers, transitions)
         scores = self._scorer(features)
-        outputs = correct_outputs(system, optimal, moves, batch.gold_relations, rows)
-        taught = target_columns(system, outputs, moves, scores, self._target)
-        examples = new_examples(system, features, moves, outputs, taught, batch.numbers[rows])
-        soft = None if self._soft_targets is None else self._soft_targets(batch, rows, moves, outputs)
+        outputs = correct_outputs(system, optimal, transitions, batch.gold_relations, rows)
+        taught = target_columns(system, outputs, transitions, scores, self._target)
+        examples = new_examples(system, features, transitions, outputs, taught, batch.numbers[rows])
+        soft = None if self._soft_targets is None else self._soft_targets(batch, rows, transitions, outputs)
         self.examples.append(replace(examples, soft=soft))
-        predicted = best(system, scores, moves)
+        predicted = best(system, scores, transitions)
         self._steps += len(rows)
         self._left_optimum += int((~optimal[np.arange(len(rows)), predicted[0]]).sum())
         self._optimal_steps += int(optimal.sum())
-        edges = move_scores // self._oracle.gold_weight
-        return _Scored(moves, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
+        edges = transition_scores // self._oracle.gold_weight
+        return _Scored(transitions, scores, outputs, predicted, edges.max(axis=1, keepdims=True) - edges)
 
     def report(self) -> ExplorationReport:
         """What happened."""
@@ -234,7 +236,7 @@ class _ExampleCollector:
         )
 
 
-def _explored_moves(
+def _explored_transitions(
     system: TransitionSystem,
     batch: BatchedComputations,
     rows: np.ndarray,
@@ -242,16 +244,16 @@ def _explored_moves(
     exploration: Exploration,
     generator: np.random.Generator | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The columns and relations, int32[m], of the moves by which exploration goes on."""
-    moves, scores = scored.moves, scored.scores
+    """The columns and relations, int32[m], of the transitions by which exploration goes on."""
+    transitions, scores = scored.transitions, scored.scores
     if exploration.policy is Policy.prediction:
         return scored.predicted
     assert generator is not None
     if exploration.policy is Policy.sample:
         # The highest of scores with Gumbel noise is a draw from their softmax.
-        return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), moves)
-    optimal = best_correct_columns(scored.outputs, moves, scores)
-    children = moves.children[np.arange(len(rows)), optimal]
+        return best(system, scores + generator.gumbel(size=scores.shape).astype(np.float32), transitions)
+    optimal = best_correct_columns(scored.outputs, transitions, scores)
+    children = transitions.children[np.arange(len(rows)), optimal]
     gold = np.where(children == NO_NODE, NO_NODE, batch.gold_relations[rows, children])
     predicts = generator.random(len(rows)) < exploration.probability
     columns, relations = np.where(predicts, scored.predicted, (optimal, gold))

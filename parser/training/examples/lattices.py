@@ -143,7 +143,7 @@ class Choices:
         Args:
             batch: the sentences.
             rows: int[m], those that have moved.
-            columns: int[m], their moves.
+            columns: int[m], their transitions.
         """
         shifted = rows[columns == 0]
         words = batch.now.buffer_fronts[shifted] + self._lookahead - 1
@@ -154,11 +154,11 @@ class Choices:
             self._parts.append(self._examples(features, batch.numbers[shifted], words, self._lookahead - 1))
 
     def joined(self, examples: Examples) -> Examples:
-        """The choices that were collected, and examples of moves."""
+        """The choices that were collected, and examples of transitions."""
         n = len(examples)
         blocks = np.tile(np.array([0, self._system.n_outputs], np.int32), (n, 1))
-        moves = Examples(examples.features, examples.targets, examples.sentences, np.arange(n + 1), blocks)
-        return Examples.concatenate([moves, *self._parts])
+        transitions = Examples(examples.features, examples.targets, examples.sentences, np.arange(n + 1), blocks)
+        return Examples.concatenate([transitions, *self._parts])
 
     def _first_choices(self, index: int) -> Examples:
         """The choices of the words number ``index`` (from 0), before the first step."""

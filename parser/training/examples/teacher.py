@@ -1,7 +1,7 @@
 """Distillation: a parser learns from the distributions of others, its teachers (Hinton, Vinyals and Dean 2015, Section 2).
 
 A teacher is a finished run of model=bilstm. While a parser without an encoder explores the training sentences, the teacher
-scores the same configurations, for it has the same moves. Its distribution over the optimal steps says which of them it
+scores the same configurations, for it has the same transitions. Its distribution over the optimal steps says which of them it
 prefers, which the oracle leaves open; that over all steps says besides how sure it is, and of what. Either is learned beside
 the oracle's steps: of an example the loss is that of its correct outputs (loss.py) plus ``distillation.weight`` times the cross
 entropy with the teacher's distribution. A teacher is nearly sure of sentences that it has learned; divided by
@@ -27,7 +27,7 @@ from parser.settings import SettingsError
 from parser.settings.choices import Over
 from parser.settings.plan import DistillationPlan
 from parser.training.examples.examples import BatchedComputations, SoftTargets
-from parser.transitions.system import Moves
+from parser.transitions.system import Transitions
 
 # Bytes that the teachers' vectors of the training sentences may take, 1,600 a word and teacher with model=bilstm. They stay the
 # same from epoch to epoch, and most of the time of an exploration goes into them; what needs more room is made every time.
@@ -57,14 +57,16 @@ class Teacher:
         self._parts: list[Sentences] = []
         self._scorers: list[Scorer] = []
 
-    def __call__(self, batch: BatchedComputations, rows: np.ndarray, moves: Moves, outputs: np.ndarray) -> SoftTargets:
+    def __call__(
+        self, batch: BatchedComputations, rows: np.ndarray, transitions: Transitions, outputs: np.ndarray
+    ) -> SoftTargets:
         """The distributions for the configurations of a step.
 
         Args:
             batch: the sentences, as they are now.
             rows: int[m], the configurations.
-            moves: their moves.
-            outputs: int32[m, width], the right output of each optimal move, NO_NODE for the others.
+            transitions: their transitions.
+            outputs: int32[m, width], the right output of each optimal transition, NO_NODE for the others.
         """
         if batch is not self._batch:  # all steps of a batch come one after the other
             self._batch = batch
@@ -76,7 +78,7 @@ class Teacher:
         numbers, over = np.arange(len(batch.numbers)), outputs if self._over is Over.optimal else None
         found = []
         for model, part, scorer in zip(self._models, self._parts, self._scorers, strict=True):
-            scores = scorer(model.table.extract(batch.now, rows, part, numbers, moves))
+            scores = scorer(model.table.extract(batch.now, rows, part, numbers, transitions))
             found.append(SoftTargets.of_scores(scores / self._temperature, over))
         return found[0] if len(found) == 1 else SoftTargets(np.mean([one.probabilities for one in found], axis=0), over)
 

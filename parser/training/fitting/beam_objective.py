@@ -186,8 +186,8 @@ class _StaticBatch(BatchForSearch):
 class _EncodedBatch(BatchForSearch):
     """With a contextual token representation, whose dropout is in force, as is that of the classifier's inputs.
 
-    The loss is the mean of the moves, so that clipping and the weights of further tasks' losses mean what they do in the passes
-    before.
+    The loss is the mean of the transitions, so that clipping and the weights of further tasks' losses mean what they do in the
+    passes before.
     """
 
     def __init__(self, classifier: Classifier, encoder: BatchEncoder, numbers: np.ndarray, dropping: bool) -> None:

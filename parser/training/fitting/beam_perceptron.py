@@ -1,12 +1,12 @@
 """Structured learning of a linear model: the averaged perceptron with a beam (Collins and Roark 2004, Huang et al. 2012).
 
-    for each sentence: a beam goes on by the weights of the moment, a second one, the gold beam, by gold moves only
+    for each sentence: a beam goes on by the weights of the moment, a second one, the gold beam, by gold transitions only
         at the step that is learned from, B = the best item of the beam, G = the best gold item of both
-        if B is ahead of G: w += phi(moves that led to G) - phi(moves that led to B)
+        if B is ahead of G: w += phi(transitions that led to G) - phi(transitions that led to B)
 
-What is gold is a set, the same as for an MLP (gold_beam_search.py): an item is gold if its moves have lost nothing, no edge
-that an exact oracle says could still be had, and no relation of a gold edge. The search is that of decoding/beam/batched.py, in
-Python; compiled are the features, their scores and the updates.
+What is gold is a set, the same as for an MLP (gold_beam_search.py): an item is gold if its transitions have lost nothing, no
+edge that an exact oracle says could still be had, and no relation of a gold edge. The search is that of
+decoding/beam/batched.py, in Python; compiled are the features, their scores and the updates.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from parser.settings.choices import UpdateStep
 from parser.training.examples.examples import TrainingSentences
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import query
-from parser.transitions.system import Moves, TransitionSystem
+from parser.transitions.system import Transitions, TransitionSystem
 
 
 @dataclass(frozen=True)
-class MoveHistory:
-    """The last move that led to an item, and through ``before`` all others.
+class TransitionHistory:
+    """The last transition that led to an item, and through ``before`` all others.
 
     Attributes:
-        keys: uint64[templates], the features of the last move; see Templates.extract.
-        output: the last move and its relation, as an output of the system.
-        before: the moves before it; None: it was the first.
+        keys: uint64[templates], the features of the last transition; see Templates.extract.
+        output: the last transition and its relation, as an output of the system.
+        before: the transitions before it; None: it was the first.
     """
 
     keys: np.ndarray
     output: int
-    before: MoveHistory | None
+    before: TransitionHistory | None
 
 
 @dataclass
@@ -51,13 +51,13 @@ class BeamSide:
 
     Attributes:
         items: their configurations and scores, the best first.
-        lost: int64[items], the words whose gold head or relation can no longer be had, because of their moves.
+        lost: int64[items], the words whose gold head or relation can no longer be had, because of their transitions.
         histories: of each; None for the initial configuration.
     """
 
     items: BatchedItems
     lost: np.ndarray
-    histories: list[MoveHistory | None]
+    histories: list[TransitionHistory | None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SentenceUpdate:
         loss: by how much the best item was ahead of the best gold one at the step that was learned from; 0: nothing to learn.
         step: that step, as a share of all.
         lost: whether the beam had no gold item at some step of the search.
-        configurations: how many had the scores of their moves changed.
+        configurations: how many had the scores of their transitions changed.
     """
 
     loss: float
@@ -91,7 +91,7 @@ class BeamPerceptron:
 
     Args:
         perceptron: whose weights are changed; a sentence counts as one step of its average.
-        system, templates: those of its model. All computations of a sentence must have the same number of moves.
+        system, templates: those of its model. All computations of a sentence must have the same number of transitions.
         data: the sentences.
         oracle: bound to their trees; exact for them.
         training: how to search, and what to learn.
@@ -148,31 +148,31 @@ class BeamPerceptron:
     def _advance(self, side: BeamSide, s: int, sentence: Sentences, beam: Beam, *, only_gold: bool) -> BeamSide:
         system, items = self._system, side.items
         now, rows = items.now, np.arange(len(items.totals))
-        moves = system.moves(now, rows)
-        keys = self._templates.extract(now, rows, sentence, items.numbers, moves)
+        transitions = system.transitions(now, rows)
+        keys = self._templates.extract(now, rows, sentence, items.numbers, transitions)
         scores = self._perceptron.scores(keys)
-        losses = self._losses(s, now, moves)
-        allowed, scored = self._gold_moves(s, moves, losses, scores) if only_gold else (moves, scores)
+        losses = self._losses(s, now, transitions)
+        allowed, scored = self._gold_transitions(s, transitions, losses, scores) if only_gold else (transitions, scores)
         made = advance_items(items, rows, system, allowed, scored, beam, single_root=False)
         lost, histories = np.empty(len(made.parents), np.int64), []
         for i, (parent, column) in enumerate(zip(made.parents.tolist(), made.columns.tolist(), strict=True)):
-            child = int(moves.children[parent, column])
+            child = int(transitions.children[parent, column])
             relation = 0 if child == NO_NODE else int(made.items.now.relations[i, child])
-            wrong = self._is_wrong(s, int(moves.heads[parent, column]), child, relation)
+            wrong = self._is_wrong(s, int(transitions.heads[parent, column]), child, relation)
             lost[i] = side.lost[parent] + losses[parent, column] + wrong
-            output = int(system.block_starts[moves.blocks[parent, column]]) + relation
-            histories.append(MoveHistory(keys[moves.rows[parent, column]], output, side.histories[parent]))
-        if only_gold and lost.any():  # there were fewer gold moves than the beam has items
+            output = int(system.block_starts[transitions.blocks[parent, column]]) + relation
+            histories.append(TransitionHistory(keys[transitions.rows[parent, column]], output, side.histories[parent]))
+        if only_gold and lost.any():  # there were fewer gold transitions than the beam has items
             kept = np.flatnonzero(lost == 0)
             return BeamSide(made.items.take(kept), lost[kept], [histories[i] for i in kept])
         return BeamSide(made.items, lost, list(histories))
 
-    def _losses(self, s: int, now: Configurations, moves: Moves) -> np.ndarray:
-        """int64[items, width]: the gold edges that can no longer be had after a move."""
-        numbers = np.full(len(moves.rows), s, np.int32)
+    def _losses(self, s: int, now: Configurations, transitions: Transitions) -> np.ndarray:
+        """int64[items, width]: the gold edges that can no longer be had after a transition."""
+        numbers = np.full(len(transitions.rows), s, np.int32)
         found = self._oracle.score_batch(query(numbers, now))
         edges = found.astype(np.int64) // self._oracle.gold_weight
-        applicable = (moves.rows != NO_NODE) & (found != NOT_APPLICABLE)
+        applicable = (transitions.rows != NO_NODE) & (found != NOT_APPLICABLE)
         highest = np.where(applicable, edges, -1).max(axis=1, keepdims=True)
         return np.where(applicable, highest - edges, 0)
 
@@ -184,17 +184,21 @@ class BeamPerceptron:
         gold = int(self._data.relations[at])
         return int(self._data.trees.heads[at]) == head and gold >= 0 and gold != relation
 
-    def _gold_moves(self, s: int, moves: Moves, losses: np.ndarray, scores: np.ndarray) -> tuple[Moves, np.ndarray]:
-        """The moves without those that lose an edge, and scores by which wrong relations of gold arcs come last."""
-        rows, scored = np.where(losses == 0, moves.rows, NO_NODE), scores.copy()
+    def _gold_transitions(
+        self, s: int, transitions: Transitions, losses: np.ndarray, scores: np.ndarray
+    ) -> tuple[Transitions, np.ndarray]:
+        """The transitions without those that lose an edge, and scores by which wrong relations of gold arcs come last."""
+        rows, scored = np.where(losses == 0, transitions.rows, NO_NODE), scores.copy()
         for item, column in zip(*np.nonzero(rows != NO_NODE), strict=True):
-            head, child = int(moves.heads[item, column]), int(moves.children[item, column])
-            block = moves.blocks[item, column]
+            head, child = int(transitions.heads[item, column]), int(transitions.children[item, column])
+            block = transitions.blocks[item, column]
             start, size = int(self._system.block_starts[block]), int(self._system.block_sizes[block])
             if child != NO_NODE:
                 wrong = [self._is_wrong(s, head, child, relation) for relation in range(size)]
                 scored[rows[item, column], start : start + size][wrong] = LOWEST
-        return Moves(rows, moves.blocks, moves.heads, moves.children, moves.candidate_nodes, moves.starts), scored
+        return Transitions(
+            rows, transitions.blocks, transitions.heads, transitions.children, transitions.candidate_nodes, transitions.starts
+        ), scored
 
     def _violation(self, beam: BeamSide, gold_beam: BeamSide) -> Violation:
         best = int(beam.items.totals.argmax())
@@ -208,8 +212,10 @@ class BeamPerceptron:
         if violation.size <= 0:
             return 0
         of_beam, of_gold = _apart(violation.of_beam, violation.of_gold)
-        for moves, delta in ((of_gold, 1), (of_beam, -1)):
-            self._perceptron.change(np.stack([one.keys for one in moves]), np.array([one.output for one in moves]), delta)
+        for transitions, delta in ((of_gold, 1), (of_beam, -1)):
+            self._perceptron.change(
+                np.stack([one.keys for one in transitions]), np.array([one.output for one in transitions]), delta
+            )
         return len(of_beam) + len(of_gold)
 
 
@@ -218,19 +224,21 @@ class Violation:
     """By how much the best item is ahead of the best gold one at a step, and how both came about."""
 
     size: float
-    of_beam: MoveHistory | None
-    of_gold: MoveHistory | None
+    of_beam: TransitionHistory | None
+    of_gold: TransitionHistory | None
 
 
-def _apart(first: MoveHistory | None, second: MoveHistory | None) -> tuple[list[MoveHistory], list[MoveHistory]]:
-    """The moves of two computations of the same length from where they part."""
-    pairs = list(zip(_moves(first), _moves(second), strict=True))
+def _apart(
+    first: TransitionHistory | None, second: TransitionHistory | None
+) -> tuple[list[TransitionHistory], list[TransitionHistory]]:
+    """The transitions of two computations of the same length from where they part."""
+    pairs = list(zip(_transitions(first), _transitions(second), strict=True))
     same = next(i for i, (ours, other) in enumerate(pairs) if ours.output != other.output or (ours.keys != other.keys).any())
     return [ours for ours, _ in pairs[same:]], [other for _, other in pairs[same:]]
 
 
-def _moves(last: MoveHistory | None) -> list[MoveHistory]:
-    """The moves of a computation, the first one first."""
+def _transitions(last: TransitionHistory | None) -> list[TransitionHistory]:
+    """The transitions of a computation, the first one first."""
     found = []
     while last is not None:
         found.append(last)

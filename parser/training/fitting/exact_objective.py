@@ -3,7 +3,7 @@
 The loss of a sentence is log Z minus the logarithm of the sum of exp(score) over the computations of its gold tree, which are
 several: a conditional random field over computations. Z is that sum over all computations that parsing chooses from, which the
 chart of exact search holds (Shi, Huang and Lee 2017, Section 4; compiled/inside_outside.py). Its derivative by the score of a
-move in a state is how probable the move is, less how probable it is given the gold tree.
+transition in a state is how probable the transition is, less how probable it is given the gold tree.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class ExactObjective:
     """The Objective of gold trees among all trees.
 
     Every state is scored with a dropout mask of its own, and the loss is of these scores. The gradient is that of the mean loss
-    of a move, so that clipping and the weights of further tasks' losses mean what they do in the passes before. Sentences of
-    more than LONGEST tokens are left out, and a warning says how many there are.
+    of a transition, so that clipping and the weights of further tasks' losses mean what they do in the passes before. Sentences
+    of more than LONGEST tokens are left out, and a warning says how many there are.
 
     Args:
         model: whose classifier is trained; check_exact() lets it pass.
@@ -107,8 +107,8 @@ class ExactObjective:
             dropping: whether dropout is in force.
 
         Returns:
-            A sum of scores that has the gradient of the mean loss of a move, those of further tasks added; and float64[m], the
-            losses of the sentences, in nats.
+            A sum of scores that has the gradient of the mean loss of a transition, those of further tasks added; and
+            float64[m], the losses of the sentences, in nats.
         """
         batch = self._encoder.encode(numbers, dropping)
         offsets = np.concatenate([[0], np.cumsum(batch.lengths)])
@@ -117,8 +117,8 @@ class ExactObjective:
         on_device = torch.from_numpy(features).to(self._classifier.output.weight.device)
         scores = scores_by_value(self._classifier, on_device, batch.vectors, dropping=dropping)
         losses, slopes = self._losses(numbers, scores.detach().cpu().numpy())
-        moves = 2 * max(1, int((batch.lengths - 1).sum()))
-        of_trees = (scores * torch.from_numpy(slopes).to(scores.device)).sum() / moves
+        transitions = 2 * max(1, int((batch.lengths - 1).sum()))
+        of_trees = (scores * torch.from_numpy(slopes).to(scores.device)).sum() / transitions
         return of_trees + self._encoder.task_loss(batch, dropping), losses
 
     def _losses(self, numbers: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

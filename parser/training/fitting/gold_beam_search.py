@@ -1,9 +1,10 @@
 """Global training: searches through training sentences, with a beam of gold items (Andor et al. 2016, Huang et al. 2012).
 
-A locally trained classifier knows what is best in a configuration, but not what a wrong move costs in the end. Here scores of
-whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search, is between
-its items and those that are gold (compiled/gold_beam.py says what is gold, compiled/beam_steps.py which step, and the loss).
-The updates need no derivative of the search: given its items, the loss is a function of sums of the classifier's scores.
+A locally trained classifier knows what is best in a configuration, but not what a wrong transition costs in the end. Here
+scores of whole computations compete: a beam searches with the weights of the moment, and the loss, at one step of the search,
+is between its items and those that are gold (compiled/gold_beam.py says what is gold, compiled/beam_steps.py which step, and
+the loss). The updates need no derivative of the search: given its items, the loss is a function of sums of the classifier's
+scores.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class SearchResults:
     Attributes:
         features: int32[rows, slots], of the configurations whose scores count.
         sentences: int64[rows], the sentence that each is from, as a number among those that were searched.
-        rows, outputs: int64[moves]: the scores that count, each the output of a row.
-        slopes: float32[moves]: the derivative of the loss of its sentence by the score.
+        rows, outputs: int64[transitions]: the scores that count, each the output of a row.
+        slopes: float32[transitions]: the derivative of the loss of its sentence by the score.
         losses: float64[sentences], in nats.
         steps: float64[sentences], the step that was learned from, as a share of all.
         lost: bool[sentences], whether the beam had no gold item at some step.
@@ -80,7 +81,7 @@ class GoldTrees:
 
 
 class _ScoreChanges(NamedTuple):
-    """Memory for the scores that the loss of a sentence depends on; see beam_steps.collect_moves()."""
+    """Memory for the scores that the loss of a sentence depends on; see beam_steps.collect_transitions()."""
 
     cells: np.ndarray
     fronts: np.ndarray
@@ -90,7 +91,7 @@ class _ScoreChanges(NamedTuple):
 
     @classmethod
     def allocate(cls, size: int) -> _ScoreChanges:
-        """For this many moves."""
+        """For this many transitions."""
         cells, fronts, rows, outputs = (np.empty(size, np.int32) for _ in range(4))
         return cls(cells, fronts, rows, outputs, np.empty(size, np.float64))
 
@@ -134,19 +135,19 @@ class GoldBeamSearch(BeamParser):
             if kept is not None:
                 layers = layers._replace(weights=layers.weights * kept[s][:, None])
             lost[s] = self._search_sentence(number, start, length, words, layers, workspace)
-            chosen, losses[s], n_rows, n_moves = workspace.learn(2 * length, self._training)
+            chosen, losses[s], n_rows, n_transitions = workspace.learn(2 * length, self._training)
             steps[s] = chosen / max(1, 2 * length)
             found = workspace.found
             features = np.empty((n_rows, len(self._table.slots)), np.int32)
             at = found.cells[:n_rows], found.fronts[:n_rows], workspace.stacks, start, length, values
             beam_steps.read_features(*at, self._table.programs, self._table.columns, *workspace.reading, features)
             of_rows = np.full(n_rows, s, np.int64)
-            parts.append((features, of_rows, found.rows[:n_moves] + rows, *(a[:n_moves].copy() for a in found[3:])))
+            parts.append((features, of_rows, found.rows[:n_transitions] + rows, *(a[:n_transitions].copy() for a in found[3:])))
             rows += n_rows
         joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-        features, of_rows, move_rows, outputs, slopes = joined
-        moves = move_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
-        return SearchResults(features, of_rows, *moves, losses, steps, lost)
+        features, of_rows, transition_rows, outputs, slopes = joined
+        transitions = transition_rows.astype(np.int64), outputs.astype(np.int64), slopes.astype(np.float32)
+        return SearchResults(features, of_rows, *transitions, losses, steps, lost)
 
     def _search_sentence(self, number: int, start: int, length: int, words: Any, layers: Layers, workspace: _Workspace) -> bool:
         """Whether the beam had no gold item at some step."""
@@ -179,10 +180,10 @@ class _Workspace:
         self._step = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n), np.empty(n, np.int32)
 
     def learn(self, steps: int, training: BeamTraining) -> tuple[int, float, int, int]:
-        """The step that is learned from, its loss, and how many configurations and moves are found."""
+        """The step that is learned from, its loss, and how many configurations and transitions are found."""
         beam, gold_beam, (by_beam, by_gold) = self.beam, self.gold_beam, self._by_item
         chosen, loss = beam_steps.choose_step(steps, _merges(training), beam, gold_beam, by_beam, by_gold)
-        found = beam_steps.collect_moves(chosen, beam, gold_beam, self.stacks, by_beam, by_gold, self._step, self.found)
+        found = beam_steps.collect_transitions(chosen, beam, gold_beam, self.stacks, by_beam, by_gold, self._step, self.found)
         return chosen, loss, *found
 
 

@@ -198,9 +198,9 @@ def iterate(
         perceptron: learns, in place.
         model: whose system and templates it has.
         data: the sentences, with the trees that the oracle is bound to.
-        oracle: says which moves are optimal.
+        oracle: says which transitions are optimal.
         generator: draws the order of the sentences, and whether exploration goes on by the prediction.
-        canonical: only the first optimal move of the eager order counts as optimal.
+        canonical: only the first optimal transition of the eager order counts as optimal.
         probability: that of going on by the prediction, where it is not optimal, too.
     """
     system, sentences, trees = model.system, data.sentences, data.trees
