@@ -315,7 +315,7 @@ class MlpSpec(Spec):
     """
 
     hidden: int = field(metadata=between(1, 65_536, "the number of hidden units"))
-    activation: str
+    activation: str = field(metadata={"words": ACTIVATIONS})
     dropout: float = field(metadata=between(0, 1, "a share of units", below=True))
     input_dropout: float = field(metadata=_DROPPED)
     slot_dropout: float = field(metadata=between(0, 1, "a share of slots", below=True))

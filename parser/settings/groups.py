@@ -1,8 +1,9 @@
 """The settings of a training run, as hydra composes them from configs/: their names, types and ranges, and what they depend on.
 
 A group of which there are several has a dataclass for each choice, so that hydra itself refuses a key that the choice does not
-have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS). A number says its range, and a
-setting that is read only beside a certain other one says beside which. The values are in configs/, and what they are for.
+have: ``model=`` chooses the class of all settings (MODELS), ``beam=`` that of ``beam`` (BEAMS). A number says its range, a word
+what it can be, and a setting that is read only beside certain others says beside which (``read`` and ``used``, see setting()).
+The values are in configs/, and what they are for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from parser.beam_settings import MAX_SIZE
+import oracles
+from parser.beam_settings import MAX_SIZE, Merge
+from parser.lattices.gold_paths import MissingPath
 from parser.model_folder import MAX_LOOKAHEAD
 from parser.network_spec import BiaffineSpec, BiLSTMSpec, CharacterSpec, MlpSpec, TaggerSpec, between
 from parser.settings.choices import (
@@ -35,20 +38,32 @@ from parser.settings.choices import (
 
 _EPOCHS = 100_000
 _NETWORK = "model=mlp or model=bilstm"
+_OWN_PASSES = "beam.training.start=null"
+_SECOND_PASS = "second_pass.trees=TREES (column=3 to 6 have them)"
 
 
-def number(lowest: float, highest: float, what: str, *, default: Any = MISSING, read: str = "", **ends: bool) -> Any:
-    """A field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below; ``read``: see setting()."""
-    return setting(default, read=read, **between(lowest, highest, what, **ends))
+def number(
+    lowest: float, highest: float, what: str, *, default: Any = MISSING, read: str = "", used: str = "", **ends: bool
+) -> Any:
+    """A field that is a number, or a dictionary of numbers, with its range; ``ends``: above, below; see setting()."""
+    return setting(default, read=read, used=used, **between(lowest, highest, what, **ends))
 
 
-def setting(default: Any = MISSING, *, read: str = "", **metadata: Any) -> Any:
-    """A field; ``read``: the settings that it is read beside, such as "KEY=VALUE and KEY=FILE"; in capitals: any value."""
-    return field(default=default, metadata={"read": read, **metadata})
+def setting(default: Any = MISSING, *, read: str = "", used: str = "", **metadata: Any) -> Any:
+    """A field.
+
+    Args:
+        default: None: null, so that any other value has been given, whoever composed the settings.
+        read: beside which others it is read, such as "KEY=VALUE or KEY=VALUE, and KEY=FILE"; in capitals: any value. Given
+            beside others it is refused.
+        used: the same, but given beside others it is only told, for a sweep may have such jobs.
+        metadata: ``range`` of a number, see between(); ``words``: what it can be, where that is no enumeration of choices.py.
+    """
+    return field(default=default, metadata={"read": read, "used": used, **metadata})
 
 
 def group(kind: type, *, read: str = "") -> Any:
-    """A field that is a group of settings; ``read`` is of all of them."""
+    """A field that is a group of settings; ``read`` is of all of them, besides their own."""
     return field(default_factory=kind, metadata={"read": read})
 
 
@@ -85,11 +100,11 @@ class VectorSettings:
     file: str | None = None
     limit: int | None = number(1, 1e9, "the number of vectors", read="vectors.file=FILE", default=None)
     restrict: bool = setting(False, read="vectors.file=FILE")
-    dimensions: int = number(1, 10_000, "the length of a vector")
-    window: int = number(1, 1000, "the number of words to either side")
-    epochs: int = number(1, _EPOCHS, "the number of epochs")
-    min_count: int = number(1, 1e9, "the lowest count of a form")
-    skip_gram: bool = MISSING
+    dimensions: int = number(1, 10_000, "the length of a vector", used="vectors.file=null")
+    window: int = number(1, 1000, "the number of words to either side", used="vectors.file=null")
+    epochs: int = number(1, _EPOCHS, "the number of epochs", used="vectors.file=null")
+    min_count: int = number(1, 1e9, "the lowest count of a form", used="vectors.file=null")
+    skip_gram: bool = setting(used="vectors.file=null")
     attribute: str | None = MISSING
     trained: bool = MISSING
 
@@ -130,13 +145,13 @@ class EncoderSettings(BiLSTMSpec):
 class OptimizerSettings:
     """How the classifier is fitted; see training/fitting/."""
 
-    name: OptimizerName = MISSING
-    learning_rate: float = number(0, 1e6, "the learning rate", above=True)
+    name: OptimizerName = setting(read=_OWN_PASSES)
+    learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_OWN_PASSES)
     schedule: Schedule = MISSING
     schedule_over: ScheduleSpan = MISSING
-    momentum: float = number(0, 1, "the momentum", below=True, read="optimizer.name=sgd")
+    momentum: float = number(0, 1, "the momentum", below=True, read=f"{_OWN_PASSES}, and optimizer.name=sgd")
     weight_decay: float = number(0, 1, "the weight decay")
-    batch_size: int = number(1, 1e6, "the number of examples in a batch")
+    batch_size: int = number(1, 1e6, "the number of examples in a batch", read=_OWN_PASSES)
 
 
 @dataclass
@@ -145,7 +160,7 @@ class FirstPass:
 
     trees: TrainingTrees = MISSING
     epochs: int = number(1, _EPOCHS, "the number of epochs")
-    model: str | None = None
+    model: str | None = setting(None, read=_SECOND_PASS)
 
 
 @dataclass
@@ -153,20 +168,20 @@ class SecondPass:
     """The pass over the parser's own computations; see training/examples/exploration.py."""
 
     trees: TrainingTrees | None = MISSING
-    epochs: int = number(1, _EPOCHS, "the number of epochs")
-    target: Target = MISSING
-    start_from_first_pass: bool = MISSING
-    examples: ExampleUse = MISSING
-    explore_every: int = number(0, _EPOCHS, "the number of epochs between explorations")
-    policy: Policy = MISSING
-    follow: float = number(0, 1, "a probability", read="second_pass.policy=mixed")
+    epochs: int = number(1, _EPOCHS, "the number of epochs", used=_SECOND_PASS)
+    target: Target = setting(used=_SECOND_PASS)
+    start_from_first_pass: bool = setting(used=_SECOND_PASS)
+    examples: ExampleUse = setting(used=_SECOND_PASS)
+    explore_every: int = number(0, _EPOCHS, "the number of epochs between explorations", used=_SECOND_PASS)
+    policy: Policy = setting(used=_SECOND_PASS)
+    follow: float = number(0, 1, "a probability", read="second_pass.policy=mixed", used=_SECOND_PASS)
 
 
 @dataclass
 class DistillationSettings:
     """What the second pass learns from other models, beside the oracle; see training/examples/teacher.py."""
 
-    teacher: Any = None  # str | list[str] | None, for which OmegaConf has no type
+    teacher: Any = setting(None, read=_SECOND_PASS)  # str | list[str] | None, for which OmegaConf has no type
     weight: float = number(0, 1e6, "the weight of a loss", above=True, read="distillation.teacher=RUN_FOLDER")
     temperature: float = number(0, 1e3, "what scores are divided by", above=True, read="distillation.teacher=RUN_FOLDER")
     over: Over = setting(read="distillation.teacher=RUN_FOLDER")
@@ -176,14 +191,14 @@ class DistillationSettings:
 class LatticeSettings:
     """Word lattices of the parts of the treebank, and how they are learned from; see training/examples/lattices.py."""
 
-    train: str | None = None
-    dev: str | None = None
-    test: str | None = None
+    train: str | None = setting(None, read="system=arc_standard or system=attardi")
+    dev: str | None = setting(None, read="lattice.train=FILE, and treebank.dev=FILE")
+    test: str | None = setting(None, read="lattice.train=FILE, and treebank.test=FILE")
     lookahead: int = number(1, MAX_LOOKAHEAD, "the number of words ahead", read="lattice.train=FILE")
-    gold: str = setting(read="lattice.train=FILE")
-    max_arcs: int | None = number(1, 1e9, "the number of arcs", read="lattice.train=FILE", default=None)
+    gold: str = setting(words=[*MissingPath], read="lattice.train=FILE")
+    max_arcs: int | None = number(1, 1e9, "the number of arcs", read="lattice.train=FILE")
     choices: bool = setting(read="lattice.train=FILE")
-    beam: int = number(1, MAX_SIZE, "the number of items", read="lattice.train=FILE and beam=none")
+    beam: int = number(1, MAX_SIZE, "the number of items", read="lattice.train=FILE, and beam=none")
 
 
 @dataclass
@@ -192,8 +207,8 @@ class OnlineSettings:
 
     mode: Mode = MISSING
     iterations: int = number(1, _EPOCHS, "the number of iterations")
-    explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration")
-    follow: float = number(0, 1, "a probability")
+    explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration", read="online.mode=explore")
+    follow: float = number(0, 1, "a probability", read="online.mode=explore")
     sentences: OnlineSentences = MISSING
     feats: bool = MISSING
 
@@ -210,14 +225,14 @@ class LocalBeamSettings(BeamSettings):
     """With a beam, over the probabilities of the transitions."""
 
     size: int = number(1, MAX_SIZE, "the number of items")
-    merge: str = MISSING
+    merge: str = setting(words=[*Merge])
 
 
 @dataclass
 class ExactTrainingSettings:
     """The pass over whole computations. ``start``: the model that it begins with."""
 
-    start: str | None = None
+    start: str | None = setting(None, read=_NETWORK)
     epochs: int = number(1, _EPOCHS, "the number of epochs")
     learning_rate: float = number(0, 1e6, "the learning rate", above=True, read=_NETWORK)
     batch_sentences: int = number(1, 1e6, "the number of sentences in a batch", read=_NETWORK)
@@ -227,7 +242,7 @@ class ExactTrainingSettings:
 class BeamTrainingSettings(ExactTrainingSettings):
     """The pass over whole computations that compete in a beam; see training/fitting/."""
 
-    update: UpdateStep = MISSING
+    update: UpdateStep = setting(read="model=linear")
     gold_size: int = number(1, MAX_SIZE, "the number of gold items")
 
 
@@ -273,12 +288,12 @@ class Settings:
     column: int | None = setting(read=_NETWORK)
     recipe: str = setting(read=_NETWORK)
     system: str = MISSING
-    degree: int | None = number(1, 9, "the degree of a transition system", default=None)
+    degree: int | None = number(1, 9, "the degree of a transition system", default=None, read="system=attardi")
     model: str = MISSING
-    oracle: str = MISSING
-    strategy: str = MISSING
-    ties: str | None = None
-    projectivization: str = MISSING
+    oracle: str = setting(read=_OWN_PASSES, used=_SECOND_PASS)
+    strategy: str = setting(words=[*oracles.Strategy], read=_OWN_PASSES, used=_SECOND_PASS)
+    ties: str | None = setting(words=[None, *oracles.TIES[1:]], read=_OWN_PASSES, used=_SECOND_PASS)
+    projectivization: str = setting(words=oracles.PROJECTIVIZATIONS)
     vocabulary_from: VocabularySource = setting(read=_NETWORK)
     seed: int = number(0, 2**32 - 1, "a seed")
     device: str = MISSING
@@ -294,8 +309,8 @@ class Settings:
     embeddings: dict[str, int] = number(1, 10_000, "the length of a vector", read=_NETWORK)
     classifier: ClassifierSettings = setting(read=_NETWORK)
     optimizer: OptimizerSettings = group(OptimizerSettings, read=_NETWORK)
-    first_pass: FirstPass = group(FirstPass, read=_NETWORK)
-    second_pass: SecondPass = group(SecondPass, read=_NETWORK)
+    first_pass: FirstPass = group(FirstPass, read=f"{_NETWORK}, and {_OWN_PASSES}")
+    second_pass: SecondPass = group(SecondPass, read=f"{_NETWORK}, and {_OWN_PASSES}")
     beam: BeamSettings = field(default_factory=BeamSettings)
     tensorboard: TensorBoardSettings = field(default_factory=TensorBoardSettings)
 
@@ -304,7 +319,7 @@ class Settings:
 class MlpSettings(Settings):
     """Those of model=mlp."""
 
-    distillation: DistillationSettings = field(default_factory=DistillationSettings)
+    distillation: DistillationSettings = group(DistillationSettings, read=_OWN_PASSES)
     lattice: LatticeSettings = field(default_factory=LatticeSettings)
 
 

@@ -21,15 +21,8 @@ from parser.settings.groups import BEAMS, MODELS, Settings
 
 log = logging.getLogger(__name__)
 
-# What only passes read that there are not with beam.training.start, and what only a second pass reads.
-_OF_FIRST_PASSES = (
-    *("first_pass", "second_pass", "distillation", "oracle", "strategy", "ties"),
-    *(f"optimizer.{name}" for name in ("name", "learning_rate", "batch_size", "momentum")),  # beam.training has its own
-)
-_OF_SECOND_PASS = ("second_pass", "oracle", "strategy", "ties")
-
-# What only the training of word vectors reads.
-_OF_TRAINED_VECTORS = tuple(f"vectors.{name}" for name in ("dimensions", "window", "epochs", "min_count", "skip_gram"))
+# Between conditions that all must hold.
+_AND = ", and "
 
 
 @dataclass
@@ -39,13 +32,14 @@ class Key:
     Attributes:
         name: with dots.
         choices: those of a group that have it, such as "beam=local"; none: all have it.
-        read: the settings that it is read beside; see groups.setting().
+        read, used: the settings that it is read beside, those of its groups included; see groups.setting().
         type, range: as the schema says.
     """
 
     name: str
     choices: list[str]
     read: str
+    used: str
     type: Any
     range: Range | None = None
 
@@ -77,17 +71,14 @@ def _keys_of(kind: type, prefix: str, choice: str, read: str = "") -> Iterator[K
     types = get_type_hints(kind)
     for field in fields(kind):
         name, of, by = f"{prefix}{field.name}", types[field.name], field.metadata.get("chosen_by", choice)
-        reads = field.metadata.get("read") or read
-        yield Key(name, [by] if by else [], reads, of, range_of(field))
+        reads = _AND.join(filter(None, [read, field.metadata.get("read")]))
+        yield Key(name, [by] if by else [], reads, field.metadata.get("used", ""), of, range_of(field))
         if (nested := dataclass_of(of)) is not None:
             yield from _keys_of(nested, f"{name}.", by, reads)
 
 
 def check_given(settings: Settings, overrides: Iterable[str]) -> None:
-    """Refuses what was given but is not read.
-
-    What only a second pass reads gives a warning where there is none, not an error: a sweep over ``column`` has such jobs. So
-    does what only the training of word vectors reads, where a file has them.
+    """Refuses what was given but is not read; of some of it, which jobs of a sweep may have, it only gives a warning.
 
     Args:
         settings: of the run.
@@ -96,30 +87,39 @@ def check_given(settings: Settings, overrides: Iterable[str]) -> None:
     Raises:
         SettingsError: names the key, and the settings beside which it is read.
     """
-    network = settings.model != "linear"
     for override in overrides:
-        name = override.partition("=")[0].lstrip("+~")
-        key = next((keys()[one] for one in _and_above(name) if one in keys()), None)
-        if key is not None and key.read and not _holds(settings, key.read):
-            raise SettingsError(f"{override} is read only with {key.read}; leave it out, or add that")
-        if _select(settings, "beam.training.start") is not None and _is_in(name, _OF_FIRST_PASSES):
-            raise SettingsError(
-                f"{override} is for the first and second pass, and with beam.training.start this run has neither; leave one of "
-                "the two out"
-            )
-        if network and settings.vectors.file is not None and name in _OF_TRAINED_VECTORS:
-            log.warning("%s is not read: this run reads its word vectors from vectors.file", override)
-        if network and settings.second_pass.trees is None and name != "second_pass.trees" and _is_in(name, _OF_SECOND_PASS):
-            log.warning("%s is not read: this run has no second pass (column=3 to 6 have one)", override)
+        key = next((keys()[one] for one in _and_above(override.partition("=")[0].lstrip("+~")) if one in keys()), None)
+        if key is None:
+            continue
+        check_read(settings, key.name, override)
+        if (lacking := _lacking(settings, key.used)) is not None:
+            log.warning("%s is not read: that needs %s", override, lacking)
 
 
-def _holds(settings: Settings, condition: str) -> bool:
+def check_read(settings: Settings, key: str, given: str) -> None:
+    """Refuses what is not read beside the others.
+
+    Args:
+        settings: of the run.
+        key: of the setting.
+        given: KEY=VALUE, for the message.
+
+    Raises:
+        SettingsError: names the key, and the settings beside which it is read.
+    """
+    if (lacking := _lacking(settings, keys()[key].read)) is not None:
+        raise SettingsError(f"{given} is read only with {lacking}; leave it out, or add that")
+
+
+def _lacking(settings: Settings, conditions: str) -> str | None:
+    """The first of the conditions that does not hold."""
+
     def is_so(atom: str) -> bool:
         key, _, wanted = atom.partition("=")
         found = _select(settings, key)
-        return found is not None if wanted.isupper() else str(found) == wanted
+        return found is not None if wanted.partition(" ")[0].isupper() else ("null" if found is None else str(found)) == wanted
 
-    return any(all(is_so(atom) for atom in one.split(" and ")) for one in condition.split(" or "))
+    return next((one for one in conditions.split(_AND) if one and not any(map(is_so, one.split(" or ")))), None)
 
 
 def _select(settings: Any, key: str) -> Any:
@@ -131,10 +131,6 @@ def _select(settings: Any, key: str) -> Any:
 def _and_above(key: str) -> list[str]:
     """A key and the groups that it is in, the innermost first."""
     return [key.rsplit(".", n)[0] for n in range(key.count(".") + 1)]
-
-
-def _is_in(key: str, names: Iterable[str]) -> bool:
-    return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
 def absent(key: str, settings: Any, given: str) -> str:
