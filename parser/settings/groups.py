@@ -174,7 +174,7 @@ class SecondPass:
     examples: ExampleUse = setting(used=_SECOND_PASS)
     explore_every: int = number(0, _EPOCHS, "the number of epochs between explorations", used=_SECOND_PASS)
     policy: Policy = setting(used=_SECOND_PASS)
-    follow: float = number(0, 1, "a probability", read="second_pass.policy=mixed", used=_SECOND_PASS)
+    exploration_probability: float = number(0, 1, "a probability", read="second_pass.policy=mixed", used=_SECOND_PASS)
 
 
 @dataclass
@@ -208,7 +208,7 @@ class OnlineSettings:
     mode: Mode = MISSING
     iterations: int = number(1, _EPOCHS, "the number of iterations")
     explore_after: int = number(0, _EPOCHS, "the number of iterations without exploration", read="online.mode=explore")
-    follow: float = number(0, 1, "a probability", read="online.mode=explore")
+    exploration_probability: float = number(0, 1, "a probability", read="online.mode=explore")
     sentences: OnlineSentences = MISSING
     feats: bool = MISSING
 

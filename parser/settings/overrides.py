@@ -24,6 +24,12 @@ log = logging.getLogger(__name__)
 # Between conditions that all must hold.
 _AND = ", and "
 
+# Settings of older versions, and their names.
+RENAMED = {
+    "second_pass.follow": "second_pass.exploration_probability",
+    "online.follow": "online.exploration_probability",
+}
+
 
 @dataclass
 class Key:
@@ -135,6 +141,8 @@ def _and_above(key: str) -> list[str]:
 
 def absent(key: str, settings: Any, given: str) -> str:
     """What to say of a key that is none of this run's, as it was given: it is misspelt, or of another choice of a group."""
+    if key in RENAMED:
+        return f"there is no setting {key} any more; its name is {RENAMED[key]}"
     known = next((one for one in _and_above(key) if one in keys() and (one == key or keys()[one].is_dictionary)), None)
     if known is None:
         # The last part decides: of optimizer.lr the nearest key is one of the optimizer.

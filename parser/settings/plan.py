@@ -114,7 +114,7 @@ class ExplorationPlan:
         examples: whether its examples replace or join those of the first pass.
         explore_every: epochs between two explorations; 0: it explores once, before the first epoch.
         policy: which transitions exploration takes.
-        follow: with Policy.mixed, the probability of following the prediction.
+        exploration_probability: with Policy.mixed, that of the prediction.
         beam: with Policy.beam, the beam that explores, else None.
         distillation: what teachers add; None: there are none.
     """
@@ -127,7 +127,7 @@ class ExplorationPlan:
     examples: ExampleUse
     explore_every: int
     policy: Policy
-    follow: float
+    exploration_probability: float
     beam: Beam | None = None
     distillation: DistillationPlan | None = None
     name: str = "second_pass"
@@ -179,14 +179,14 @@ class OnlinePlan:
         epochs: iterations over the sentences.
         mode: what is learned, and along which computations.
         explore_after: with Mode.explore, epochs on gold computations first.
-        follow: with Mode.explore, the probability of taking the prediction where it is not optimal.
+        exploration_probability: with Mode.explore, that of the prediction where it is not optimal.
     """
 
     epochs: int
     trees: TrainingTrees
     mode: Mode
     explore_after: int
-    follow: float
+    exploration_probability: float
     name: str = "online"
 
 

@@ -196,7 +196,7 @@ def _passes(made: Settings, teachers: tuple[str, ...]) -> Iterator[PassPlan]:
             examples=second.examples,
             explore_every=second.explore_every,
             policy=second.policy,
-            follow=second.follow,
+            exploration_probability=second.exploration_probability,
             beam=_exploring_beam(made),
             distillation=_distillation(made, teachers),
         )
@@ -213,7 +213,7 @@ def _online_passes(made: LinearSettings) -> Iterator[PassPlan]:
         trees = TrainingTrees.projective_subset
     elif oracles.oracle_class(made.oracle).needs_projective_gold:
         trees = TrainingTrees.projectivized
-    yield OnlinePlan(online.iterations, trees, online.mode, online.explore_after, online.follow)
+    yield OnlinePlan(online.iterations, trees, online.mode, online.explore_after, online.exploration_probability)
     search, training = _search(made), training_of(made)
     if isinstance(training, BeamTrainingSettings) and isinstance(search, Beam):
         yield StructuredPlan(training.epochs, trees, search, training.update, training.gold_size)

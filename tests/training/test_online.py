@@ -68,10 +68,10 @@ def test_a_run_leaves_a_model_that_parses_as_it_was_measured(treebank, tmp_path)
 
 
 def test_an_interrupted_run_resumes_to_the_same_bytes(treebank, tmp_path):
-    whole = train(run(treebank, "keep=last", "online.follow=0.5"), tmp_path / "whole")
+    whole = train(run(treebank, "keep=last", "online.exploration_probability=0.5"), tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        train(run(treebank, "keep=last", "online.follow=0.5"), tmp_path / "resumed", [Stop(2)])
-    resumed = train(run(treebank, "keep=last", "online.follow=0.5"), tmp_path / "resumed")
+        train(run(treebank, "keep=last", "online.exploration_probability=0.5"), tmp_path / "resumed", [Stop(2)])
+    resumed = train(run(treebank, "keep=last", "online.exploration_probability=0.5"), tmp_path / "resumed")
     assert contents(tmp_path / "whole") == contents(tmp_path / "resumed")
     assert whole["test"] == resumed["test"]
 

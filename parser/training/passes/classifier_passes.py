@@ -356,7 +356,7 @@ class ExplorationPass(ExamplePass):
             if plan.beam is not None:
                 beam = plan.beam.for_training()
                 return explore_with_beam(data, self._oracle, model.system, model.table, scorer, beam, plan.target)
-            exploration = Exploration(plan.policy, plan.follow)
+            exploration = Exploration(plan.policy, plan.exploration_probability)
             arguments = self._oracle, model.system, model.table, scorer, plan.target, exploration, generator
             if (choices := self._choices) is None:
                 return explore(data, *arguments, soft_targets=self._teacher)

@@ -131,7 +131,7 @@ class OnlinePass(LinearPass):
         explores = plan.mode is Mode.explore and epoch >= plan.explore_after
         learned = trained.perceptron, trained.model, trained.data, trained.oracle
         generator = np.random.default_rng([self._context.seed, epoch])
-        probability = plan.follow if explores else 0.0
+        probability = plan.exploration_probability if explores else 0.0
         with self._context.stopwatch(f"{self.name}_fit"):
             wrong, report = iterate(*learned, generator, canonical=plan.mode is Mode.static, probability=probability)
         fitted = self._fitted(wrong / max(1, report.steps), report.steps)
