@@ -7,7 +7,7 @@ critical if at least one of its gold descendants is not in B or its gold parent 
 curve counts the nodes that critical_nodes.py keeps. That set is ours and smaller: nodes with a gold edge to a stack element,
 and the ancestors in B of such nodes; the others of the paper are tied only to nodes already removed, whose edges are lost
 whatever is done. On projectivized trees, as nothing may be removed on others. The configurations are those of random
-computations that take an optimal step with probability ``follow``, else any step. Writes results.csv and figure10.svg.
+computations that take an optimal step with ``optimal_probability``, else any step. Writes results.csv and figure10.svg.
 
 In results.csv, ``kept`` is the mean k + m' by the paper's definition, and the percentiles are of the same; ``kept_here`` is the
 mean with the set that critical_nodes.py keeps.
@@ -42,7 +42,7 @@ class Figure10(Pictures):
 
     treebanks: list[str]
     strategy: str
-    follow: float
+    optimal_probability: float
     seed: int
     computations: int
     min_sentences: int
@@ -132,10 +132,10 @@ def measure(settings: Figure10) -> tuple[list[Any], list[str]]:
     trees = oracles.projectivize_trees(treebanks.trees(chosen))
     guide = oracles.create("nederhof_linear", settings.strategy).bind(trees)
     seeds = range(settings.seed, settings.seed + settings.computations)
-    computations = (random_computations(trees, guide, settings.follow, seed) for seed in seeds)
+    computations = (random_computations(trees, guide, settings.optimal_probability, seed) for seed in seeds)
     rows = by_size(np.concatenate([critical_counts(trees, batches) for batches in computations]))
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
-    how = f"{settings.strategy}, an optimal step with probability {settings.follow}"
+    how = f"{settings.strategy}, an optimal step with probability {settings.optimal_probability}"
     more = [f"computations: {settings.computations} over each sentence, seeds {seeds[0]}..{seeds[-1]}, {how}"]
     for size, configurations, _, kept, here, *_ in rows:
         if size % 10 == 0:

@@ -6,7 +6,7 @@
 The time for the scores of all three steps of a configuration, inside batch calls, on projectivized and on original trees. The
 paper measured on the steps that its own classifier took. So does the second command: each treebank's training part is
 explored by the model named for it, which follows its own predictions as in the second pass of training. The first command
-needs no model: its computations take an optimal step with probability ``follow``, else any step. Both measure with
+needs no model: its computations take an optimal step with ``optimal_probability``, else any step. Both measure with
 ``scripts/benchmark.py oracles`` (see there what is timed), at more sizes. Times are CPU time; still, little else should run
 on the machine meanwhile.
 
@@ -54,7 +54,7 @@ class Figure9(Pictures):
     models: dict[str, str]
     sizes: list[int]
     strategy: str
-    follow: float
+    optimal_probability: float
     seed: int
     repeats: int
     format: str
@@ -124,7 +124,7 @@ def main(settings: Figure9) -> None:
     result = benchmark.run(
         paths,
         strategy=settings.strategy,
-        follow=settings.follow,
+        optimal_probability=settings.optimal_probability,
         sizes=settings.sizes,
         repeats=settings.repeats,
         seed=settings.seed,
@@ -137,7 +137,7 @@ def main(settings: Figure9) -> None:
     if settings.models:
         stem, how = "explorations", f"the predictions of a trained model, seed {settings.seed}"
     else:
-        stem, how = "figure9", f"an optimal step with probability {settings.follow}, seed {settings.seed}"
+        stem, how = "figure9", f"an optimal step with probability {settings.optimal_probability}, seed {settings.seed}"
     more = [
         f"computations: strategy {settings.strategy}, {how}",
         f"times: CPU time within batch calls, median of {settings.repeats}",

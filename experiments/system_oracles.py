@@ -2,7 +2,7 @@
 
     python experiments/system_oracles.py paths.treebanks=../shared/ud-v2.2
 
-Random computations over the training parts take an optimal transition with probability ``follow``, else any transition. Along
+Random computations over the training parts take an optimal one with ``optimal_probability``, else any. Along
 them, CPU microseconds for the scores of all transitions of a configuration: the mean within batches (all sentences, a step at a
 time); and with a call for each configuration, the overhead of the call included, the mean, the 99.9th percentile, and the
 median by k + m (elements of the stack without the root, and tokens in the buffer). Where an oracle takes only projective gold
@@ -60,7 +60,7 @@ class SystemOracles(Pictures):
     """Which computations to measure; configs/experiments/system_oracles.yaml says what each key is for."""
 
     treebanks: list[str]
-    follow: float
+    optimal_probability: float
     seed: int
     table_sentences: int
     min_configurations: int
@@ -87,7 +87,7 @@ class Cost:
 
 
 def computations(
-    trees: Trees, system: TransitionSystem, oracle: BoundOracle, follow: float, seed: int
+    trees: Trees, system: TransitionSystem, oracle: BoundOracle, optimal_probability: float, seed: int
 ) -> Iterator[tuple[np.ndarray, Configurations]]:
     """Random computations over all sentences in lockstep: at each step, the sentences that go on, and their configurations."""
     rng = np.random.default_rng(seed)
@@ -99,19 +99,19 @@ def computations(
         transitions = system.transitions(now, rows)
         allowed = transitions.rows != NO_NODE
         best = scores[:, : allowed.shape[1]] == scores.max(axis=1, keepdims=True)
-        allowed = np.where(rng.random((len(rows), 1)) < follow, best & allowed, allowed)
+        allowed = np.where(rng.random((len(rows), 1)) < optimal_probability, best & allowed, allowed)
         chosen = (rng.random(allowed.shape) * allowed).argmax(axis=1).astype(np.int32)
         system.apply(now, rows, transitions, chosen, np.zeros(len(rows), np.int32))
 
 
-def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
+def cost(trees: Trees, name: str, optimal_probability: float, seed: int) -> Cost:
     """Measures one of ORACLES."""
     system_name, options, oracle_name = ORACLES[name]
     system = transitions.create(system_name, 1, None, **options)
     oracle = oracles.create(oracle_name, "any", **options)
     if oracle.needs_projective_gold:
         trees = oracles.projectivize_trees(trees)
-    steps = list(computations(trees, system, oracle.bind(trees), follow, seed))
+    steps = list(computations(trees, system, oracle.bind(trees), optimal_probability, seed))
     in_batches, in_calls, first = (oracle.bind(trees) for _ in range(3))  # what a search remembers is its own
     first.score_batch(query(*steps[0]))  # compiled code is loaded
     start = time.process_time_ns()
@@ -129,12 +129,12 @@ def cost(trees: Trees, name: str, follow: float, seed: int) -> Cost:
     return Cost(total / 1000 / len(calls), np.array(calls) / 1000, np.array(sizes))
 
 
-def table_sizes(trees: Trees, follow: float, seed: int) -> dict[int, list[int]]:
+def table_sizes(trees: Trees, optimal_probability: float, seed: int) -> dict[int, list[int]]:
     """By i + j - 1, the sizes |T[i,j]| of all fragments of all configurations in random computations of LR-spine."""
     system = transitions.create("lr_spine", 1)
     oracle = oracles.create("lr_spine_chart", "any").bind(trees)
     found: defaultdict[int, list[int]] = defaultdict(list)
-    for numbers, now in computations(trees, system, oracle, follow, seed):
+    for numbers, now in computations(trees, system, oracle, optimal_probability, seed):
         for row, s in enumerate(numbers.tolist()):
             stack = [elements_of(now.children[row], int(root)) for root in now.stacks[row, : now.stack_sizes[row]]]
             for (i, j), cell in fragments([NO_NODE, *trees[s]], stack, int(now.buffer_fronts[row])).items():
@@ -188,13 +188,13 @@ def main(settings: SystemOracles) -> None:
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     trees = treebanks.trees(chosen)
     parts = [Trees.from_heads(treebank.heads[: settings.table_sentences]) for treebank in chosen]
-    costs = {name: cost(trees, name, settings.follow, settings.seed) for name in ORACLES}
+    costs = {name: cost(trees, name, settings.optimal_probability, settings.seed) for name in ORACLES}
     sizes: defaultdict[int, list[int]] = defaultdict(list)
     for part in parts:
-        for size, found in table_sizes(oracles.projectivize_trees(part), settings.follow, settings.seed).items():
+        for size, found in table_sizes(oracles.projectivize_trees(part), settings.optimal_probability, settings.seed).items():
             sizes[size] += found
     data = [describe(treebank.label, len(treebank.heads), sum(map(len, treebank.heads))) for treebank in chosen]
-    more = [f"an optimal transition with probability {settings.follow}, else any, seed {settings.seed}"]
+    more = [f"an optimal transition with probability {settings.optimal_probability}, else any, seed {settings.seed}"]
     more += [f"{TABLE}: the first {settings.table_sentences} sentences of each treebank"]
     head, output = provenance(COMMAND, data, more, timed=True), settings.folder
     rows = [(name, len(one.calls), one.mean, *one.of_calls()) for name, one in costs.items()]

@@ -50,7 +50,7 @@ class How:
     """How to measure; see ``run``."""
 
     strategy: str
-    follow: float
+    optimal_probability: float
     sizes: tuple[int, ...]
     repeats: int
     seed: int
@@ -105,7 +105,7 @@ def measure(trees: Trees, projective: bool, how: How, explored: list[Exploration
         subset = trees.select(chosen)
         if explored is not None:
             return subset, batched([explored[s] for s in chosen])
-        return subset, random_computations(subset, guide.bind(subset), how.follow, how.seed)
+        return subset, random_computations(subset, guide.bind(subset), how.optimal_probability, how.seed)
 
     sizes = [size for size in how.sizes if (trees.lengths >= size).any()]
     at_size = {}
@@ -190,7 +190,7 @@ def goals(result: dict[str, Any]) -> dict[str, float]:
 def run(
     files: Sequence[str | Path] = (),
     strategy: str = "left_before_right",
-    follow: float = 0.9,
+    optimal_probability: float = 0.9,
     sizes: Sequence[int] = SIZES,
     repeats: int = 3,
     random_trees: int = 1000,
@@ -203,7 +203,7 @@ def run(
     Args:
         files: CoNLL-U whose trees are used; random ones if there are none.
         strategy: which computations count as optimal.
-        follow: the probability that a computation takes an optimal step.
+        optimal_probability: the probability that a computation takes an optimal step.
         sizes: the values of k + m.
         repeats: of which the median is taken.
         random_trees: how many, without files.
@@ -226,13 +226,13 @@ def run(
     else:
         trees = draw_trees(random_trees, longest, seed)
     projectivized = oracles.projectivize_trees(trees)
-    how = How(strategy, follow, tuple(sizes), repeats, seed)
+    how = How(strategy, optimal_probability, tuple(sizes), repeats, seed)
     result = {
         "machine": machine(),
         "versions": versions(),
         "files": list(map(str, files)),
         "strategy": strategy,
-        "follow": None if models else follow,
+        "optimal_probability": None if models else optimal_probability,
         "models": list(map(str, models or [])),
         "seed": seed,
         "repeats": repeats,
@@ -251,7 +251,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command line of ``run``."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="CoNLL-U, plain, .gz or .xz; random trees if there is none")
     parser.add_argument("--strategy", default="left_before_right", choices=list(oracles.Strategy), help="default: %(default)s")
-    parser.add_argument("--follow", type=float, default=0.9, help="probability of an optimal step (default: %(default)s)")
+    parser.add_argument("--optimal-probability", type=float, default=0.9, help="of an optimal step (default: %(default)s)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="the values of k + m (default: 10 20 40 60 80 100)")
     parser.add_argument(
         "--repeats", type=int, default=3, help="measurements, of which the median is taken (default: %(default)s)"

@@ -15,8 +15,8 @@ import numpy as np
 from oracles import NOT_APPLICABLE, REDUCE_LEFT, REDUCE_RIGHT, SHIFT, BoundOracle, Query, Trees
 
 
-def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: int) -> list[Query]:
-    """All sentences as a batch; each takes a random optimal step with probability ``follow``, else a random one."""
+def random_computations(trees: Trees, oracle: BoundOracle, optimal_probability: float, seed: int) -> list[Query]:
+    """All sentences as a batch; each takes a random optimal step with ``optimal_probability``, else a random one."""
     rng = np.random.default_rng(seed)
     lengths = trees.lengths
     count = len(trees)
@@ -35,7 +35,7 @@ def random_computations(trees: Trees, oracle: BoundOracle, follow: float, seed: 
         scores = oracle.score_batch(batches[-1])
         allowed = scores != NOT_APPLICABLE
         best = scores == scores.max(axis=1, keepdims=True)
-        allowed = np.where(rng.random((len(rows), 1)) < follow, best, allowed)
+        allowed = np.where(rng.random((len(rows), 1)) < optimal_probability, best, allowed)
         steps = (rng.random(scores.shape) * allowed).argmax(axis=1)
         _apply(now, rows, steps)
 

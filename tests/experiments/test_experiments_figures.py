@@ -89,7 +89,7 @@ def test_help_says_how_to_run():
     done = command("figure10.py", "--help")
     assert done.returncode == 0
     assert "python experiments/figure10.py paths.treebanks=" in done.stdout
-    assert "follow: 0.9" in done.stdout
+    assert "optimal_probability: 0.9" in done.stdout
 
 
 def test_the_training_part_if_it_is_there_else_the_rest(folder, tmp_path):

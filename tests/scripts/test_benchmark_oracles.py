@@ -130,7 +130,7 @@ def test_the_command_explores_with_a_model_for_each_file(trained):
     done = script(*command, folder)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert result["follow"] is None
+    assert result["optimal_probability"] is None
     assert result["projectivized"]["nederhof_linear"]["against_cubic"]["differing"] == 0
     done = script(*command, folder, folder)
     assert done.returncode != 0

@@ -184,7 +184,10 @@ REFUSED = [
     ),
     ("recipe=text +encoder.tagger.weights.lemma=1", "encoder.tagger.weights.lemma upos xpos feats"),
     # Linear models.
-    ("model=linear online.mode=static online.exploration_probability=0.9", "online.exploration_probability=0.9 online.mode=explore"),
+    (
+        "model=linear online.mode=static online.exploration_probability=0.9",
+        "online.exploration_probability=0.9 online.mode=explore",
+    ),
     ("model=linear online.mode=nondet online.explore_after=2", "online.explore_after=2 online.mode=explore"),
     ("model=linear device=cuda", "device=cuda model=linear"),
     ("model=linear oracle=lr_spine_chart", "oracle=lr_spine_chart system=arc_standard context_rows"),
