@@ -21,90 +21,49 @@ ScheduleSpan = StrEnum("ScheduleSpan", ["pass", "run"])
 Tokenizer = StrEnum("Tokenizer", ["none", "udpipe"])
 Segmenter = StrEnum("Segmenter", ["none", "bilstm"])
 
+TrainingTrees = StrEnum("TrainingTrees", ["projective_subset", "projectivized", "original"])
+"""Which trees of the training part a pass works on."""
 
-class TrainingTrees(StrEnum):
-    """Which trees of the training part a pass works on."""
+VocabularySource = StrEnum("VocabularySource", ["all", "first_pass"])
+"""Which training sentences vocabularies and word vectors are made of: all, or those that the first pass learns from."""
 
-    projective_subset = "projective_subset"
-    projectivized = "projectivized"
-    original = "original"
+ExampleUse = StrEnum("ExampleUse", ["replace", "join"])
+"""How the second pass uses the first pass's examples."""
 
+Mode = StrEnum("Mode", ["static", "nondet", "explore"])
+"""Which transitions an online learner updates towards, and along which computations.
 
-class VocabularySource(StrEnum):
-    """Which training sentences vocabularies and word vectors are made of: all, or those that the first pass learns from."""
+* static: of the optimal transitions of a gold computation, the one that comes first in the eager order.
+* nondet: all optimal transitions, on gold computations.
+* explore: all optimal transitions, along the parser's own predictions.
+"""
 
-    all = "all"
-    first_pass = "first_pass"
+OnlineSentences = StrEnum("OnlineSentences", ["all", "projective"])
+"""Which sentences are learned from."""
 
+Target = StrEnum("Target", ["own_best", "fixed_order", "marginal"])
+"""What an example teaches where several transitions are optimal.
 
-class ExampleUse(StrEnum):
-    """How the second pass uses the first pass's examples."""
+* own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
+* fixed_order: the first optimal transition of the system's eager order: attach as soon as possible.
+* marginal: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
+"""
 
-    replace = "replace"  # type: ignore[assignment]
-    join = "join"  # type: ignore[assignment]
+Policy = StrEnum("Policy", ["prediction", "mixed", "sample", "beam"])
+"""Which transitions exploration takes.
 
+* prediction: the one that the classifier scores highest (Nederhof 2019, Section 8).
+* mixed: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
+* sample: one drawn from the classifier's distribution over the applicable outputs.
+* beam: those that a beam takes, from all of its items; see explore_with_beam().
+"""
 
-class Mode(StrEnum):
-    """Which transitions an online learner updates towards, and along which computations.
+Over = StrEnum("Over", ["optimal", "all"])
+"""What the teacher's distribution is over: the right outputs of optimal transitions, or all outputs."""
 
-    * static: of the optimal transitions of a gold computation, the one that comes first in the eager order.
-    * nondet: all optimal transitions, on gold computations.
-    * explore: all optimal transitions, along the parser's own predictions.
-    """
+UpdateStep = StrEnum("UpdateStep", ["early", "max_violation"])
+"""The step of a search that is learned from.
 
-    static = "static"
-    nondet = "nondet"
-    explore = "explore"
-
-
-class OnlineSentences(StrEnum):
-    """Which sentences are learned from."""
-
-    all = "all"
-    projective = "projective"
-
-
-class Target(StrEnum):
-    """What an example teaches where several transitions are optimal.
-
-    * own_best: the optimal output that the classifier scores highest (Nederhof 2019 leaves the choice open).
-    * fixed_order: the first optimal transition of the system's eager order: attach as soon as possible.
-    * marginal: the whole set; the loss is minus the logarithm of the total probability of the optimal outputs.
-    """
-
-    own_best = "own_best"
-    fixed_order = "fixed_order"
-    marginal = "marginal"
-
-
-class Policy(StrEnum):
-    """Which transitions exploration takes.
-
-    * prediction: the one that the classifier scores highest (Nederhof 2019, Section 8).
-    * mixed: that one with a certain probability, otherwise the best optimal one (Goldberg and Nivre 2012, Algorithm 3).
-    * sample: one drawn from the classifier's distribution over the applicable outputs.
-    * beam: those that a beam takes, from all of its items; see explore_with_beam().
-    """
-
-    prediction = "prediction"
-    mixed = "mixed"
-    sample = "sample"
-    beam = "beam"
-
-
-class Over(StrEnum):
-    """What the teacher's distribution is over: the right outputs of optimal transitions, or all outputs."""
-
-    optimal = "optimal"
-    all = "all"
-
-
-class UpdateStep(StrEnum):
-    """The step of a search that is learned from.
-
-    * early: the first without a gold item in the beam; the last if there always is one (Collins and Roark 2004).
-    * max_violation: the one with the highest loss (Huang, Fayong and Guo 2012).
-    """
-
-    early = "early"
-    max_violation = "max_violation"
+* early: the first without a gold item in the beam; the last if there always is one (Collins and Roark 2004).
+* max_violation: the one with the highest loss (Huang, Fayong and Guo 2012).
+"""

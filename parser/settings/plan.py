@@ -8,22 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import oracles
 from parser.beam_settings import Beam, Search
 from parser.data.word_vectors import VectorTraining
 from parser.lattices.gold_paths import MissingPath
 from parser.network_spec import ClassifierSpec
-from parser.settings.choices import (
-    ExampleUse,
-    Mode,
-    Over,
-    Policy,
-    Target,
-    TrainingTrees,
-    UpdateStep,
-)
+from parser.settings.choices import ExampleUse, Mode, Over, Policy, Target, TrainingTrees, UpdateStep
 
 
 @dataclass(frozen=True)
@@ -68,22 +60,32 @@ class GivenModel:
 
 
 @dataclass(frozen=True)
-class GoldPlan:
-    """The first pass: on gold computations.
+class PassPlan:
+    """A pass.
 
     Attributes:
         name: for messages, and for its stages in metrics.json.
-        epochs: passes over the examples.
+        epochs: passes over the examples, or the sentences.
         trees: which trees it learns from.
+    """
+
+    name: ClassVar[str]
+    epochs: int
+    trees: TrainingTrees
+
+
+@dataclass(frozen=True)
+class GoldPlan(PassPlan):
+    """The first pass: on gold computations.
+
+    Attributes:
         optimizer: how the classifier is fitted.
         given: the model that takes its place, so that it is only measured; None: it is trained.
     """
 
-    epochs: int
-    trees: TrainingTrees
+    name = "first_pass"
     optimizer: OptimizerPlan
     given: GivenModel | None = None
-    name: str = "first_pass"
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,11 @@ class DistillationPlan:
 
 
 @dataclass(frozen=True)
-class ExplorationPlan:
+class ExplorationPlan(PassPlan):
     """The second pass: on the parser's own computations; ``Plan.oracle`` says which transitions are optimal.
 
     Attributes:
-        name, epochs, trees, optimizer: as in GoldPlan.
+        optimizer: how the classifier is fitted.
         target: what an example teaches where several transitions are optimal.
         start_from_first_pass: whether it begins with the first pass's weights; else with fresh ones, after those have explored.
         examples: whether its examples replace or join those of the first pass.
@@ -119,8 +121,7 @@ class ExplorationPlan:
         distillation: what teachers add; None: there are none.
     """
 
-    epochs: int
-    trees: TrainingTrees
+    name = "second_pass"
     optimizer: OptimizerPlan
     target: Target
     start_from_first_pass: bool
@@ -130,67 +131,54 @@ class ExplorationPlan:
     exploration_probability: float
     beam: Beam | None = None
     distillation: DistillationPlan | None = None
-    name: str = "second_pass"
 
 
 @dataclass(frozen=True)
-class GlobalPlan:
+class GlobalPlan(PassPlan):
     """The third pass: on whole computations, which compete in a search.
 
     Attributes:
-        name, epochs, trees, optimizer: as in GoldPlan; a batch has ``batch_size`` sentences.
         search: how the parser will search. A Beam, or Exact: the loss is that of all trees.
+        optimizer: how the classifier is fitted; a batch has ``batch_size`` sentences.
         gold_size: with a Beam, items of the one of gold computations.
     """
 
-    epochs: int
-    trees: TrainingTrees
+    name = "third_pass"
     search: Search
     optimizer: OptimizerPlan
-    gold_size: int = 4
-    name: str = "third_pass"
+    gold_size: int
 
 
 @dataclass(frozen=True)
-class StructuredPlan:
+class StructuredPlan(PassPlan):
     """The pass of a linear model on whole computations, which compete in a beam: the structured perceptron.
 
     Attributes:
-        name, epochs, trees: as in GoldPlan.
         search: how the parser will search.
         update: the step of the search that is learned from.
         gold_size: items of the beam of gold computations.
     """
 
-    epochs: int
-    trees: TrainingTrees
+    name = "beam"
     search: Beam
     update: UpdateStep
-    gold_size: int = 4
-    name: str = "beam"
+    gold_size: int
 
 
 @dataclass(frozen=True)
-class OnlinePlan:
+class OnlinePlan(PassPlan):
     """The pass of a linear model, which learns at every step.
 
     Attributes:
-        name, trees: as in GoldPlan.
-        epochs: iterations over the sentences.
         mode: what is learned, and along which computations.
         explore_after: with Mode.explore, epochs on gold computations first.
         exploration_probability: with Mode.explore, that of the prediction where it is not optimal.
     """
 
-    epochs: int
-    trees: TrainingTrees
+    name = "online"
     mode: Mode
     explore_after: int
     exploration_probability: float
-    name: str = "online"
-
-
-PassPlan = GoldPlan | ExplorationPlan | GlobalPlan | OnlinePlan | StructuredPlan
 
 
 @dataclass(frozen=True)
