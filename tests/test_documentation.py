@@ -6,8 +6,10 @@ they would be. Commands run in a folder with all the files that the pages speak 
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.metadata
+import inspect
 import lzma
 import re
 import runpy
@@ -295,3 +297,18 @@ def test_the_site_is_built(tmp_path):
         assert "{{ " not in text
     assert "hu | 5 |" not in pages["table7.html"]
     assert "61.52 ± 0.12 / 75.20 ± 0.22" in pages["table7.html"]
+
+
+def test_public_methods_say_what_they_do_or_a_base_class_does():
+    """As ruff's D102, which does not know what is inherited."""
+    for path in (
+        path for package in ("parser", "oracles", "scripts", "experiments") for path in (ROOT / package).rglob("*.py")
+    ):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            methods = [inside for inside in node.body if isinstance(inside, ast.FunctionDef | ast.AsyncFunctionDef)]
+            bare = [one.name for one in methods if not one.name.startswith("_") and ast.get_docstring(one) is None]
+            if bare:
+                found = getattr(importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)), node.name)
+                assert [name for name in bare if not inspect.getdoc(getattr(found, name))] == [], (path, node.name)

@@ -58,5 +58,4 @@ class ArcHybridTabular(TabularOracle):
     source: ClassVar[str] = "Nederhof 2019, Section 4, for the system of Kuhlmann et al. 2011"
 
     def transition_grammar(self) -> TransitionGrammar:
-        """See TabularOracle."""
         return ArcHybridGrammar()

@@ -135,7 +135,6 @@ class BoundContextRows(BoundOracle):
         return *self.arena, self.nodes, self.columns
 
     def score_batch(self, query: Query) -> np.ndarray:
-        """See BoundOracle."""
         with self.lock:
             return score_batch(
                 self.trees.heads,

@@ -53,5 +53,4 @@ class ArcStandardTabular(TabularOracle):
     strategies: ClassVar[tuple[Strategy, ...]] = tuple(Strategy)
 
     def transition_grammar(self) -> TransitionGrammar:
-        """See TabularOracle."""
         return ArcStandardGrammar(self.strategy)

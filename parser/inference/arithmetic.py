@@ -67,15 +67,12 @@ class SinglePrecision(Arithmetic):
     storing = np.float32(1), np.float32(0)
 
     def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
-        """See Arithmetic."""
         return Matrix(panels_of_floats(weights, bias), len(weights))
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
-        """See Arithmetic."""
         return vectors
 
     def rounded(self, weights: np.ndarray) -> np.ndarray:
-        """See Arithmetic."""
         return weights
 
 
@@ -86,16 +83,13 @@ class Int8(Arithmetic):
     storing = np.float32(INT8_SCALE), np.float32(INT8_ZERO + 0.5)
 
     def matrix(self, weights: np.ndarray, bias: np.ndarray | None = None) -> Matrix:
-        """See Arithmetic."""
         integers, scales = quantized(weights)
         return Matrix(panels_of_integers(integers, scales / np.float32(INT8_SCALE), INT8_ZERO, bias), len(weights))
 
     def floats(self, vectors: np.ndarray) -> np.ndarray:
-        """See Arithmetic."""
         return (vectors.astype(np.float32) - INT8_ZERO) * np.float32(1 / INT8_SCALE)
 
     def rounded(self, weights: np.ndarray) -> np.ndarray:
-        """See Arithmetic."""
         integers, scales = quantized(weights)
         return integers * scales[:, None]
 

@@ -133,7 +133,6 @@ class ContextualActivations(TokenActivations):
             self.first = self._lead * self.per_signature
 
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
-        """See TokenActivations."""
         signatures = np.arange(sentences.offsets[-1], dtype=np.int32)
         if self._matrix is None:
             return PrecomputedWords(signatures, self._relations, self.first, self.per_signature)
@@ -162,7 +161,6 @@ class SignatureActivations(TokenActivations):
         self._rows = SignatureRows(make, len(table.attributes), self._relations, self.per_signature, max_bytes)
 
     def __call__(self, sentences: Sentences) -> PrecomputedWords:
-        """See TokenActivations."""
         return PrecomputedWords(*self._rows(sentences.values), self.first, self.per_signature)
 
 

@@ -67,7 +67,6 @@ class BiLSTM(ContextualRepresentation):
         self.backwards = nn.ModuleList(lstm(shapes, f"backwards.{layer}") for layer in range(spec.layers))
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
-        """See TokenRepresentation."""
         self.inputs.set_vectors(attribute, matrix)
 
     def frozen(self, int8: bool = False) -> TaggingEncoder:
@@ -86,7 +85,6 @@ class BiLSTM(ContextualRepresentation):
         )
 
     def encode(self, values: Tensor, lengths: np.ndarray, dropping: bool = False) -> Encoded:
-        """See ContextualRepresentation."""
         grid = Grid.of(lengths, values.device)
         read = self._embed(values, dropping)[grid.elements]
         tag_scores: dict[str, Tensor] = {}

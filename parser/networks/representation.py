@@ -175,7 +175,6 @@ class AttributeEmbeddings(TokenRepresentation):
         return self.fixed_vectors()
 
     def set_vectors(self, attribute: str, matrix: np.ndarray) -> None:
-        """See TokenRepresentation."""
         self.embeddings.set_vectors(attribute, matrix)
 
 
@@ -251,7 +250,6 @@ class ContextualRepresentation(TokenRepresentation):
 
     @torch.no_grad()
     def tags_of(self, sentences: Sentences) -> dict[str, np.ndarray]:
-        """See TokenRepresentation."""
         found: dict[str, np.ndarray] = {}
         for places, values, lengths in self._batches(sentences):
             for column, scores in self.tag_scores(values, lengths).items():

@@ -37,11 +37,9 @@ class ArcHybrid(TransitionSystem):
         return [False, True, True]
 
     def eager_order(self, width: int) -> np.ndarray:
-        """See TransitionSystem."""
         return np.array([LEFT, RIGHT, SHIFT])
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        """See TransitionSystem."""
         transitions = Transitions(*np.full((4, len(rows), 3), NO_NODE, np.int32))
         _fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
         return transitions
@@ -49,7 +47,6 @@ class ArcHybrid(TransitionSystem):
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
     ) -> None:
-        """See TransitionSystem."""
         at = np.arange(len(rows))
         _apply(now, rows, transitions.heads[at, chosen], relations)
 

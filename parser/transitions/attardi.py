@@ -52,11 +52,9 @@ class Attardi(TransitionSystem):
         return [False, *[True] * (2 * self.degree)]
 
     def eager_order(self, width: int) -> np.ndarray:
-        """See TransitionSystem."""
         return np.array([*(c for d in range(1, self.degree + 1) for c in (2 * d, 2 * d - 1)), 0])
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        """See TransitionSystem."""
         shape = len(rows), 1 + 2 * self.degree
         transitions = Transitions(*np.full((4, *shape), NO_NODE, np.int32))
         fill_transitions(
@@ -67,7 +65,6 @@ class Attardi(TransitionSystem):
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
     ) -> None:
-        """See TransitionSystem."""
         _apply(now, rows, chosen, relations)
 
 

@@ -58,11 +58,9 @@ class LRSpine(TransitionSystem):
         return [False, True, True]
 
     def eager_order(self, width: int) -> np.ndarray:
-        """See TransitionSystem."""
         return np.roll(np.arange(width), -1)
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        """See TransitionSystem."""
         starts = np.zeros(len(rows) + 1, np.int64)
         shape = len(rows), count_transitions(now, rows, single_root, starts)
         feature_rows, heads, children = np.full((3, *shape), NO_NODE, np.int32)
@@ -74,7 +72,6 @@ class LRSpine(TransitionSystem):
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
     ) -> None:
-        """See TransitionSystem."""
         at = np.arange(len(rows))
         take_transitions(now, rows, transitions.heads[at, chosen], transitions.children[at, chosen], relations)
 

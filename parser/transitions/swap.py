@@ -42,11 +42,9 @@ class Swap(TransitionSystem):
         return [False, True, True, False]
 
     def eager_order(self, width: int) -> np.ndarray:
-        """See TransitionSystem."""
         return np.array([REDUCE_RIGHT, REDUCE_LEFT, SWAP, SHIFT])
 
     def transitions(self, now: Configurations, rows: np.ndarray, single_root: bool = False) -> Transitions:
-        """See TransitionSystem."""
         transitions = Transitions(*np.full((4, len(rows), 4), NO_NODE, np.int32))
         _fill_transitions(now, rows, single_root, transitions.rows, transitions.blocks, transitions.heads, transitions.children)
         return transitions
@@ -54,7 +52,6 @@ class Swap(TransitionSystem):
     def apply(
         self, now: Configurations, rows: np.ndarray, transitions: Transitions, chosen: np.ndarray, relations: np.ndarray
     ) -> None:
-        """See TransitionSystem."""
         _apply(now, rows, chosen, relations)
 
 

@@ -120,11 +120,9 @@ class SetTable(Table):
         self._used = np.empty(len(sums), np.bool_)
 
     def fill(self, features: np.ndarray) -> None:
-        """See Table."""
         sum_elements(self._vectors, features, self.columns, self._set_starts, self._elements, self.matrix, self._used)
 
     def hand_on(self) -> None:
-        """See Table."""
         if self.gradient is not None and self._of_vectors is not None:
             of_sums, of_vectors = self.gradient, self._of_vectors
             arrays = self._set_starts, self._elements, of_vectors.values, of_vectors.used

@@ -210,7 +210,6 @@ class Observers(Observer):
         self.close()
 
     def close(self) -> None:
-        """See Observer."""
         with ExitStack() as stack:
             for observer in reversed(self._observers):
                 stack.callback(observer.close)

@@ -156,11 +156,9 @@ class ClassifierPass(TrainingPass):
             return self._context.corpus.training_sentences(self._trees)
 
     def begin(self) -> None:
-        """See TrainingPass."""
         self._trainer = self._new_trainer()
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        """See TrainingPass."""
         self._trainer = self._new_trainer()
         self._classifier.restore(saved)
         self._trainer.restore(saved.get("optimizer", {}))
@@ -170,7 +168,6 @@ class ClassifierPass(TrainingPass):
         """What trains in this pass."""
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        """See TrainingPass."""
 
         def tell(number: int, loss: Tensor | float, examples: int, rate: float) -> None:
             self._context.observers.on_update(Update(self.name, epoch, number, loss, examples, rate))
@@ -181,15 +178,12 @@ class ClassifierPass(TrainingPass):
         return Fitted(fitted.mean, fitted.learning_rate, fitted.examples, words, self._context.stopwatch.last)
 
     def state(self) -> Saved:
-        """See TrainingPass."""
         return self._classifier.state() | {"optimizer": self._trainer.state()}
 
     def weights(self) -> dict[str, Tensor]:
-        """See TrainingPass."""
         return self._classifier.weights()
 
     def put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """See TrainingPass."""
         self._classifier.put_weights(weights)
 
 
@@ -261,7 +255,6 @@ class GoldPass(ExamplePass):
             return choices.joined(gold_examples(data, oracle, system, self.model.table, choices))
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        """See TrainingPass."""
         self._objective.examples = self.examples
         return super().fit_epoch(epoch)
 
@@ -306,7 +299,6 @@ class ExplorationPass(ExamplePass):
         return Teacher(self._teachers, encoded, self._plan.distillation.over, self._plan.distillation.temperature)
 
     def begin(self) -> None:
-        """See TrainingPass."""
         if self._plan.start_from_first_pass:
             super().begin()
         else:
@@ -316,7 +308,6 @@ class ExplorationPass(ExamplePass):
             self._objective.examples = examples
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        """See TrainingPass."""
         super().restore(saved, epochs_done)
         self._explored_with = saved["explored_with"]
         self._classifier.put_weights(self._explored_with)
@@ -403,7 +394,6 @@ class GlobalPass(ClassifierPass):
         return Trainer(self._objective, trained.optimizer(plan), plan, self.name, trained.vectors_file)
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        """See TrainingPass."""
         fitted = super().fit_epoch(epoch)
         self._context.observers.on_search(SearchEnd(self.name, epoch, self._objective.report()))
         return fitted

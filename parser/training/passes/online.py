@@ -84,23 +84,19 @@ class LinearPass(TrainingPass):
         self._trained = trained
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        """See TrainingPass."""
         perceptron = self._trained.perceptron
         perceptron.restore({name: tensor.numpy() for name, tensor in saved["perceptron"].items()})
         self._trained.model.weights = perceptron.average()
 
     def state(self) -> Saved:
-        """See TrainingPass."""
         return {"perceptron": {name: torch.from_numpy(array) for name, array in self._trained.perceptron.state().items()}}
 
     def weights(self) -> dict[str, Tensor]:
-        """See TrainingPass."""
         weights = self._trained.model.weights
         arrays = {"keys": weights.keys.view(np.int64)} | {n: getattr(weights, n) for n in ("starts", "outputs", "values")}
         return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
 
     def put_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """See TrainingPass."""
         keys, starts, outputs, values = (weights[name].numpy() for name in ("keys", "starts", "outputs", "values"))
         model = self._trained.model
         model.weights = HashedWeights(keys.view(np.uint64), starts, outputs, values, model.system.n_outputs)
@@ -126,7 +122,6 @@ class OnlinePass(LinearPass):
         """See TrainingPass; the perceptron is new."""
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        """See TrainingPass."""
         plan, trained = self._plan, self._trained
         explores = plan.mode is Mode.explore and epoch >= plan.explore_after
         learned = trained.perceptron, trained.model, trained.data, trained.oracle
@@ -153,17 +148,14 @@ class StructuredPass(LinearPass):
         self._search = plan.search
 
     def begin(self) -> None:
-        """See TrainingPass."""
         self._trained.model.beam = self._search  # what observers draw is parsed with it
         self._trained.perceptron.begin_average()
 
     def restore(self, saved: Saved, epochs_done: int) -> None:
-        """See TrainingPass."""
         self._trained.model.beam = self._search
         super().restore(saved, epochs_done)
 
     def fit_epoch(self, epoch: int) -> Fitted:
-        """See TrainingPass."""
         trained, model = self._trained, self._trained.model
         learner = BeamPerceptron(
             trained.perceptron, model.system, model.templates, trained.data, trained.oracle, self._training
