@@ -54,8 +54,8 @@ def setting(default: Any = MISSING, *, read: str = "", used: str = "", **metadat
 
     Args:
         default: None: null, so that any other value has been given, whoever composed the settings.
-        read: beside which others it is read, such as "KEY=VALUE or KEY=VALUE, and KEY=FILE"; in capitals: any value. Given
-            beside others it is refused.
+        read: beside which others it is read, such as "KEY=VALUE or KEY=VALUE, and KEY=FILE, and KEY!=VALUE"; in capitals: any
+            value. Given beside others it is refused.
         used: the same, but given beside others it is only told, for a sweep may have such jobs.
         metadata: ``range`` of a number, see between(); ``words``: what it can be, where that is no enumeration of choices.py.
     """
@@ -181,7 +181,10 @@ class SecondPass:
 class DistillationSettings:
     """What the second pass learns from other models, beside the oracle; see training/examples/teacher.py."""
 
-    teacher: Any = setting(None, read=_SECOND_PASS)  # str | list[str] | None, for which OmegaConf has no type
+    # str | list[str] | None, for which OmegaConf has no type
+    teacher: Any = setting(
+        None, read=f"{_SECOND_PASS}, and lattice.train=null, and system!=lr_spine, and second_pass.policy!=beam"
+    )
     weight: float = number(0, 1e6, "the weight of a loss", above=True, read="distillation.teacher=RUN_FOLDER")
     temperature: float = number(0, 1e3, "what scores are divided by", above=True, read="distillation.teacher=RUN_FOLDER")
     over: Over = setting(read="distillation.teacher=RUN_FOLDER")

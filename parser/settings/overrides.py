@@ -114,7 +114,7 @@ def check_read(settings: Settings, key: str, given: str) -> None:
         SettingsError: names the key, and the settings beside which it is read.
     """
     if (lacking := _lacking(settings, keys()[key].read)) is not None:
-        raise SettingsError(f"{given} is read only with {lacking}; leave it out, or add that")
+        raise SettingsError(f"{given} is read only with {lacking}; leave it out, or make that so")
 
 
 def _lacking(settings: Settings, conditions: str) -> str | None:
@@ -122,8 +122,10 @@ def _lacking(settings: Settings, conditions: str) -> str | None:
 
     def is_so(atom: str) -> bool:
         key, _, wanted = atom.partition("=")
-        found = _select(settings, key)
-        return found is not None if wanted.partition(" ")[0].isupper() else ("null" if found is None else str(found)) == wanted
+        found = _select(settings, key.rstrip("!"))
+        if wanted.partition(" ")[0].isupper():
+            return found is not None
+        return (("null" if found is None else str(found)) == wanted) is not key.endswith("!")
 
     return next((one for one in conditions.split(_AND) if one and not any(map(is_so, one.split(" or ")))), None)
 

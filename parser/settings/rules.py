@@ -75,7 +75,8 @@ def broken(made: Settings, teachers: tuple[str, ...]) -> Iterator[str]:
     yield from _wrong_beam(made)
     if isinstance(made, MlpSettings):
         yield from _wrong_lattices(made, made.lattice)
-        yield from _wrong_distillation(made, made.distillation.teacher, teachers)
+        if (given := made.distillation.teacher) is not None and not teachers:
+            yield f"distillation.teacher={given} names no teacher; give a run folder of model=bilstm, or null"
     try:
         check_device(made.device)
     except ValueError as error:
@@ -219,20 +220,6 @@ def _wrong_lattices(made: Settings, lattice: LatticeSettings) -> Iterator[str]:
     if lattice.choices and made.first_pass.trees == TrainingTrees.projective_subset:
         wrong = "lattice.choices=true learns from all sentences, and first_pass.trees=projective_subset leaves some out"
         yield f"{wrong}; choose column=2, 4, 5 or 6, {fix}"
-
-
-def _wrong_distillation(made: MlpSettings, given: Any, teachers: tuple[str, ...]) -> Iterator[str]:
-    if given is None:
-        return
-    if not teachers:
-        yield f"distillation.teacher={given} names no teacher; give a run folder of model=bilstm, or null"
-    unable = {
-        "system=lr_spine": made.system == "lr_spine",
-        "lattices": made.lattice.train is not None,
-        "second_pass.policy=beam": made.second_pass.policy == Policy.beam,
-    }
-    for what in (what for what, there in unable.items() if there):
-        yield f"distillation.teacher={given} is not supported with {what}; leave it out"
 
 
 def templates_of(made: Settings) -> dict[str, list[str]]:

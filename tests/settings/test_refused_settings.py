@@ -219,9 +219,9 @@ REFUSED = [
     (f"{LATTICE} treebank.held_out=0.1 treebank.dev=null", "treebank.held_out=0.1 treebank.dev lattice.dev"),
     # Teachers.
     (f"{TAUGHT} column=2", "distillation.teacher=runs/taught second_pass.trees=TREES column=3"),
-    (f"{TAUGHT} system=lr_spine", "distillation.teacher=runs/taught system=lr_spine"),
-    (f"{TAUGHT} {LATTICE}", "distillation.teacher=runs/taught lattices"),
-    (f"{TAUGHT} beam=local second_pass.policy=beam", "distillation.teacher=runs/taught second_pass.policy=beam"),
+    (f"{TAUGHT} system=lr_spine", "distillation.teacher=runs/taught system!=lr_spine"),
+    (f"{TAUGHT} {LATTICE}", "distillation.teacher=runs/taught lattice.train=null"),
+    (f"{TAUGHT} beam=local second_pass.policy=beam", "distillation.teacher=runs/taught second_pass.policy!=beam"),
     ("distillation.teacher=[]", "distillation.teacher=[] null"),
     ("distillation.teacher=[3]", "distillation.teacher=[3] distillation.teacher=PATH distillation.teacher=[PATH,PATH]"),
     ("distillation.teacher={a:b}", "distillation.teacher= distillation.teacher=PATH distillation.teacher=[PATH,PATH]"),
