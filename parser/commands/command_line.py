@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -39,6 +40,7 @@ def run(main: Callable[[], object]) -> NoReturn:
     notes of the exception printed.
     """
     _occupy_closed_streams()
+    _write_utf8()
     signal.signal(signal.SIGTERM, _terminate)
     threading.excepthook = _unless_told_here
     try:
@@ -146,7 +148,17 @@ def _occupy_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+        sys.stderr = open(os.devnull, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - as long as the process
+
+
+def _write_utf8() -> None:
+    """Lets files and pipes get the same bytes on every system: UTF-8 with line feeds, as CoNLL-U has them.
+
+    Windows would write the characters of its own code page alone, and end lines otherwise. A terminal knows best.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", newline="\n")
 
 
 def _drop_output() -> None:
