@@ -105,7 +105,7 @@ if __name__ == "__main__":
     tiny += [f"treebank.{part}={file}" for part in ("train", "dev", "test")] + ["treebank.name=toy"]
     command("train", *tiny, f"hydra.run.dir={folder}/run")
     model = (folder / "run/model/classifier.safetensors").read_bytes()
-    train_until_killed(settings(*tiny), folder / "dead", 1)
+    train_until_killed(settings(*tiny), folder / "dead", 2)
     command("train", *tiny, f"hydra.run.dir={folder}/dead")
     assert (folder / "dead/model/classifier.safetensors").read_bytes() == model
     command("train", *tiny, f"hydra.run.dir={folder}/run", "resume=false")
@@ -129,7 +129,7 @@ def test_nothing_needs_what_windows_does_not_have(tmp_path):
     write_conllu(tmp_path / "toy.conllu", sentences)
     (tmp_path / "run.py").write_text(_ALL_THE_WAY, encoding="utf-8")
     (tmp_path / "sitecustomize.py").write_text("import tests.systems.as_on_windows\n", encoding="utf-8")
-    tiny = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "second_pass.epochs=1"]
+    tiny = ["classifier.hidden=4", "vectors.dimensions=4", "vectors.epochs=1", "first_pass.epochs=1", "second_pass.epochs=2"]
     # Where no encoding is named it is ASCII.
     environment = os.environ | {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), str(ROOT)])
