@@ -24,6 +24,9 @@ _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 _MAX_THREADS = 256
 
 
+# Packages of this project: where a module of theirs is not found, that is a fault to be seen whole.
+_OURS = ("oracles", "parser", "scripts")
+
 # The signals that have come, of those that end a command.
 _received: list[int] = []
 
@@ -58,6 +61,13 @@ def run(main: Callable[[], object]) -> NoReturn:
     except (ValueError, OSError) as error:
         _drop_output()
         sys.exit(f"error: {described(error)}")
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package in _OURS:
+            raise
+        _drop_output()
+        adds = "pip install optimal-step, or pip install . in a checkout, adds what is missing"
+        sys.exit(f"error: {package} is not installed, which is needed for more than parsing; {adds}")
     sys.exit(status if isinstance(status, int) else 0)
 
 
