@@ -39,6 +39,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 $(foreach package,oracles parser scripts experiments,-p $(package))
 	$(BIN)/lint-imports
 
 format: $(READY)

@@ -174,7 +174,7 @@ def _measure_udpipe(wanted: Comparison, keys: list[Key]) -> Iterator[tuple[Key, 
             if (gold := getattr(treebank, part)) is None:
                 continue
             parsed = model_path.with_suffix(f".{part}.beam{beam}.conllu")
-            parsed.write_text(model.parse(Path(gold).read_text(encoding="utf-8"), beam), encoding="utf-8")
+            parsed.write_text(model.parse(Path(gold).read_text(encoding="utf-8"), beam), encoding="utf-8", newline="\n")
             scores = evaluate_files(gold, parsed)
             if part == "test":
                 found |= {name: f"{scores[name].f1:.4f}" for name in ("las", "uas")}

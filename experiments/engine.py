@@ -11,7 +11,6 @@ ones, at the end.
 
 from __future__ import annotations
 
-import fcntl
 import io
 import logging
 import multiprocessing
@@ -31,6 +30,7 @@ from experiments import command
 from experiments.command import ROOT, Trainings, check_at_least
 from experiments.tables import Key, Row, read_rows, write_page, write_rows
 from experiments.treebanks import paths
+from parser.storage.locks import locked
 
 FILE = "results.csv"
 _LOCK = ".lock"
@@ -233,8 +233,8 @@ def commit() -> str:
     """The commit of this code, with a + if files have changed since; empty where there is no repository."""
     git = ["git", "-C", str(ROOT)]
     try:
-        found = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True)
+        found = subprocess.run([*git, "rev-parse", "--short=7", "HEAD"], capture_output=True, encoding="utf-8", check=True)
+        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, encoding="utf-8", check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
     return found.stdout.strip() + "+" * bool(changed.stdout)
@@ -272,8 +272,7 @@ def check(wanted: Trainings, parts: Collection[str], languages: Iterable[str] | 
 def _held(folder: Path) -> Iterator[None]:
     """Lets one process at a time read the rows of a folder and write them again."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(folder / _LOCK, wait=True):
         yield
 
 

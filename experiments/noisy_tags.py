@@ -87,7 +87,7 @@ def tag_treebank(training: Training, folder: Path, folds: int, fresh: bool = Fal
     tagged["train"] = "".join(tagged_blocks.values())
     for part, text in tagged.items():
         with replacing(folder / f"{part}.conllu") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def measure(wanted: NoisyTags, group: list[Cell]) -> Iterator[tuple[Key, dict[str, str]]]:

@@ -147,7 +147,7 @@ def write_part(wanted: Nonprojectivity, treebank: str, share: str) -> None:
     folder = wanted.folder(wanted.name(treebank, share))
     folder.mkdir(parents=True, exist_ok=True)
     for name, part in (("train", sentences), ("dev", dev), ("test", test)):
-        (folder / f"{name}.conllu").write_text("".join(part), encoding="utf-8")
+        (folder / f"{name}.conllu").write_text("".join(part), encoding="utf-8", newline="\n")
 
 
 def blocks(path: Path) -> list[str]:

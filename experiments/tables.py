@@ -86,4 +86,4 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def write_page(path: Path, text: str) -> None:
     """Writes a page of tables."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")

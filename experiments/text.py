@@ -152,7 +152,7 @@ def _measure_udpipe(training: Training, runs: Path) -> dict[str, str]:
     written = []
     for name, content in {"words": gold.read_text(encoding="utf-8"), "text": tokenized(training, runs).decode()}.items():
         written.append(runs / training.treebank / f"udpipe.{name}.conllu")
-        written[-1].write_text(model.parse(model.tag(content), beam=5), encoding="utf-8")
+        written[-1].write_text(model.parse(model.tag(content), beam=5), encoding="utf-8", newline="\n")
     return _scores(gold, written, True, seconds)
 
 

@@ -65,7 +65,7 @@ def measure(wanted: Uptraining, group: list[Cell]) -> Iterator[tuple[Key, dict[s
     trees, text = folder / "trees.conllu", folder / "text.conllu"
     for path, part in zip((trees, text), divide(training.part("train").read_text(encoding="utf-8"), wanted.share), strict=True):
         with replacing(path) as temporary:
-            temporary.write_text(part, encoding="utf-8")
+            temporary.write_text(part, encoding="utf-8", newline="\n")
     for system, settings in _SETTINGS.items():
         files = [trees]
         if system in _TEACHERS:

@@ -18,6 +18,7 @@ import logging
 import os
 import re
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -45,7 +46,7 @@ def choose_kernel_cache(package: Path) -> None:
     Args:
         package: the folder of the sources.
     """
-    if os.environ.get(_PLACE) or os.name != "posix" or _is_writable(package / "__pycache__"):
+    if os.environ.get(_PLACE) or sys.platform == "win32" or _is_writable(package / "__pycache__"):
         return
     for folder in _own_folders():
         if is_private(folder) and _is_writable(folder):
@@ -104,7 +105,12 @@ def _sources_of_kernels(package: Path, sources: Iterable[Path]) -> set[Path]:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether nobody but this user (and root) can write to a folder, or put another in its place; it is made if need be."""
+    """Whether nobody but this user (and root) can write to a folder, or put another in its place; it is made if need be.
+
+    False on Windows, where numba finds a place by itself.
+    """
+    if sys.platform == "win32":
+        return False
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         own = folder.lstat()
@@ -119,6 +125,8 @@ def is_private(folder: Path) -> bool:
 
 
 def _own_folders() -> Iterator[Path]:
+    if sys.platform == "win32":
+        return
     cache = os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # no home
         yield (Path(cache) if cache else Path.home() / ".cache") / _NAME

@@ -40,8 +40,12 @@ def main() -> NoReturn:
     if words[0] not in COMMANDS:
         sys.exit(f"error: there is no command {words[0]!r}; there are {', '.join(COMMANDS)}")
     sys.argv = [f"{sys.argv[0]} {words[0]}", *words[1:]]
-    import_module(f"parser.commands.{words[0]}").command()
-    raise AssertionError("a command exits")
+    start(words[0])
+
+
+def start(name: str) -> NoReturn:
+    """Runs a command with the words of the command line, and exits; in one line, if a package is missing that it imports."""
+    command_line.run(lambda: import_module(f"parser.commands.{name}").command())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -23,6 +24,9 @@ _CLOSED_PIPE, _INTERRUPTED, _TERMINATED = 141, 130, 143
 _MAX_THREADS = 256
 
 
+# Packages of this project: where a module of theirs is not found, that is a fault to be seen whole.
+_OURS = ("oracles", "parser", "scripts")
+
 # The signals that have come, of those that end a command.
 _received: list[int] = []
 
@@ -39,6 +43,7 @@ def run(main: Callable[[], object]) -> NoReturn:
     notes of the exception printed.
     """
     _occupy_closed_streams()
+    _write_utf8()
     signal.signal(signal.SIGTERM, _terminate)
     threading.excepthook = _unless_told_here
     try:
@@ -56,6 +61,13 @@ def run(main: Callable[[], object]) -> NoReturn:
     except (ValueError, OSError) as error:
         _drop_output()
         sys.exit(f"error: {described(error)}")
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package in _OURS:
+            raise
+        _drop_output()
+        adds = "pip install optimal-step, or pip install . in a checkout, adds what is missing"
+        sys.exit(f"error: {package} is not installed, which is needed for more than parsing; {adds}")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -146,7 +158,17 @@ def _occupy_closed_streams() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as long as the process
+        sys.stderr = open(os.devnull, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - as long as the process
+
+
+def _write_utf8() -> None:
+    """Lets files and pipes get the same bytes on every system: UTF-8 with line feeds, as CoNLL-U has them.
+
+    Windows would write the characters of its own code page alone, and end lines otherwise. A terminal knows best.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", newline="\n")
 
 
 def _drop_output() -> None:

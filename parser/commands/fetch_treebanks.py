@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{treebank}: {_fetch(treebank, code, given.source, given.release, folder, sums)}")
     if given.sums is not None:
         with replacing(given.sums) as temporary:
-            temporary.write_text("".join(f"{digest}  {file}\n" for file, digest in sorted(sums.items())), encoding="utf-8")
+            lines = (f"{digest}  {file}\n" for file, digest in sorted(sums.items()))
+            temporary.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
 def known() -> dict[str, tuple[str, str]]:

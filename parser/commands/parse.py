@@ -80,7 +80,7 @@ def main() -> int:
         return _parse_lattices(model, beam, given)
     tokenizer = model_tokenizer(given.model, given.tokenizer) if given.text else None
     start = time.perf_counter()
-    with open_input(given.input) as read, open_binary_output(given.output) as target:
+    with open_binary_output(given.output) as target, open_input(given.input) as read:
         source = read if tokenizer is None else as_stream(tokenizer.conllu(read, given.input))
         parsed = parse_file(
             model,
@@ -125,7 +125,7 @@ def _parse_lattices(model: AnyModel, beam: Search | None, given: argparse.Namesp
     from parser.decoding.lattice.file import parse_lattice_file  # compiled loops that other input does not need
 
     start = time.perf_counter()
-    with open_input(given.input) as read, open_binary_output(given.output) as target:
+    with open_binary_output(given.output) as target, open_input(given.input) as read:
         parsed = parse_lattice_file(
             model,
             read,

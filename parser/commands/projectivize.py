@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--method", choices=methods, default=methods[0], help=f"default: {methods[0]}")
     options = parser.parse_args(arguments)
     summary = Summary()
-    with open_input(options.input) as source, open_output(options.output) as target:
+    with open_output(options.output) as target, open_input(options.input) as source:
         if options.count:
             target.write("sentence\twords\tkept\ttrees\n")
         for sentence in read_raw_sentences(source, options.input):

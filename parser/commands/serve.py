@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
 
         from parser.serving.app import create_app
     except ImportError as error:
-        raise ServeError(f"{error.name} is not installed; pip install 'optimal-step[serve]'") from error
+        alone = "fastapi, python-multipart and uvicorn alone"
+        raise ServeError(f"{error.name} is not installed; pip install 'optimal-step[serve]', or {alone}") from error
     from parser.serving.limits import Limits
     from parser.serving.page import warm_up
     from parser.serving.service import Service

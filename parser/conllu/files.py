@@ -54,9 +54,9 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         empty = Path(name).is_file() and Path(name).stat().st_size == 0
     except FileNotFoundError as error:
         raise ConlluError(f"{name}: there is no such file; check the path") from error
-    except IsADirectoryError as error:
-        raise ConlluError(f"{name}: this is a folder; name a file in it") from error
-    except PermissionError as error:
+    except (IsADirectoryError, PermissionError) as error:
+        if Path(name).is_dir():  # which Windows gives no permission to read
+            raise ConlluError(f"{name}: this is a folder; name a file in it") from error
         raise ConlluError(f"{name}: permission to read this file is denied; check its permissions") from error
     except OSError as error:
         raise ConlluError(f"{name}: it cannot be opened ({error.strerror}); check the path") from error
@@ -84,6 +84,7 @@ def open_binary_output(path: str | Path) -> Iterator[BinaryIO]:
 
     A file is written under a temporary name beside its own and takes its own name when all is written: after an error there is
     the file that was there before, or none. What is not a plain file (a terminal, a pipe, /dev/null) is written straight.
+    A file that is also read is to be opened for reading afterwards, and so is closed before: Windows replaces no open file.
 
     Raises:
         ConlluError: it cannot be written (also while it is written).

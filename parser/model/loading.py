@@ -59,10 +59,12 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
         Int8Error: products of 8 bits are not there for a model of this kind.
     """
     if device != "cpu":
-        from parser.networks.build import check_device  # it loads torch
-
         try:
+            from parser.networks.build import check_device  # it loads torch
+
             check_device(device)
+        except ModuleNotFoundError as error:
+            raise ModelError(f"device={device} needs torch, which is not installed; pip install optimal-step") from error
         except ValueError as error:
             raise ModelError(f"device={device}: {error}") from error
     folder = find_model(folder)

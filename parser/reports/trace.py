@@ -15,6 +15,7 @@ import numpy as np
 from oracles import NOT_APPLICABLE, BoundOracle, Oracle, Trees
 from parser.data.attributes import AttributeColumns
 from parser.data.sentences import NO_NODE
+from parser.inference.precomputed import precomputed_scorer
 from parser.model.model import Model
 from parser.transitions.configurations import Configurations
 from parser.transitions.decisions import best, query
@@ -125,7 +126,7 @@ def model_trace(
     """
     system, relations = model.system, model.relations.symbols
     sentences = model.vocabularies.encode([words])
-    scorer = model.scorer(sentences)
+    scorer = precomputed_scorer(model.weights(), model.table, sentences)  # that of parsing
     bound = None if gold is None else oracle.bind(Trees.from_heads([gold.heads]))
     now, at = system.initial(np.array([n])), np.zeros(1, np.int64)
     steps = []

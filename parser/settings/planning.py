@@ -101,7 +101,7 @@ def check_files(files: FilesPlan) -> None:
     """
     for key, name in files.named.items():
         if not Path(name).is_file():
-            known = f"{files.treebanks}/" in name
+            known = f"{Path(files.treebanks).as_posix()}/" in Path(name).as_posix()
             fix = f"; paths.treebanks={files.treebanks} must be the folder that holds the treebanks known by name"
             raise SettingsError(f"{key}={name}: there is no such file{fix if known else ''}")
 

@@ -89,7 +89,7 @@ def remove_leftovers(folder: Path) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Writes a value as indented JSON, one line at the end, atomically."""
     with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
 @contextmanager

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -64,14 +66,9 @@ class _Pool:
         Raises:
             BrokenProcessPool: one has died.
         """
-        # A process begins with the signals blocked that are blocked here. A terminal sends Ctrl-C to all of them, and one that
-        # is still loading would end with a traceback.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with _interrupts_blocked():
             future = self._executor.submit(parse_in_child, shard)
             self.under_way[future] = shard
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         return future
 
     def __enter__(self) -> _Pool:
@@ -83,6 +80,23 @@ class _Pool:
                 process.kill()
         self._executor.shutdown()
         remove_half_files(self.under_way.values())
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Meanwhile, Ctrl-C waits, but on Windows, which has no such thing.
+
+    A process begins with the signals blocked that are blocked here. A terminal sends Ctrl-C to all of them, and one that is
+    still loading would end with a traceback.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _side_by_side(pool: _Pool, waiting: deque[Shard], workers: int) -> Generator[Outcome, None, None]:

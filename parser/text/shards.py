@@ -203,7 +203,7 @@ class Refusals:
         if outcome.error is not None or outcome.refused == self._known.get(file, 0):
             return
         self._known[file] = outcome.refused
-        with self._path.open("a", encoding="utf-8") as stream:
+        with self._path.open("a", encoding="utf-8", newline="\n") as stream:
             stream.write(json.dumps({"file": file, "sentences": outcome.refused}) + "\n")
 
     def of(self, shards: Iterable[Shard]) -> int:

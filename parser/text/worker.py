@@ -116,7 +116,7 @@ class ShardParser:
         options, found = self._options, []
         try:
             Path(shard.target).parent.mkdir(parents=True, exist_ok=True)
-            with open_input(shard.source) as read, open_binary_output(shard.target) as target:
+            with open_binary_output(shard.target) as target, open_input(shard.source) as read:
                 source = read if self._tokenizer is None else as_stream(self._tokenizer.conllu(read, shard.source))
                 parsed = parse_file(
                     self._model,

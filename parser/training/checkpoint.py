@@ -86,7 +86,8 @@ def load(path: Path) -> tuple[Progress, dict[str, dict[str, Tensor]]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a dictionary
+            # Copies: its own tensors lie in the file, and Windows lets no other checkpoint take the place of one in use.
+            tensors = {key: file.get_tensor(key).clone() for key in file.keys()}  # noqa: SIM118 - not a dictionary
     except (SafetensorError, UnicodeDecodeError, ValueError) as error:
         raise CheckpointError(f"{path}: the checkpoint is damaged ({error}); start over with resume=false") from error
     state = metadata.get("progress", "")

@@ -42,7 +42,7 @@ class ModelCard(Observer):
         assert self._manifest is not None
         with replacing(self._folder / MODEL / CARD) as temporary:
             attributes = read_json(self._folder / MODEL, VOCABULARIES)["attributes"]
-            temporary.write_text(card(self._manifest, metrics, self._command, attributes), encoding="utf-8")
+            temporary.write_text(card(self._manifest, metrics, self._command, attributes), encoding="utf-8", newline="\n")
 
 
 def card(manifest: Manifest, metrics: dict[str, Any], command: str, attributes: Iterable[str]) -> str:

@@ -6,9 +6,7 @@ was made from.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,6 +18,7 @@ from omegaconf import OmegaConf
 from parser.model_folder import MODEL, SETTINGS, TENSORS, VOCABULARIES, find_model
 from parser.settings import FOLDERS, Settings, named_files
 from parser.storage.atomic import remove_leftovers, write_json
+from parser.storage.locks import LockedError, locked
 from parser.storage.versions import sha256_of
 from parser.training.checkpoint import CheckpointError
 
@@ -75,20 +74,15 @@ def held(folder: Path) -> Iterator[None]:
         RunFolderError: another process holds it.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the system frees it when the process ends, however it ends
-        except BlockingIOError:
-            file.seek(0)
-            raise RunFolderError(
-                f"{folder}: process {file.read().strip() or 'of unknown number'} is training in this folder; "
-                "wait for it, or choose another hydra.run.dir"
-            ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
-        remove_leftovers(folder)
-        yield
+    try:
+        with locked(folder / _LOCK, wait=False):
+            remove_leftovers(folder)
+            yield
+    except LockedError as error:
+        raise RunFolderError(
+            f"{folder}: process {error.holder or 'of unknown number'} is training in this folder; "
+            "wait for it, or choose another hydra.run.dir"
+        ) from None
 
 
 def finished_metrics(folder: Path, manifest: Manifest) -> dict[str, Any] | None:

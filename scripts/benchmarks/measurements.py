@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import platform
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from parser.storage.atomic import replacing
+
+if sys.platform != "win32":
+    import resource
 
 
 def machine() -> dict[str, Any]:
@@ -21,6 +26,21 @@ def machine() -> dict[str, Any]:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
         processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), processor)
     return {"processor": processor, "cores": os.cpu_count(), "system": platform.platform()}
+
+
+def cpu_seconds_of_children() -> float:
+    """Processor time of the processes that this one has started and that have ended; NaN on Windows, which does not say."""
+    if sys.platform != "win32":
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+    return math.nan
+
+
+def peak_megabytes() -> float:
+    """The highest memory of this process so far, in units of 2^20 bytes; NaN on Windows, which does not say."""
+    if sys.platform != "win32":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return math.nan
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -53,7 +52,7 @@ from parser.model.loading import AnyModel
 from parser.model.model import Model
 from parser.storage.versions import versions
 from scripts.benchmarks import spacy_parser, udpipe
-from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.measurements import cpu_seconds_of_children, machine
 from scripts.benchmarks.ratios import (
     OURS_AS_UDPIPE,
     SPACY,
@@ -385,7 +384,7 @@ def parse_command(model: Path, int8: bool = False) -> list[str]:
 
 
 def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times: int) -> dict[str, list[float]]:
-    """CPU seconds of processes that parse the text, ``times`` of them for each parser.
+    """CPU seconds of processes that parse the text, ``times`` of them for each parser; NaN where the system does not say.
 
     Args:
         ours: the command of parse_command().
@@ -399,10 +398,9 @@ def seconds_of_processes(ours: list[str], text: bytes, udpipe: str | None, times
     found: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(times):
         for name, command in commands.items():
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            before = cpu_seconds_of_children()
             subprocess.run(command, input=text, capture_output=True, check=True)
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            found[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            found[name].append(cpu_seconds_of_children() - before)
     return found
 
 

@@ -135,7 +135,7 @@ def make_documents(model: AnyModel, file: Path) -> list[Document]:
 def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server, and its address as HOST:PORT; it ends at the end."""
     command = [sys.executable, "-P", "-m", "parser.commands", "serve", str(model), "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
         assert process.stderr is not None
         try:
             told = process.stderr.readline()
@@ -153,7 +153,9 @@ def resident_megabytes(pid: int) -> float:
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return 0.0
-    return next(int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+    return next(
+        int(line.split()[1]) / 1024 for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmRSS:")
+    )
 
 
 def _ask(address: str, documents: Sequence[Document], deadline: float, rng: random.Random, seen: Answers) -> None:

@@ -155,4 +155,4 @@ def _package() -> Any:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(Spacy(sys.argv[1]).parse(sys.stdin.read()))
+    sys.stdout.buffer.write(Spacy(sys.argv[1]).parse(sys.stdin.buffer.read().decode()).encode())

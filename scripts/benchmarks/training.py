@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import resource
 import statistics
 import subprocess
 import sys
@@ -48,7 +47,7 @@ from parser.training.fitting.by_value import slot_weights
 from parser.training.observers.observer import EpochEnd, ExplorationEnd, Observer, RunStart
 from parser.transitions.features import TOKEN
 from scripts.benchmarks.first_update import AFTER_UPDATE
-from scripts.benchmarks.measurements import machine
+from scripts.benchmarks.measurements import machine, peak_megabytes
 
 # Its exit status tells a run that came to its first update from one that ended otherwise.
 _FIRST_UPDATE = "scripts.benchmarks.first_update"
@@ -108,7 +107,7 @@ def run(
     }
     if "exploration" in medians:
         result["exploration_percent_of_second_pass"] = exploration_percent(medians["exploration"], medians["epoch"], settings)
-    result["peak_memory_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # kilobytes, on Linux
+    result["peak_memory_megabytes"] = peak_megabytes()
     return result | {"all_measurements": seconds, "machine": machine(), "versions": versions()}
 
 
@@ -248,7 +247,7 @@ def start_up(overrides: list[str]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", _FIRST_UPDATE, *overrides, f"hydra.run.dir={folder}"]
         start = time.perf_counter()
-        process = subprocess.run(command, capture_output=True, text=True)
+        process = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
         seconds = time.perf_counter() - start
     if process.returncode != AFTER_UPDATE:
         raise ValueError(f"scripts/train.py did not come to its first update: {process.stderr.strip()[-2000:]}")

@@ -92,4 +92,4 @@ def train(text: str, name: str, target: Path, *, tagger: Options | None = None, 
 
 
 if __name__ == "__main__":
-    sys.stdout.write(Udpipe(sys.argv[1]).parse(sys.stdin.read()))
+    sys.stdout.buffer.write(Udpipe(sys.argv[1]).parse(sys.stdin.buffer.read().decode()).encode())

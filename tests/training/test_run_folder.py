@@ -60,7 +60,7 @@ def test_the_lock_dies_with_its_process(tmp_path):
         held(tmp_path).__enter__()
         os._exit(0)
     os.waitpid(child, 0)
-    assert (tmp_path / ".lock").read_text() == f"{child}\n"
+    assert (tmp_path / ".lock").read_text() == f"\n{child}\n"
     with held(tmp_path):
         pass
 

@@ -1,8 +1,7 @@
 """Exact search: of all computations of a sentence the best one, for arc-hybrid over two vectors of an encoder.
 
 Shi, Huang and Lee (2017), Section 4: a BiLSTM sees the whole sentence, so that the top of the stack and the front of the buffer
-are features enough, and then all computations fit into a chart (chart.py). The classifier scores all pairs of tokens by a
-few matrix products.
+are features enough, and then all computations fit into a chart (chart.py). The classifier scores all pairs of tokens.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from parser.decoding import batch_sizes
 from parser.decoding.beam.batched import BatchedBeamParser
 from parser.decoding.exact.chart import ChartRules, StateScores, best_tree, choose_outputs, n_states, states
 from parser.decoding.sentence_parser import Tree, write_trees
-from parser.inference.precomputed import Scorer
+from parser.inference.precomputed import Scorer, precomputed_scorer
 from parser.inference.weights import ClassifierWeights
-from parser.networks.batch_scorer import batch_scorer
 from parser.transitions.features import FeatureTable
 from parser.transitions.system import TransitionSystem
 
@@ -71,7 +69,7 @@ class ExactParser:
         rules = ChartRules.of(self._system, single_root)
         for first, last in sentences.spans(batch_sizes.TOKENS_PER_SEARCH):
             part = sentences.span(first, last)
-            scorer = batch_scorer(self._weights, self._table, part)
+            scorer = precomputed_scorer(self._weights, self._table, part)
             for s, n in enumerate(part.lengths.tolist()):
                 if n > LONGEST:
                     yield self._of_longer.k_best(part.span(s, s + 1), 1, single_root=single_root)[0][0]

@@ -1,0 +1,222 @@
+"""What requirements-parse.txt names is all that parsing needs: no other distribution can be imported here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import urllib.request
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+from subprocess import CompletedProcess, Popen
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.forgery import small_linear_model, small_model
+from tests.text.tiny_tokenizer import TEXT, train_tiny_tokenizer
+from tests.toy import ROOT, sentence, write_conllu
+
+PARSE, SERVE = ROOT / "requirements-parse.txt", ROOT / "requirements-serve.txt"
+
+# A sitecustomize.py, which every process imports that has its folder on PYTHONPATH.
+_WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Without(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+        return None
+
+sys.meta_path.insert(0, Without())
+"""
+
+# Modules that need more, or lie in a package that does.
+NEED_MORE = {
+    "parser.networks",
+    "parser.settings",
+    "parser.training",
+    "parser.commands.columns",
+    "parser.commands.configs",
+    "parser.commands.fetch_treebanks",
+    "parser.commands.train",
+    "parser.commands.train_treebanks",
+    "parser.kernels.torch_products",
+    "parser.library.spacy_component",
+    "parser.serving.app",
+    "parser.storage.locks",
+    "parser.text.segmenter_training",
+}
+
+
+def requirements(path: Path) -> Iterator[Requirement]:
+    """Those of a file, and of the files that it includes."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text.startswith("-r "):
+            yield from requirements(path.parent / text.removeprefix("-r "))
+        elif text:
+            yield Requirement(text)
+
+
+@cache
+def other_packages(path: Path) -> frozenset[str]:
+    """The packages of this environment that belong to no distribution which the file brings, and not to this project."""
+    allowed, waiting = {"optimal-step"}, [one.name for one in requirements(path)]
+    while waiting:
+        if (name := canonicalize_name(waiting.pop())) not in allowed:
+            allowed.add(name)
+            needed = map(Requirement, distribution(name).requires or [])
+            waiting += [one.name for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
+    found = packages_distributions().items()
+    return frozenset(name for name, owners in found if not {canonicalize_name(owner) for owner in owners} & allowed)
+
+
+def process(folder: Path, path: Path, *command: str | Path) -> tuple[list[str], dict[str, str]]:
+    """The command and the environment of a Python that has only what a file of requirements brings."""
+    site = folder / "site"
+    site.mkdir(exist_ok=True)
+    code = _WITHOUT.format(names=set(other_packages(path)))
+    (site / "sitecustomize.py").write_text(code, encoding="utf-8", newline="\n")
+    return [sys.executable, *map(str, command)], os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
+
+
+def python(folder: Path, *command: str | Path) -> CompletedProcess[str]:
+    """What such a Python prints."""
+    words, environment = process(folder, PARSE, *command)
+    return subprocess.run(words, env=environment, cwd=folder, capture_output=True, encoding="utf-8")
+
+
+def optimal_step(folder: Path, *words: str | Path) -> CompletedProcess[str]:
+    """What a command prints."""
+    return python(folder, "-m", "parser.commands", *words)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Models of all kinds, a tokenizer, trees and text."""
+    made: Path = tmp_path_factory.mktemp("parse_only")
+    for kind in ("static", "contextual", "text"):
+        small_model(kind).save(made / kind)
+    small_linear_model().save(made / "linear")
+    write_conllu(made / "trees.conllu", [sentence([2, 0, 2]), sentence([0, 1, 1, 3])])
+    (made / "text.txt").write_text(TEXT, encoding="utf-8", newline="\n")
+    return made
+
+
+def test_the_versions_are_those_of_the_whole_framework():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    whole = [*map(Requirement, [*project["dependencies"], *extras["text"], *extras["serve"]])]
+    assert [one for one in requirements(SERVE) if one not in whole] == []
+
+
+def test_modules_that_need_more_are_known(folder):
+    code = """
+import importlib, pkgutil, sys
+import oracles, parser
+for package in (oracles, parser):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", onerror=lambda name: None):
+        if module.name != "parser.commands.__main__":
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:
+                print(module.name, error.name)
+"""
+    done = python(folder, "-c", code)
+    assert done.returncode == 0, done.stderr
+    found = dict(line.split() for line in done.stdout.splitlines())
+    within = {module: [known for known in NEED_MORE if f"{module}.".startswith(f"{known}.")] for module in found}
+    assert {module: found[module] for module, known in within.items() if not known} == {}
+    assert {known for places in within.values() for known in places} == NEED_MORE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["static"],
+        ["static", "--beam", "2", "--threads", "2"],
+        ["contextual"],
+        ["contextual", "--int8"],
+        ["text", "--beam", "2", "--rerank", "--tags", "fill"],
+        ["linear"],
+    ],
+    ids=" ".join,
+)
+def test_conllu_is_parsed(folder, words):
+    done = optimal_step(folder, "parse", words[0], "trees.conllu", *words[1:], "--allow-missing-columns")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\troot\t") == 2
+
+
+def test_text_is_parsed(folder):
+    train_tiny_tokenizer(folder / "text" / "tokenizer.udpipe")
+    done = optimal_step(folder, "parse", "text", "text.txt", "--text")
+    assert done.returncode == 0, done.stderr
+    code = f"""
+from parser import Parser
+parser = Parser.load("text")
+assert len(parser.parse([["a", "b"]])) == 1
+print("".join(s.conllu() for s in parser.parse_text({TEXT!r})).count("root"))
+"""
+    library = python(folder, "-c", code)
+    assert library.returncode == 0, library.stderr
+    assert int(library.stdout) == done.stdout.count("\troot\t") == 3
+
+
+def test_other_commands_than_training_need_no_more(folder):
+    (folder / "in").mkdir()
+    (folder / "in" / "a.conllu").write_bytes((folder / "trees.conllu").read_bytes())
+    for words in (
+        ["parse_many", "static", "in/*.conllu", "-o", "out", "--workers", "1", "--allow-missing-columns"],
+        ["evaluate", "trees.conllu", "out/a.conllu", "--by", "relation"],
+        ["projectivize", "trees.conllu"],
+        ["draw", "trees.conllu", "--gold", "out/a.conllu"],
+    ):
+        done = optimal_step(folder, *words)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_a_model_is_served(folder):
+    pytest.importorskip("fastapi", reason="FastAPI is not installed (extra serve)")
+    words, environment = process(folder, SERVE, "-m", "parser.commands", "serve", "contextual", "--port", "0")
+    with Popen(words, env=environment, cwd=folder, stderr=subprocess.PIPE, encoding="utf-8") as server:
+        assert server.stderr is not None
+        try:
+            told = server.stderr.readline()
+            assert " at http://" in told, told + server.stderr.read()
+            address = told.split(" at ")[1].split()[0]
+            with urllib.request.urlopen(f"{address}models") as answer:
+                assert b"contextual" in answer.read()
+        finally:
+            server.terminate()
+
+
+@pytest.mark.parametrize(
+    "start", [["-m", "parser.commands", "train"], [ROOT / "scripts" / "train.py"]], ids=["module", "script"]
+)
+def test_training_says_in_one_line_what_to_install(folder, start):
+    done = python(folder, *start, "treebank=sample")
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: hydra is not installed")
+    assert "pip install" in line
+
+
+def test_a_device_needs_torch(folder):
+    done = python(folder, "-c", "from parser import Parser\nParser.load('static', device='cuda')")
+    assert "ModelError: device=cuda needs torch, which is not installed" in done.stderr
+
+
+def test_a_package_that_is_needed_and_not_named_is_noticed(tmp_path):
+    few = tmp_path / "few.txt"
+    few.write_text("\n".join(str(one) for one in requirements(PARSE) if one.name != "conllu"), encoding="utf-8", newline="\n")
+    words, environment = process(tmp_path, few, "-m", "parser.commands", "evaluate", "a", "b")
+    done = subprocess.run(words, env=environment, capture_output=True, encoding="utf-8")
+    assert done.stderr.startswith("error: conllu is not installed")
