@@ -38,7 +38,7 @@ from parser.commands.parsing_options import (
     short_switch_interval,
     write_bytecode,
 )
-from parser.conllu.checks import ConlluError
+from parser.conllu.checks import ConlluError, describe_file
 from parser.conllu.files import STANDARD_STREAM, open_binary_output, open_input
 from parser.decoding.files.file_parsing import FileCounts, parse_file, warm_up
 from parser.decoding.files.tag_writing import TagUse
@@ -150,7 +150,7 @@ def _told(parsed: FileCounts, name: str, seconds: float) -> int:
     """Reports what was parsed, and how fast; the exit status."""
     rate = f"{parsed.words / seconds:,.0f} words per second"
     for warning in parsed.warnings():
-        print(f"warning: {name}: {warning}", file=sys.stderr)
+        print(f"warning: {describe_file(name)}: {warning}", file=sys.stderr)
     print(f"{parsed}; {seconds:.1f} s, {rate}", file=sys.stderr)
     return int(parsed.refused > 0)
 

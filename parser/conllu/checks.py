@@ -15,11 +15,13 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 N_COLUMNS = 10
 COLUMN_NAMES = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
+STANDARD_STREAM = "-"  # the name of standard input and output
 EMPTY = "_"  # what stands in a column where there is nothing
 NO_SPACE = "SpaceAfter=No"  # in MISC: the next token follows without a space
 BYTE_ORDER_MARK = "\ufeff"  # which some editors write before a text in UTF-8
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
+_BEFORE_FIRST = re.compile(r"1-[0-9]+|0\.[0-9]+")  # of what may stand before word 1
 
 # Digits of the longest number that is taken at its word. No sentence has that many words, so that a longer number, which Python
 # would not even convert beyond 4,300 digits, is larger than all there are.
@@ -65,29 +67,25 @@ def shortened(text: str) -> str:
     return text if len(text) <= _QUOTED else f"{text[:_QUOTED]}... ({len(text):,} characters)"
 
 
+def counted(n: int, noun: str) -> str:
+    """``1 sentence``, ``2 sentences``."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def describe_file(path: str) -> str:
+    """What messages call a file; ``-`` is standard input."""
+    return "standard input" if path == STANDARD_STREAM else path
+
+
 def describe_place(path: str, line: int, sentence: int, sent_id: str | None = None) -> str:
     """The words with which every error about a sentence begins; ``line`` and ``sentence`` count from 1."""
     named = f" (sent_id {shortened(sent_id)})" if sent_id else ""
-    return f"{path}, line {line}, sentence {sentence}{named}"
+    return f"{describe_file(path)}, line {line}, sentence {sentence}{named}"
 
 
 def is_blank(line: str) -> bool:
     """Whether a line ends a sentence. Not str.isspace: a line of tabs is a token whose columns were forgotten."""
     return not line.strip(" \r\n")
-
-
-def check_columns(row: int, columns: Sequence[str]) -> None:
-    """Refuses a line that does not have exactly ten columns.
-
-    Raises:
-        LineError: another number of columns.
-    """
-    if len(columns) != N_COLUMNS:
-        raise LineError(
-            row,
-            f"{len(columns)} column{'s' * (len(columns) != 1)} where CoNLL-U has {N_COLUMNS}; "
-            "separate the columns by tabs and write _ in an empty one",
-        )
 
 
 def sort_rows(ids: Sequence[str]) -> Rows:
@@ -114,14 +112,18 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         first, separator, second = match.groups()
         named = shortened(identifier)
         if separator is None:
-            raise LineError(row, f"word {named} where word {following} is expected; number the words 1, 2, 3...")
+            fix = ", or remove the empty line before it if the sentence began above" if row == 0 else _empty_line(ids, row)
+            raise LineError(row, f"word {named} where word {following} is expected; number the words 1, 2, 3...{fix}")
         if separator == ".":
             if _number(first) != following - 1:
                 place = f"its place is after word {shortened(first)}"
-                raise LineError(row, f"empty node {named} after word {following - 1}; {place}")
+                raise LineError(row, f"empty node {named} after word {following - 1}; {place}{_empty_line(ids, row)}")
             rows.empty_nodes.append(row)
-        elif _number(first) != following or _number(second) < following:
-            raise LineError(row, f"multiword token {named} before word {following}; put its line before its first word")
+        elif _number(second) < _number(first):
+            raise LineError(row, f"multiword token {named} ends before it begins; write the lower id first")
+        elif _number(first) != following:
+            fix = f"put its line before its first word{_empty_line(ids, row)}"
+            raise LineError(row, f"multiword token {named} before word {following}; {fix}")
         elif following <= covered:
             raise LineError(row, f"multiword token {named} overlaps the one before it; put every word in at most one")
         else:
@@ -131,6 +133,16 @@ def sort_rows(ids: Sequence[str]) -> Rows:
         row = rows.multiwords[-1][0]
         raise LineError(row, f"multiword token {shortened(ids[row])} ends after the last word; correct its id")
     return rows
+
+
+def sentence_beginnings(ids: Sequence[str]) -> list[int]:
+    """Where, but in the first line, a sentence seems to begin by its ids: with word 1, or with what stands before word 1."""
+    before = [bool(_BEFORE_FIRST.fullmatch(identifier)) for identifier in ids]
+    return [row for row in range(1, len(ids)) if (ids[row] == "1" or before[row]) and not before[row - 1]]
+
+
+def _empty_line(ids: Sequence[str], row: int) -> str:
+    return ", or put an empty line before it if a sentence begins here" if row in sentence_beginnings(ids) else ""
 
 
 def _number(digits: str) -> int:

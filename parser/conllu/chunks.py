@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from parser.conllu.checks import DEPS, HEAD, N_COLUMNS
+from parser.conllu.formats import Layout
 from parser.kernels import kernel
 
 # Of the input, read at a time; a chunk is what of it are whole sentences.
@@ -49,35 +50,48 @@ class Chunk:
     Attributes:
         content: the bytes.
         first: whether the file begins with them.
+        layout: the columns of the file, if it is CoNLL-U Plus.
     """
 
     content: bytes
     first: bool
+    layout: Layout | None = None
 
 
-def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1) -> Iterator[Chunk]:
+def read_chunks(stream: BinaryIO, size: int = CHUNK_BYTES, threads: int = 1, name: str = "-") -> Iterator[Chunk]:
     """The bytes of a file cut after blank lines.
 
     Args:
         stream: the file.
         size: bytes of a chunk; it has more where a sentence is longer.
         threads: how many share the chunks. For several, some chunks are smaller than ``size``, so that all have as much to do.
+        name: what errors call the file.
+
+    Raises:
+        ConlluError: see Layout.of().
     """
     held = bytearray()
     first = True
     read = 0
     total = _bytes_left(stream) if threads > 1 else None
+    layout = None
     while block := stream.read(size if threads == 1 else _size_for(threads, size, read, total)):
         read += len(block)
         searched = len(held)
         held += block
         end = _last_sentence_end(held, searched)
         if end:
-            yield Chunk(bytes(held[:end]), first)
+            if first:
+                layout = _layout(held, name)
+            yield Chunk(bytes(held[:end]), first, layout)
             first = False
             del held[:end]
     if held:
-        yield Chunk(bytes(held), first)
+        yield Chunk(bytes(held), first, _layout(held, name) if first else layout)
+
+
+def _layout(beginning: bytearray, name: str) -> Layout | None:
+    return Layout.of(beginning.partition(b"\n")[0].decode("utf-8", "replace"), name)
 
 
 def _bytes_left(stream: BinaryIO) -> int | None:
@@ -139,6 +153,8 @@ class WordPositions:
 
 def find_words(chunk: Chunk) -> WordPositions | None:
     """Where the words of a chunk are; None if stream.py should read it."""
+    if chunk.layout is not None:
+        return None
     text = np.frombuffer(chunk.content, np.uint8)
     at_most = len(text) // _MIN_LINE + 1
     places = np.empty((3, at_most), np.int64)

@@ -19,16 +19,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, cast
 
-from parser.conllu.checks import ConlluError
+from parser.conllu.checks import STANDARD_STREAM, ConlluError
+from parser.conllu.formats import foreign_file
 from parser.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-STANDARD_STREAM = "-"
-
-# How compressed files begin. No line of CoNLL-U begins so.
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\0": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 # Names that promise a compression which is not written here.
 _OTHER_COMPRESSIONS = (".bz2", ".zst", ".zip", ".lzma", ".7z", ".Z")
 
@@ -157,10 +154,8 @@ class _Source(io.RawIOBase):
             raise ConlluError(f"{self._name}: it cannot be read ({error.strerror}); copy it to another place") from error
         if self._at_start:
             self._at_start = False
-            for beginning, program in _COMPRESSED.items():
-                if found.startswith(beginning):
-                    named = "unless it is named .gz, .xz or .bz2"
-                    raise ConlluError(f"{self._name}: this is compressed ({program}); uncompress it first ({named})")
+            if described := foreign_file(found):
+                raise ConlluError(f"{self._name}: this is {described}")
         view[: len(found)] = found
         return len(found)
 

@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from conllu.parser import parse_comment_line
 
 from parser.conllu.checks import (
     BYTE_ORDER_MARK,
+    DEPREL,
     DEPS,
+    EMPTY,
     HEAD,
     ID,
     ConlluError,
     LineError,
-    check_columns,
     check_tree,
     describe_place,
     is_blank,
     parse_heads,
+    sentence_beginnings,
     sort_rows,
 )
+from parser.conllu.formats import Layout, split_columns
 
 
 @dataclass(slots=True)
@@ -39,6 +43,8 @@ class RawSentence:
         multiwords: (place among the lines, first word, last word) of every multiword token.
         empty_nodes: where the empty nodes are among the lines.
         error: why it could not be read, if it was read without ``strict``; there are no words then.
+        glued: if it was read without ``strict``, what is wrong where the next sentence begins without an empty line before it.
+        layout: of the file, if that is CoNLL-U Plus.
         path, first_line, number: the file, the first of the lines counted from 1, the sentence counted from 1 (those without
             words do not count).
     """
@@ -52,6 +58,8 @@ class RawSentence:
     number: int
     empty_nodes: list[int] = field(default_factory=list)
     error: ConlluError | None = None
+    glued: ConlluError | None = None
+    layout: Layout | None = None
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -66,7 +74,8 @@ class RawSentence:
         word = 0
         while word < len(self):
             place, end = multiwords.get(word + 1, (None, word + 1))
-            yield self.columns[word] if place is None else self.lines[place].rstrip("\r\n").split("\t"), range(word, end)
+            columns = self.columns[word] if place is None else split_columns(0, self.lines[place].rstrip("\r\n"), self.layout)
+            yield columns, range(word, end)
             word = end
 
     def heads(self, several_roots: bool = False) -> list[int]:
@@ -102,7 +111,13 @@ def sent_id(lines: Iterable[str]) -> str:
 
 
 def read_raw_sentences(
-    stream: Iterable[bytes], path: str = "-", lines_before: int = 0, sentences_before: int = 0, *, strict: bool = True
+    stream: Iterable[bytes],
+    path: str = "-",
+    lines_before: int = 0,
+    sentences_before: int = 0,
+    *,
+    strict: bool = True,
+    layout: Layout | None = None,
 ) -> Iterator[RawSentence]:
     """Reads a stream of bytes, as from ``open_input``, sentence by sentence, without waiting for the one after.
 
@@ -112,7 +127,9 @@ def read_raw_sentences(
         stream: its lines, each with its line end.
         path: the name for error messages.
         lines_before, sentences_before: how many of the file came before the stream; an error counts them.
-        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one.
+        strict: whether a sentence that cannot be read is an error, not a sentence without words that has one; where only the
+            empty line between two sentences is missing, these are two that say so, not one.
+        layout: that of the file, where something came before the stream.
 
     Raises:
         ConlluError: a line has not ten columns, or ids are not those of CoNLL-U. HEAD and DEPREL are not looked at.
@@ -122,22 +139,27 @@ def read_raw_sentences(
     number, n_read = sentences_before, lines_before
     for raw in stream:
         line = raw.decode("utf-8", "surrogateescape")
+        if not n_read and not lines:
+            layout = Layout.of(line, path)
         lines.append(line)
         if not is_blank(line):
             begun = True
         elif begun:
-            sentence = _split(lines, path, n_read + 1, number + 1, strict)
-            n_read += len(lines)
-            number += bool(sentence.columns or sentence.error)
-            yield sentence
+            for sentence in _split(lines, path, n_read + 1, number + 1, strict, layout):
+                n_read += len(sentence.lines)
+                number += bool(sentence.columns or sentence.error)
+                yield sentence
             lines, begun = [], False
     if lines:
-        yield _split(lines, path, n_read + 1, number + 1, strict)
+        yield from _split(lines, path, n_read + 1, number + 1, strict, layout)
 
 
-def _split(lines: list[str], path: str, first_line: int, number: int, strict: bool) -> RawSentence:
-    sentence = RawSentence(lines, [], [], [], path, first_line, number)
-    table: list[list[str]] = []
+def _split(
+    lines: list[str], path: str, first_line: int, number: int, strict: bool, layout: Layout | None
+) -> Iterator[RawSentence]:
+    """The sentence that the lines hold; several if they are read without ``strict``, and each begins with word 1."""
+    sentence = RawSentence(lines, [], [], [], path, first_line, number, layout=layout)
+    lines_of_table: list[str] = []
     places: list[int] = []
     for place, line in enumerate(lines):
         if first_line + place == 1:
@@ -145,17 +167,23 @@ def _split(lines: list[str], path: str, first_line: int, number: int, strict: bo
         if line[:1] == "#" or is_blank(line):
             continue
         places.append(place)
-        table.append(line.rstrip("\r\n").split("\t"))
+        lines_of_table.append(line.rstrip("\r\n"))
+    table: list[list[str]] = []
     try:
-        for row, columns in enumerate(table):
-            check_columns(row, columns)
+        for row, line in enumerate(lines_of_table):
+            table.append(split_columns(row, line, layout))
         rows = sort_rows([columns[ID] for columns in table])
     except LineError as error:
         refused = ConlluError(f"{sentence.place(places[error.row])}: {error}")
         if strict:
             raise refused from error
-        sentence.error = refused
-        return sentence
+        beginnings = sentence_beginnings([columns[ID] for columns in table])
+        if error.row in beginnings:
+            yield from _split_at([places[row] for row in beginnings], sentence, refused)
+        else:
+            sentence.error = refused
+            yield sentence
+        return
     if len(rows.words) == len(table):
         sentence.columns, sentence.word_lines = table, places
     else:
@@ -163,7 +191,22 @@ def _split(lines: list[str], path: str, first_line: int, number: int, strict: bo
         sentence.word_lines = [places[row] for row in rows.words]
         sentence.multiwords = [(places[row], first, last) for row, first, last in rows.multiwords]
         sentence.empty_nodes = [places[row] for row in rows.empty_nodes]
-    return sentence
+    yield sentence
+
+
+def _split_at(beginnings: Sequence[int], whole: RawSentence, error: ConlluError) -> Iterator[RawSentence]:
+    """The sentences that stand in a row without empty lines between them; each but the first begins with such a line, and the
+    comments above it."""
+    begins = [0]
+    for begin in beginnings:
+        while whole.lines[begin - 1].startswith("#"):
+            begin -= 1
+        begins.append(begin)
+    for number, (begin, end) in enumerate(pairwise([*begins, len(whole.lines)])):
+        lines = whole.lines[begin:end]
+        for sentence in _split(lines, whole.path, whole.first_line + begin, whole.number + number, False, whole.layout):
+            sentence.glued = error if number < len(beginnings) else None
+            yield sentence
 
 
 def rewrite(
@@ -191,9 +234,14 @@ def rewrite(
     lines = sentence.lines.copy()
     for word, (place, head, deprel) in enumerate(zip(sentence.word_lines, heads, deprels, strict=True)):
         columns = lines[place].split("\t")
-        columns[HEAD : DEPS + 1] = str(head), deprel, "_"
-        for column, values in (others or {}).items():
-            columns[column] = values[word]
+        written = {
+            HEAD: str(head),
+            DEPREL: deprel,
+            DEPS: EMPTY,
+            **{column: values[word] for column, values in (others or {}).items()},
+        }
+        for column, value in written.items():
+            columns[column if sentence.layout is None else sentence.layout.places[column]] = value
         lines[place] = "\t".join(columns)
     if comments:
         first = next(place for place, line in enumerate(sentence.lines) if line[:1] != "#" and not is_blank(line))

@@ -1,7 +1,8 @@
 """Text split into sentences and words, multiword tokens included, by UDPipe 1's tokenizer (extra ``text``).
 
 Where there is a segmenter, it decides where sentences end (segmenter.py). A blank line always ends a sentence, so that text is
-tokenized some paragraphs at a time, and memory is that of these. Many letters without a space between them are tokenized in
+tokenized some paragraphs at a time, and memory is that of these; so does the place where a very long paragraph is cut (see
+blocks_of()). Many letters without a space between them are tokenized in
 pieces (see pieces()), at whose ends sentences end, too, unless the text is presegmented or there is a segmenter.
 """
 
@@ -12,7 +13,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -91,8 +92,8 @@ class Tokenizer:
                 ]
             yield "".join(f"{line}\n" for line in written).encode()
 
-    def _sentences(self, text: str, presegmented: bool = False) -> Iterator[TokenizedSentence]:
-        found = self._sentences_of_udpipe(text, presegmented)
+    def _sentences(self, block: Block, presegmented: bool = False) -> Iterator[TokenizedSentence]:
+        found = self._sentences_of_udpipe(block, presegmented)
         if self._segmenter is None or presegmented:
             yield from found
             return
@@ -107,13 +108,15 @@ class Tokenizer:
                 begins = number == 0 and paragraph[0].begins_paragraph
                 yield TokenizedSentence(text_of(of_sentence), of_sentence, begins)
 
-    def _sentences_of_udpipe(self, text: str, presegmented: bool) -> Iterator[TokenizedSentence]:
-        parts = list(pieces(text))
+    def _sentences_of_udpipe(self, block: Block, presegmented: bool) -> Iterator[TokenizedSentence]:
+        parts = list(pieces(block.text))
         before: TokenizedSentence | None = None  # that of a line which goes on in the next part
         for number, part in enumerate(parts):
             found = list(self._sentences_of_part(part, presegmented))
             if not found:
                 continue
+            if block.continues and not number:
+                found[0] = replace(found[0], begins_paragraph=False)
             if number:
                 found[0] = replace(found[0], begins_paragraph=False) if before is None else before.joined(found[0])
                 before = None
@@ -185,53 +188,102 @@ def _tokens(sentence: Any) -> list[Token]:
     return tokens
 
 
-# Bytes of text that are tokenized at a time, more where a paragraph has more.
-_BLOCK_BYTES = 2**16
+# The mark of an end, and the quotes and brackets that close after it.
+_SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f]+[\"')\\]\u00bb\u2019\u201d\u300d\u300f\uff09]*")
+
+# Characters of text that are tokenized at a time: whole paragraphs. Only of a longer paragraph some more, but not all, so that
+# memory does not grow with text that has no blank lines.
+_BLOCK = 2**16
+_LONGEST_PART = 2**17
+_READ_BYTES = 2**16
+
+# What ends lines and paragraphs beside LF, CR LF and CR. A byte order mark is no part of a text.
+_SEPARATORS = {"\v": "\n", "\x85": "\n", "\u2028": "\n", "\f": "\n\n", "\u2029": "\n\n", BYTE_ORDER_MARK: ""}
+_TO_LINES = str.maketrans(_SEPARATORS)
 
 
-def blocks_of(source: BinaryIO, name: str) -> Iterator[str]:
-    """The text cut after blank lines, without a byte order mark, and with LF at the ends of lines.
+@dataclass(frozen=True)
+class Block:
+    """Some of a text: whole paragraphs, or a part of a very long one.
+
+    Attributes:
+        text: with LF at the ends of lines, and nothing else in lines of white space.
+        continues: whether it goes on with the paragraph of the block before it.
+    """
+
+    text: str
+    continues: bool = False
+
+
+def blocks_of(source: BinaryIO, name: str) -> Iterator[Block]:
+    """The text cut after blank lines; where there is none for long, after the end of a sentence or of a line.
+
+    A line ends with LF, CR LF, CR, a vertical tab, U+0085 or U+2028, and a paragraph with a line of white space, a form feed or
+    U+2029. Byte order marks are left out wherever they stand.
 
     Raises:
         TokenizerError: it is not UTF-8; ``name`` is what the message calls it.
     """
+    held: list[str] = []
+    size = paragraphs = 0  # characters that are held, and those of them that are whole paragraphs
+    continues = False
+    for line in _lines(source, name):
+        held.append(line)
+        size += len(line)
+        if line == "\n":
+            paragraphs = size
+        if size < _BLOCK or not (paragraphs or size > _LONGEST_PART):
+            continue
+        text = "".join(held)
+        cut = paragraphs or _place_to_cut(text)
+        if text[:cut].strip():
+            yield Block(text[:cut], continues)
+            continues = True
+        continues = continues and not paragraphs
+        held, size, paragraphs = [text[cut:]], len(text) - cut, 0
+    if (text := "".join(held)).strip():
+        yield Block(text, continues)
+
+
+def _lines(source: BinaryIO, name: str) -> Iterator[str]:
+    """The lines, with LF at their ends; lines of white space are empty, and very long ones come in parts."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    held: list[str] = []  # pieces without a blank line, none of them empty
-    carriage = ""  # a CR that may begin an end of line
-    at_start, read = True, 0
+    held = carriage = ""  # of a line that has not ended; a CR that may begin its end
+    read = 0
     while True:
-        piece = source.read(_BLOCK_BYTES)
+        piece = source.read(_READ_BYTES)
         try:
             text = carriage + decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
             place = read - len(decoder.getstate()[0]) + error.start
             raise TokenizerError(f"{name}: not UTF-8 at byte {place:,} ({error.reason}); convert the text to UTF-8") from error
-        if text and at_start:
-            text, at_start = text.removeprefix(BYTE_ORDER_MARK), False
         read += len(piece)
         carriage = "\r" if piece and text.endswith("\r") else ""
-        text = text[: len(text) - len(carriage)].replace("\r\n", "\n")
-        if (found := text.rfind("\n\n")) >= 0:
-            end = found + 2
-        else:  # the line before a blank one may end what is held
-            end = int(bool(held) and held[-1].endswith("\n") and text.startswith("\n"))
-        if end:
-            yield "".join([*held, text[:end]])
-            held, text = [], text[end:]
-        if text:
-            held.append(text)
+        text = text[: len(text) - len(carriage)].replace("\r\n", "\n").replace("\r", "\n")
+        *lines, held = (held + text.translate(_TO_LINES)).split("\n")
+        for line in lines:
+            yield f"{line}\n" if line.strip() else "\n"
+        if not piece or len(held) > _LONGEST_PART:
+            yield held
+            held = ""
         if not piece:
-            break
-    if (last := "".join(held)).strip():
-        yield last
+            return
+
+
+def _place_to_cut(text: str) -> int:
+    """Where in its second half: after a line that ends a sentence, else a sentence, a line, a word, or anywhere."""
+    half = len(text) // 2
+    for end in (rf"{_SENTENCE_END.pattern}\n", rf"{_SENTENCE_END.pattern}\s", "\n", r"\s"):
+        places = [found.end() for found in re.finditer(end, text[half:])]
+        if places:
+            return half + places[-1]
+    return len(text)
 
 
 # Letters without a space between them that are tokenized at a time: 100,000 at once take UDPipe minutes. No word comes near,
 # but text without spaces does.
 LONGEST_RUN = 1000
 _TOO_LONG = re.compile(rf"\S{{{LONGEST_RUN + 1},}}")
-# The mark of an end, and the quotes and brackets that close after it.
-_SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f]+[\"')\\]\u00bb\u2019\u201d\u300d\u300f\uff09]*")
 _MOST_MARKS = 10  # accents and the like that stay with their letter
 
 

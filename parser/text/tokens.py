@@ -83,7 +83,11 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
     Raises:
         TokenizerError: they are of another text.
     """
-    end = int(text.startswith(BYTE_ORDER_MARK))
+    end = 0
+    places = None  # of the characters in the text, if byte order marks are left out
+    if BYTE_ORDER_MARK in text:
+        places = [place for place, character in enumerate(text) if character != BYTE_ORDER_MARK]
+        text = text.replace(BYTE_ORDER_MARK, "")
     found: list[list[tuple[int, int]]] = []
     for tokens in sentences:
         found.append([])
@@ -96,5 +100,5 @@ def spans(text: str, sentences: Iterable[list[Token]]) -> list[list[tuple[int, i
                     )
                 starts.append(start)
                 end = start + len(part)
-            found[-1].append((starts[0], end))
+            found[-1].append((starts[0], end) if places is None else (places[starts[0]], places[end - 1] + 1))
     return found

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from parser.conllu.checks import DEPS, FEATS, FORM, HEAD, ConlluError
@@ -99,6 +99,7 @@ def found_or_error(read, *arguments):
 @example(line(1, "a") + b" \n" + line(1, "b") + b"\r\r\n" + line(1, "c"), 3, 1)
 @example(line(1, "a") + b"\n" + line(1, "b") + b"\r\n" + line(1, "c") + line(3), 3, 1)
 def test_chunks_are_the_file_cut_between_sentences(content, size, threads):
+    assume(b"\r" not in content.partition(b"\n")[0].rstrip(b"\r"))  # refused, see test_formats.py
     chunks = list(read_chunks(io.BytesIO(content), size, threads))
     assert b"".join(chunk.content for chunk in chunks) == content
     assert [chunk.first for chunk in chunks] == [True, *[False] * len(chunks)][: len(chunks)]

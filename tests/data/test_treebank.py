@@ -117,7 +117,7 @@ def with_heads(*heads: object) -> str:
 BAD_SENTENCES = {
     "nine columns": (WORDS.replace("\t_\t_\n", "\t_\n"), 3, "9 columns where CoNLL-U has 10; separate the columns by tabs"),
     "eleven columns": (WORDS.replace(SECOND_WORD, SECOND_WORD[:-1] + "\t_\n"), 4, "11 columns where CoNLL-U has 10"),
-    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10; separate"),
+    "spaces for tabs": (WORDS.replace("\t", "    "), 3, "1 column where CoNLL-U has 10: they are separated by blanks"),
     "prose": ("All happy families are alike.\n", 3, "1 column where CoNLL-U has 10"),
     "one bare word": (WORDS + "word\n", 5, "1 column where CoNLL-U has 10"),
     "a comment that does not begin its line": (" #\n" + WORDS, 3, "1 column where CoNLL-U has 10"),
@@ -152,7 +152,7 @@ BAD_SENTENCES = {
     ),
     "id of another script": (WORDS.replace("2\tb", "٢\tb"), 4, "is not an id"),
     "late multiword token": (WORDS + "1-2\tab" + "\t_" * 8 + "\n", 5, "multiword token 1-2 before word 3; put its line before"),
-    "reversed multiword token": ("1-0\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-0 before word 1"),
+    "reversed multiword token": ("1-0\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-0 ends before it begins"),
     "multiword token beyond the end": ("1-3\tab" + "\t_" * 8 + "\n" + WORDS, 3, "multiword token 1-3 ends after the last word"),
     "overlapping multiword tokens": (
         "1-2\tab" + "\t_" * 8 + "\n" + WORDS.replace(SECOND_WORD, "2-3\tbc" + "\t_" * 8 + "\n" + SECOND_WORD) + THIRD_WORD,

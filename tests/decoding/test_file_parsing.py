@@ -157,7 +157,7 @@ def test_a_bad_sentence_loses_itself_alone(model, pieces, threads, chunk_bytes):
         assert [error.split(":")[0].removesuffix(" (sent_id s)") for error in errors] == [
             f"file, line {lines[i]}, sentence {i + 1 - pieces[:i].count(BLANK)}" for i in bad
         ]
-        assert any("1 sentences are not" in warning for warning in parsed.warnings()) == (len(bad) == 1)
+        assert any("1 sentence is not" in warning for warning in parsed.warnings()) == (len(bad) == 1)
 
 
 def test_tags_unlike_those_of_training_are_told(model):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import random
 import sys
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parser import InputError, Parser
 from parser.commands import parse
@@ -17,7 +20,7 @@ from parser.serving.requests import Request
 from parser.serving.service import Service, TimedRequest
 from parser.text import udpipe
 from parser.text.shards import Options, Shard
-from parser.text.tokenizer import LONGEST_RUN, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
+from parser.text.tokenizer import LONGEST_RUN, Block, Tokenizer, as_stream, blocks_of, model_tokenizer, pieces
 from parser.text.tokens import Token, TokenizerError, conllu_lines, spans
 from parser.text.worker import ShardParser
 from tests.random_models import random_text_model
@@ -123,16 +126,36 @@ def test_places_are_those_of_udpipe(real_folder):
 def _ranges(tokenizer: Tokenizer, text: str) -> list[list[tuple[int, int]]]:
     """The places of words, where no token has several, as UDPipe says them."""
     package = udpipe.package()
-    kept = [i for i in range(len(text)) if text[i : i + 2] != "\r\n" and (i or text[i] != "\ufeff")]
+    plain, places = in_lines(text)
     found = []
     for block in blocks_of(io.BytesIO(text.encode()), "text"):
+        assert plain.startswith(block.text)
         reader, sentence, error = tokenizer._model.newTokenizer("ranges"), package.Sentence(), package.ProcessingError()
-        reader.setText(block.replace("\0", " "))
+        reader.setText(block.text.replace("\0", " "))
         while reader.nextSentence(sentence, error):
-            places = [(word.getTokenRangeStart(), word.getTokenRangeEnd()) for word in list(sentence.words)[1:]]
-            found.append([(kept[start], kept[end - 1] + 1) for start, end in places])
-        kept = kept[len(block) :]
+            ranges = [(word.getTokenRangeStart(), word.getTokenRangeEnd()) for word in list(sentence.words)[1:]]
+            found.append([(places[start], places[end - 1] + 1) for start, end in ranges])
+        plain, places = plain[len(block.text) :], places[len(block.text) :]
+    assert not plain.strip()
     return found
+
+
+def in_lines(text: str) -> tuple[str, list[int]]:
+    """The text as blocks hold it, letter by letter, and the place of each letter in the text."""
+    ends = {"\n": 1, "\r": 1, "\v": 1, "\x85": 1, "\u2028": 1, "\f": 2, "\u2029": 2}
+    plain, places = "", []
+    line: list[int] = []
+    for place, letter in enumerate(text):
+        if letter == "\ufeff" or text[place : place + 2] == "\r\n":
+            continue
+        if letter not in ends:
+            line.append(place)
+            continue
+        written = line if "".join(text[i] for i in line).strip() else []
+        plain += "".join(text[i] for i in written) + "\n" * ends[letter]
+        places += [*written, *[place] * ends[letter]]
+        line = []
+    return plain + "".join(text[i] for i in line), places + line
 
 
 def test_a_space_within_a_token_may_be_many():
@@ -155,7 +178,7 @@ def test_odd_text_becomes_trees_or_nothing(folder, tmp_path, monkeypatch, capsys
     (tmp_path / "odd.txt").write_text(text, newline="")
     found = run_parse(monkeypatch, capsysbinary, str(folder), str(tmp_path / "odd.txt"), "--text", "--allow-missing-columns")
     (tmp_path / "parsed.conllu").write_text(found, newline="")
-    if text.strip("\0\r\n "):
+    if text.strip("\0\r\n \u2028\ufeff"):
         assert read_treebank(tmp_path / "parsed.conllu").n_words
     else:
         assert found == ""
@@ -184,7 +207,7 @@ def test_a_presegmented_line_without_spaces_stays_one_sentence(folder):
     (conllu,) = model_tokenizer(folder).conllu(io.BytesIO("\n".join(lines).encode()), presegmented=True)
     texts = [line.removeprefix("# text = ") for line in conllu.decode().splitlines() if line.startswith("# text = ")]
     assert texts == lines
-    (sentence,) = model_tokenizer(folder)._sentences("d" * (3 * LONGEST_RUN), True)
+    (sentence,) = model_tokenizer(folder)._sentences(Block("d" * (3 * LONGEST_RUN)), True)
     assert written([sentence.tokens]).strip() == sentence.text == "d" * (3 * LONGEST_RUN)
 
 
@@ -217,17 +240,62 @@ def test_multiword_tokens_have_lines_of_their_own():
 
 @pytest.mark.parametrize("size", [1, 7, 2**16])
 def test_text_is_cut_after_blank_lines_alone(monkeypatch, size):
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
-    text = "é a\nb\n\nc\r\n\r\n\n\nd"
+    monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK", size)
+    text = "é a\nb\n\nc\r\n \t\r\n\n\n\ufeffd\fe\u2028f\u2029g"
     blocks = list(blocks_of(io.BytesIO(text.encode("utf-8-sig")), "text"))
-    assert "".join(blocks) == text.replace("\r\n", "\n")
-    assert all(block.endswith("\n\n") for block in blocks[:-1])
+    paragraphs = [part.strip("\n") for part in in_lines(text)[0].split("\n\n") if part.strip("\n")]
+    found = [part.strip("\n") for block in blocks for part in block.text.split("\n\n") if part.strip("\n")]
+    assert found == paragraphs
+    assert all(block.text.endswith("\n\n") for block in blocks[:-1])
+    assert not any(block.continues for block in blocks)
+    assert len(blocks) == {1: 5, 7: 4, 2**16: 1}[size]
+
+
+@given(st.text(st.sampled_from("ab .!?\n\r\t\f\u2028\ufeff"), max_size=200), st.integers(1, 20), st.integers(1, 20))
+def test_a_long_paragraph_is_cut_and_nothing_is_lost(text, size, longest):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("_READ_BYTES", size), ("_BLOCK", size), ("_LONGEST_PART", size + longest)):
+            patch.setattr(f"parser.text.tokenizer.{name}", value)
+        blocks = list(blocks_of(io.BytesIO(text.encode()), "text"))
+    assert "".join(block.text for block in blocks).split() == in_lines(text)[0].split()
+    assert not any(block.continues for before, block in pairwise(blocks) if before.text.endswith("\n\n"))
+    assert sum(not block.continues for block in blocks) <= len(
+        [part for part in in_lines(text)[0].split("\n\n") if part.strip()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("It is. So it\nis. " * 3, "is. "),
+        ("It is.\nSo it is. " * 3, "It is.\n"),
+        ("jah qaþ\nþata " * 3, "qaþ\n"),
+        ("jah qaþ " * 3, " "),
+        ("\u6587" * 40, "\u6587"),
+    ],
+)
+def test_a_long_paragraph_is_cut_after_a_sentence_a_line_or_a_word(monkeypatch, text, end):
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK", 10)
+    monkeypatch.setattr("parser.text.tokenizer._LONGEST_PART", 20)
+    first, *others = blocks_of(io.BytesIO(text.encode()), "text")
+    assert first.text.endswith(end)
+    assert not first.continues
+    assert all(block.continues for block in others)
+
+
+def test_a_paragraph_that_is_cut_is_one(folder, monkeypatch):
+    text = "\n".join(f"A kutya {n} ugat." for n in range(30))
+    monkeypatch.setattr("parser.text.tokenizer._BLOCK", 50)
+    monkeypatch.setattr("parser.text.tokenizer._LONGEST_PART", 100)
+    conllu = b"".join(model_tokenizer(folder).conllu(io.BytesIO(f"{text}\n\n{text}".encode()))).decode()
+    assert conllu.count("# newpar") == 2
 
 
 @pytest.mark.parametrize(("content", "place"), [(b"ab\xffc", 2), (b"a\n\n" * 30 + b"\xc3", 90), (b"\xe9", 0)])
 @pytest.mark.parametrize("size", [4, 2**16])
 def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, place, size):
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {place}"):
         list(blocks_of(io.BytesIO(content), "text"))
 
@@ -235,31 +303,11 @@ def test_text_that_is_not_utf_8_is_refused_with_the_place(monkeypatch, content, 
 @pytest.mark.parametrize("size", [1, 2, 4, 2**16])
 @pytest.mark.parametrize("content", [b"\xef\xbb\xbfab\xffc", b"\xef\xbb\xbfa\n\nb\xe9\n"])
 def test_the_place_counts_a_byte_order_mark(monkeypatch, size, content):
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
+    monkeypatch.setattr("parser.text.tokenizer._READ_BYTES", size)
     with pytest.raises(UnicodeDecodeError) as raised:
         content.decode("utf-8")
     with pytest.raises(TokenizerError, match=f"text: not UTF-8 at byte {raised.value.start} "):
         list(blocks_of(io.BytesIO(content), "text"))
-
-
-def test_lines_without_blank_ones_between_are_looked_at_once(monkeypatch):
-    content, size = b"a b c.\n" * 5_000, 64
-    monkeypatch.setattr("parser.text.tokenizer._BLOCK_BYTES", size)
-    source, looked_at = io.BytesIO(content), [0]
-
-    def trace(frame, event, argument):
-        if frame.f_code is blocks_of.__code__ and source.tell() < len(content):
-            looked_at.append(max((len(value) for value in frame.f_locals.values() if isinstance(value, str)), default=0))
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        blocks = list(blocks_of(source, "text"))
-    finally:
-        sys.settrace(before)
-    assert "".join(blocks).encode() == content
-    assert 0 < max(looked_at) <= size
 
 
 def test_pieces_are_a_stream():

@@ -18,7 +18,7 @@ from typing import BinaryIO
 import numpy as np
 
 from parser.beam_settings import Beam, Search
-from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, is_blank
+from parser.conllu.checks import FEATS, FORM, LEMMA, UPOS, XPOS, ConlluError, counted, is_blank
 from parser.conllu.chunks import CHUNK_BYTES, Chunk, TreeWriter, find_words, read_chunks
 from parser.conllu.stream import RawSentence, read_raw_sentences, rewrite
 from parser.data.attributes import ATTRIBUTES
@@ -64,13 +64,18 @@ class FileCounts:
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {100 * count / max(1, self.words):.2f}%" for name, count in self.unknown.items())
-        return f"{self.sentences:,} sentences, {self.words:,} words; unknown to the model: {shares}"
+        return f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}; unknown to the model: {shares}"
 
     def warnings(self) -> list[str]:
         """What people should know of the result: sentences that were refused, and tags unlike those of the training data."""
         found = []
         if self.refused:
-            found.append(f"{self.refused:,} sentences are not CoNLL-U and were not parsed")
+            are = "is" if self.refused == 1 else "are"
+            found.append(
+                f"{counted(self.refused, 'sentence')} {are} not CoNLL-U and {'was' if are == 'is' else 'were'} not parsed"
+            )
+        elif not self.sentences:
+            found.append("there is no sentence in it")
         for name, count in self.unknown.items():
             if ATTRIBUTES[name].column != "forms" and count > _SUSPICIOUS * self.words:
                 share = f"{100 * count / self.words:.1f}% of the words"
@@ -144,7 +149,7 @@ def parse_file(
     if k_best is not None:
         (beam or Beam(1)).check_k_best(k_best)
     parser = ChunkParser(model, single_root, on_error, report, beam, k_best, tags)
-    chunks = read_chunks(source, chunk_bytes, threads)
+    chunks = read_chunks(source, chunk_bytes, threads, name)
     if not allow_missing_columns:
         chunks = refuse_missing_columns(chunks, model.vocabularies.by_attribute, name)
     parsed = FileCounts(0, 0, 0, dict.fromkeys(model.vocabularies.by_attribute, 0))
@@ -238,10 +243,11 @@ class ChunkParser:
         """
         strict = self._on_error is OnError.STOP
         numbered = before.sentences + before.refused
-        sentences = list(read_raw_sentences(BytesIO(chunk.content), name, before.lines, numbered, strict=strict))
-        errors = [sentence.error for sentence in sentences if sentence.error]
-        for error in errors:
-            self._report(error)
+        lines = BytesIO(chunk.content)
+        sentences = list(read_raw_sentences(lines, name, before.lines, numbered, strict=strict, layout=chunk.layout))
+        for sentence in sentences:
+            for error in filter(None, (sentence.error, sentence.glued)):
+                self._report(error)
         encoded = self._word_cache.encode_slowly([RawColumns(sentence) for sentence in sentences])
         encoded, tags = self._tagged(sentences, encoded)
         texts = (
@@ -250,7 +256,8 @@ class ChunkParser:
             else self._k_best_texts(sentences, encoded, tags, *self._k_best)
         )
         text = "".join(
-            _blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text
+            (_blank_beginning(sentence) if sentence.error and self._on_error is OnError.SKIP else text)
+            + _missing_empty_line(sentence)
             for sentence, text in zip(sentences, texts, strict=True)
         )
         part = FileCounts(
@@ -258,7 +265,7 @@ class ChunkParser:
             sentences=sum(len(sentence) > 0 for sentence in sentences),
             words=sum(map(len, sentences)),
             unknown=self._model.vocabularies.unknown_counts(encoded),
-            refused=len(errors),
+            refused=sum(sentence.error is not None for sentence in sentences),
         )
         return text.encode("utf-8", "surrogateescape"), part
 
@@ -313,6 +320,10 @@ class ChunkParser:
 
     def _deprels(self, relations: np.ndarray) -> list[str]:
         return [self._model.relations.symbols[relation] for relation in relations.tolist()]
+
+
+def _missing_empty_line(sentence: RawSentence) -> str:
+    return "" if sentence.glued is None else sentence.lines[-1][len(sentence.lines[-1].rstrip("\r\n")) :]
 
 
 def _blank_beginning(sentence: RawSentence) -> str:

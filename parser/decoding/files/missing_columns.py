@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError
+from parser.conllu.checks import COLUMN_NAMES, EMPTY, FEATS, FORM, ID, ConlluError, describe_file
 from parser.conllu.chunks import Chunk
 from parser.data.attributes import ATTRIBUTES, COLUMN_NUMBERS
 from parser.data.vocabularies import Vocabulary
@@ -43,6 +43,8 @@ def refuse_missing_columns(chunks: Iterator[Chunk], vocabularies: Mapping[str, V
         begun.append(chunk)
         for line in chunk.content.split(b"\n"):
             columns = line.split(b"\t")
+            if chunk.layout is not None and len(columns) == chunk.layout.n_columns:
+                columns = chunk.layout.columns(columns)
             if len(columns) > FEATS and columns[ID].isdigit():
                 n_words += 1
                 empty = {column for column in empty if columns[column] == EMPTY.encode()}
@@ -83,9 +85,11 @@ def check_columns(
             missing.append(COLUMN_NAMES[column])
     if missing:
         described = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} _"
+        them = "it" if len(missing) == 1 else "them"
         raise MissingColumnsError(
-            f"{name}: {described} in all of the first {n_words:,} words, and this model reads it; tag the input first, "
-            f"parse with a model that needs no tags (recipe=text), or parse it anyway, far less accurately, with {option}"
+            f"{describe_file(name)}: {described} in all of the first {n_words:,} words, and this model reads {them}; "
+            f"tag the input first, parse with a model that needs no tags (recipe=text), or parse it anyway, far less "
+            f"accurately, with {option}"
         )
 
 
