@@ -63,6 +63,7 @@ class ArcEagerRows(Oracle):
     def step_scores(
         self, heads: Sequence[int], stack: Sequence[int], buffer: Sequence[int], made: Sequence[int | None] = ()
     ) -> dict[str, int]:
+        """See Oracle; ``made``: the head that each token has been given so far, None where it has none."""
         heads_made = np.full((1, len(heads) + 1), NO_NODE, np.int32)
         for token, head in enumerate(made, 1):
             if head is not None:

@@ -20,9 +20,9 @@ From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed, and popped w
 
 and D_d[y] - V_{d-1}[y], by system and by whether s_d is linked (has a head already, as the tops of arc-eager may):
 
-                  arc_hybrid                           arc_eager                                  nonmonotonic arc_eager
-    linked        -                                    0                                          max(0, w(y+1,s_d) - w(s_{d-1},s_d))
-    not linked    max( w(s_{d-1},s_d), w(y+1,s_d) )    w(y+1,s_d); in the end w(s_{d-1},s_d)      as arc_hybrid
+                  arc_hybrid                       arc_eager                            nonmonotonic arc_eager
+    linked        -                                0                                    max(0, w(y+1,s_d) - w(s_{d-1},s_d))
+    not linked    max(w(s_{d-1},s_d), w(y+1,s_d))  w(y+1,s_d); y = n: w(s_{d-1},s_d)    as arc_hybrid
 
 where what asks for y + 1 counts only if y < n. With ``single_root`` (one child of the artificial root): T_0[c,z] = P[c,z] for
 z < n, and D_1[y] for y < n keeps only what makes s_1 a child of y + 1.
@@ -181,13 +181,13 @@ def _best_pushes(heads, left_arc, to_end, front, row):
     to_buffer = negative_infinity(row)
     for x in range(front + 1, n + 1):
         to_buffer = max(to_buffer, np.int16(left_arc[start + x] + row[x]))
-    as_it_is = to_buffer
+    to_stack = to_buffer
     head = heads[front]
     if head > front:
-        as_it_is = negative_infinity(row)
+        to_stack = negative_infinity(row)
         for x in range(front + 1, n + 1):
-            as_it_is = max(as_it_is, np.int16(left_arc[start + x] - np.int16(x == head) + row[x]))
-    return to_buffer, as_it_is, np.int16(to_end[front] + row[n + 1])
+            to_stack = max(to_stack, np.int16(left_arc[start + x] - np.int16(x == head) + row[x]))
+    return to_buffer, to_stack, np.int16(to_end[front] + row[n + 1])
 
 
 @njit(cache=True, nogil=True)
@@ -251,20 +251,16 @@ def _score_batch(
         alone = single_root and k == 1 and front <= n  # the child of the artificial root, too early
         if front <= n:
             gold = np.int16(heads[front] == top)
-            to_buffer, as_it_is, to_stay = _best_pushes(heads, left_arc, to_end, front, rows[k])
-            if not (single_root and k == 0):
-                to_buffer_or_stack = max(to_buffer, np.int16(as_it_is + gold))
-            else:
-                to_buffer_or_stack = to_buffer
-            to_stay = np.int16(to_stay + gold)
-            anyhow = max(to_buffer_or_stack, to_stay)
+            to_buffer, to_stack, kept = _best_pushes(heads, left_arc, to_end, front, rows[k])
+            kept = np.int16(kept + gold)
+            shifted = max(to_buffer, kept)
+            to_right = kept if single_root and k == 0 else max(kept, np.int16(to_stack + gold))
             if system == ARC_EAGER:
-                scores[r, SHIFT] = max(to_buffer, to_stay)
-                scores[r, RIGHT] = max(to_stay, np.int16(as_it_is + gold)) if not (single_root and k == 0) else to_stay
+                scores[r, SHIFT], scores[r, RIGHT] = shifted, to_right
             else:
-                scores[r, SHIFT] = anyhow
+                scores[r, SHIFT] = max(shifted, to_right)
                 if system == NONMONOTONIC:
-                    scores[r, RIGHT] = anyhow
+                    scores[r, RIGHT] = scores[r, SHIFT]
         if k > 0:
             under = rows[k - 1]
             value = under[front]
