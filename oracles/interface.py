@@ -81,6 +81,7 @@ class Query:
         *,
         children: np.ndarray | Callable[[], np.ndarray] | None = None,
         buffers: np.ndarray | Callable[[], np.ndarray] | None = None,
+        made: np.ndarray | Callable[[], np.ndarray] | None = None,
     ) -> None:
         self.sentences = sentences
         self.stacks = stacks
@@ -88,6 +89,7 @@ class Query:
         self.buffer_fronts = buffer_fronts
         self._children = children
         self._buffers = buffers
+        self._made = made
 
     @classmethod
     def single(
@@ -98,11 +100,12 @@ class Query:
         sentence: int = 0,
         children: np.ndarray | None = None,
         buffers: np.ndarray | None = None,
+        made: np.ndarray | None = None,
     ) -> Query:
         """One configuration: the stack a_0..a_k, and the first token of the buffer."""
         stacks = np.asarray([stack], np.int32)
         sentences, stack_sizes, fronts = (np.array([number], np.int32) for number in (sentence, len(stack), front))
-        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers)
+        return cls(sentences, stacks, stack_sizes, fronts, children=children, buffers=buffers, made=made)
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -128,6 +131,17 @@ class Query:
         """int32[batch, >= n + 1], for systems that reorder the buffer (swap): row r holds the buffer in its entries
         ``buffer_fronts[r]`` to n, front first; the entries before are ignored. None: the tokens b..n."""
         return self._buffers() if callable(self._buffers) else self._buffers
+
+    @cached_property
+    def made(self) -> np.ndarray:
+        """int32[batch, >= n + 1], the head that each token has been given so far, NO_NODE where it has none.
+
+        Raises:
+            ValueError: they are unknown.
+        """
+        if self._made is None:
+            raise ValueError("this oracle has to know the arcs made so far; give the query the heads made=")
+        return self._made() if callable(self._made) else self._made
 
 
 class BoundOracle(ABC):

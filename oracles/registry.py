@@ -20,7 +20,11 @@ _ORACLES: dict[str, dict[str, tuple[str, str] | type[Oracle]]] = {
         "context_rows": ("oracles.arc_standard.context_rows", "ContextRows"),
         "arc_standard_tabular": ("oracles.arc_standard.tabular", "ArcStandardTabular"),
     },
+    "arc_eager": {
+        "arc_eager_rows": ("oracles.arc_eager.rows", "ArcEagerRows"),
+    },
     "arc_hybrid": {
+        "arc_hybrid_rows": ("oracles.arc_hybrid.rows", "ArcHybridRows"),
         "arc_hybrid_local": ("oracles.arc_hybrid.local", "ArcHybridLocal"),
         "arc_hybrid_tabular": ("oracles.arc_hybrid.tabular", "ArcHybridTabular"),
     },

@@ -44,7 +44,7 @@ class ArcHybridLocal(Oracle):
     system: ClassVar[str] = "arc_hybrid"
     transition_names = ("sh", "la", "ra")
     needs_projective_gold: ClassVar[bool] = True
-    alternatives: ClassVar[tuple[str, ...]] = ("arc_hybrid_tabular",)
+    alternatives: ClassVar[tuple[str, ...]] = ("arc_hybrid_rows", "arc_hybrid_tabular")
     strategies: ClassVar[tuple[Strategy, ...]] = (Strategy.ANY,)
     complexity: ClassVar[str] = "O(k)"
     source: ClassVar[str] = "Goldberg and Nivre 2013, Section 4"

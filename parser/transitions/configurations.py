@@ -88,7 +88,7 @@ def is_unfinished(now, row):
 
 @kernel()
 def shift(now, row):
-    """Transitions the first token of the buffer onto the stack."""
+    """Moves the first token of the buffer onto the stack."""
     now.stacks[row, now.stack_sizes[row]] = now.buffers[row, now.buffer_fronts[row]]
     now.stack_sizes[row] += 1
     now.buffer_fronts[row] += 1

@@ -1,0 +1,277 @@
+"""Exact optimal transitions of arc-hybrid and arc-eager for any gold tree, in amortised O(n^2) per transition: stack rows.
+
+Not in the literature that we know. What was popped leaves no trace in a configuration of these systems, so its value, the most
+gold edges that can still be made, is that of its stack s_0..s_d and of its buffer y+1..n: V_d[y]. Between the time when c is
+pushed on s_d and the time when it is popped, with the front going from c + 1 to z + 1, the tokens c+1..z become a right half of
+c and a left half of z + 1. Both depend on the sentence alone, and are joined in its chart (w(h,d) = 1 if h is the gold head of
+d, else 0):
+
+    R[i,j]   most gold edges in a part of a tree headed by i that covers i..j
+    IL[i,j]  the same, headed by j, with the edge from j to i, and i without left children
+
+    G[c,z]   most gold edges within c..z+1, those below c and those below z+1: IL[c,z+1] - w(z+1,c); R[c,n] if z = n
+    P[c,z]   the same with the edge from z + 1 to c: IL[c,z+1]; none if z = n
+
+From V_d[y], either s_d is popped next (D), or c = y + 1 is pushed, and popped when the front is z + 1 (T):
+
+    V_d[y] = max( D_d[y], max over z > y: T_d[y+1,z] + V_d[z] )
+    D_0[n] = 0, D_0[y] = minus infinity for y < n
+    T_d[c,z] = G[c,z] + max( w(s_d,c), w(z+1,c) )
+
+and D_d[y] - V_{d-1}[y], by system and by whether s_d is linked (has a head already, as the tops of arc-eager may):
+
+                  arc_hybrid                       arc_eager                            nonmonotonic arc_eager
+    linked        -                                0                                    max(0, w(y+1,s_d) - w(s_{d-1},s_d))
+    not linked    max(w(s_{d-1},s_d), w(y+1,s_d))  w(y+1,s_d); y = n: w(s_{d-1},s_d)    as arc_hybrid
+
+where what asks for y + 1 counts only if y < n. With ``single_root`` (one child of the artificial root): T_0[c,z] = P[c,z] for
+z < n, and D_1[y] for y < n keeps only what makes s_1 a child of y + 1.
+
+V_d is a row. A transition changes only the top of the stack, so rows are kept by prefix; a shift needs one new row, O(m^2) for
+m tokens in the buffer, a pop none. As w(z+1,c) = 0 wherever s_d is the gold head of c, T is IL (R in the end), plus 1 where
+s_d is c's head: the row is one maximum of sums per column, over contiguous 16-bit integers. The scores, with y = b - 1:
+
+    M = max over z >= b: T_k[b,z] + V_k[z]
+    arc_hybrid    shift M; left w(b,s_k) + V_{k-1}[y]; right w(s_{k-1},s_k) + V_{k-1}[y]
+    arc_eager     shift max( max over z < n: P[b,z] + V_k[z], G[b,n] + w(s_k,b) + V_k[n] ); left as arc_hybrid;
+                  right w(s_k,b) + max over z: G[b,z] + V_k[z] (single_root, k = 0: z = n alone); reduce V_{k-1}[y];
+                  attach w(s_{k-1},s_k) + V_{k-1}[n]
+    nonmonotonic  shift and right M; left as before, less w(s_{k-1},s_k) if s_k is linked; reduce V_{k-1}[y];
+                  attach w(s_{k-1},s_k) + V_{k-1}[y]
+
+Memory: about 3 n^2 bytes per sentence, with rows in blocks of 8, in an arena; see vector_chart.py. A row stands at columns
+j = y + 1 (1 to n + 1), beside those of IL.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+import numpy as np
+from numba import njit
+
+from oracles.charts.vector_chart import Arena, block_start, fill_chart, place, row_start, row_width, triangle_size
+from oracles.edge_weights import negative_infinity
+from oracles.interface import NO_NODE, NOT_APPLICABLE, BoundOracle, Query
+from oracles.trees import Trees
+
+MAX_BYTES = 2**30
+
+# The systems.
+ARC_HYBRID, ARC_EAGER, NONMONOTONIC = range(3)
+_N_TRANSITIONS = (3, 5, 5)
+
+# arc_hybrid's transitions are the first three; its right is arc-eager's attach at any time, and stands where right stands.
+SHIFT, LEFT, RIGHT, REDUCE, ATTACH = range(5)
+
+
+class BoundStackRows(BoundOracle):
+    """Remembers rows, so it answers one call at a time (threads wait for each other).
+
+    Args:
+        trees: the gold trees.
+        system: ARC_HYBRID, ARC_EAGER or NONMONOTONIC.
+        single_root: whether the artificial root must get one child.
+        max_bytes: how much memory the rows and charts of all sentences may take.
+    """
+
+    def __init__(self, trees: Trees, system: int, single_root: bool, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(trees)
+        self.system = system
+        self.single_root = single_root
+        sizes = entries_of_sentence(trees.lengths.astype(np.int64))
+        self.arena = Arena.reserve(trees, sizes, np.dtype(np.int16), max_bytes, "or leave the sentence out")
+        self.keys = np.empty(len(trees.heads), np.int32)  # the stack elements that the kept rows belong to, and if linked
+        self.columns = np.empty(len(trees.heads), np.int32)  # the first column of each kept row
+        self.longest = int(trees.lengths.max(initial=0))
+        self.lock = Lock()
+
+    def score_batch(self, query: Query) -> np.ndarray:
+        """See BoundOracle."""
+        made = np.empty((0, 0), np.int32) if self.system == ARC_HYBRID else query.made
+        scores = np.full((len(query), _N_TRANSITIONS[self.system]), NOT_APPLICABLE, np.int16)
+        with self.lock:
+            memory = *self.arena, self.keys, self.columns
+            trees = self.trees.heads, self.trees.offsets, self.longest
+            _score_batch(*trees, memory, self.system, self.single_root, made, *query.arrays, scores)
+        return scores
+
+
+@njit(cache=True, nogil=True)
+def _row_of_stack(n):
+    """Entries of a row of V: columns 0..n+1 in full blocks."""
+    return row_width(n + 1)
+
+
+@njit(cache=True, nogil=True)
+def entries_of_sentence(n):
+    """Entries that a sentence of n tokens takes in the arena: IL, R to the end, and a row for each depth; also int64[...]."""
+    return triangle_size(n) + (n + 2) * row_width(n + 1)
+
+
+@njit(cache=True, nogil=True)
+def _fill_row(heads, left_arc, to_end, system, single_root, depth, below, node, linked, first, under, row):
+    """V_d from the last column down to the first; O(n^2).
+
+    What was just written comes back late as part of a vector, so the last column stays in a variable until the vector has been
+    read.
+
+    Args:
+        heads: int32[n + 1], the gold heads.
+        left_arc: IL.
+        to_end: int16[n + 1], R[c, n].
+        system, single_root: see BoundStackRows.
+        depth: d.
+        below, node: s_{d-1} and s_d; the first is not read if d = 0.
+        linked: whether s_d has a head.
+        first: the first column, y + 1.
+        under: int16[width], the row V_{d-1}; not read if d = 0.
+        row: int16[width], the result.
+    """
+    n = len(heads) - 1
+    width = row_width(n)
+    lowest = negative_infinity(row)
+    row[block_start(first) :] = lowest
+    gold_below = np.int16(depth > 0 and heads[node] == below)
+    last = lowest
+    for j in range(n + 1, first - 1, -1):
+        # Column j is y = j - 1: the buffer j..n.
+        best = lowest
+        if j <= n:
+            is_child = np.int16(heads[j] == node)
+            start = row_start(j, width)
+            for x in range(block_start(j), width):
+                best = max(best, np.int16(left_arc[start + x] + row[x]))
+            if j < n:
+                best = max(best, np.int16(left_arc[start + j + 1] + last))
+                row[j + 1] = last
+            if not (single_root and depth == 0):
+                best += is_child
+            best = max(best, np.int16(to_end[j] + row[n + 1] + is_child))
+        if depth > 0:
+            as_child = np.int16(j <= n and heads[node] == j)
+            if j <= n and single_root and depth == 1:
+                popped = as_child
+                if linked:
+                    popped = np.int16(as_child - gold_below) if system == NONMONOTONIC else lowest
+            elif linked:
+                popped = max(np.int16(0), np.int16(as_child - gold_below)) if system == NONMONOTONIC else np.int16(0)
+            elif system == ARC_EAGER:
+                popped = as_child if j <= n else gold_below
+            else:
+                popped = max(as_child, gold_below)
+            best = max(best, np.int16(popped + under[j]))
+        elif j == n + 1:
+            best = np.int16(0)
+        last = best
+        if j == n + 1:
+            row[j] = best
+    row[first] = last
+
+
+@njit(cache=True, nogil=True)
+def _best_pushes(heads, left_arc, to_end, front, row):
+    """The best ways to go on once b is pushed, by what becomes of it.
+
+    Returns:
+        max over z < n of P[b,z] + V_k[z]; max over z < n of G[b,z] + V_k[z]; G[b,n] + V_k[n].
+    """
+    n = len(heads) - 1
+    start = row_start(front, row_width(n))
+    to_buffer = negative_infinity(row)
+    for x in range(front + 1, n + 1):
+        to_buffer = max(to_buffer, np.int16(left_arc[start + x] + row[x]))
+    to_stack = to_buffer
+    head = heads[front]
+    if head > front:
+        to_stack = negative_infinity(row)
+        for x in range(front + 1, n + 1):
+            to_stack = max(to_stack, np.int16(left_arc[start + x] - np.int16(x == head) + row[x]))
+    return to_buffer, to_stack, np.int16(to_end[front] + row[n + 1])
+
+
+@njit(cache=True, nogil=True)
+def _score_batch(
+    all_heads,
+    offsets,
+    longest,
+    memory,
+    system,
+    single_root,
+    made,
+    sentences,
+    stacks,
+    stack_sizes,
+    buffer_fronts,
+    scores,
+):
+    """Scores a batch of configurations; see BoundOracle.score_batch. ``made``: see Query; not read for arc-hybrid."""
+    arena, places, queue, ring, depths, all_keys, all_columns = memory
+    size = triangle_size(longest)
+    right = np.empty(size, arena.dtype)
+    left = np.empty(size, arena.dtype)
+    spare = np.empty(2 * (longest + 1) * (longest + 2), arena.dtype)
+    for r in range(len(sentences)):
+        s = sentences[r]
+        start, end = offsets[s], offsets[s + 1]
+        heads = all_heads[start:end]
+        n = end - start - 1
+        width = _row_of_stack(n)
+        k = stack_sizes[r] - 1
+        front = buffer_fronts[r]
+        begin, new = place(s, entries_of_sentence(n), arena, places, queue, ring, depths)
+        triangle = triangle_size(n)
+        left_arc = arena[begin : begin + triangle]
+        rows = arena[begin + triangle : begin + entries_of_sentence(n)].reshape((n + 2, width))
+        to_end, rows = rows[0], rows[1:]
+        if new:
+            fill_chart(heads, right[:triangle], left[:triangle], left_arc, spare)
+            for c in range(n + 1):
+                to_end[c] = right[row_start(c, row_width(n)) + n]
+
+        # Rows below the top are read from column b on, that of the top from b + 1 on.
+        keys = all_keys[start:end]
+        columns = all_columns[start:end]
+        valid = True
+        for d in range(k + 1):
+            node = stacks[r, d]
+            linked = system != ARC_HYBRID and d > 0 and made[r, node] != NO_NODE
+            first = front if d < k else front + 1
+            valid = valid and d < depths[s] and keys[d] == 2 * node + linked and columns[d] <= first
+            if not valid and first <= n + 1:
+                below = stacks[r, max(d - 1, 0)]
+                under = rows[max(d - 1, 0)]
+                _fill_row(heads, left_arc, to_end, system, single_root, d, below, node, linked, first, under, rows[d])
+                keys[d] = 2 * node + linked
+                columns[d] = first
+                depths[s] = d + 1
+
+        top = stacks[r, k]
+        linked = system != ARC_HYBRID and k > 0 and made[r, top] != NO_NODE
+        alone = single_root and k == 1 and front <= n  # the child of the artificial root, too early
+        if front <= n:
+            gold = np.int16(heads[front] == top)
+            to_buffer, to_stack, kept = _best_pushes(heads, left_arc, to_end, front, rows[k])
+            kept = np.int16(kept + gold)
+            shifted = max(to_buffer, kept)
+            to_right = kept if single_root and k == 0 else max(kept, np.int16(to_stack + gold))
+            if system == ARC_EAGER:
+                scores[r, SHIFT], scores[r, RIGHT] = shifted, to_right
+            else:
+                scores[r, SHIFT] = max(shifted, to_right)
+                if system == NONMONOTONIC:
+                    scores[r, RIGHT] = scores[r, SHIFT]
+        if k > 0:
+            under = rows[k - 1]
+            value = under[front]
+            gold = np.int16(heads[top] == stacks[r, k - 1])
+            if front <= n and (system == NONMONOTONIC or not linked):
+                scores[r, LEFT] = np.int16(value + np.int16(heads[top] == front) - np.int16(linked and gold))
+            if system == ARC_HYBRID:
+                if not alone:
+                    scores[r, RIGHT] = np.int16(value + gold)
+            else:
+                if linked and not alone:
+                    scores[r, REDUCE] = value
+                if not linked and not alone and (system == NONMONOTONIC or front > n):
+                    scores[r, ATTACH] = np.int16(value + gold)
