@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 from parser import beam_settings, transitions
 from parser.beam_settings import Search
-from parser.data.vocabularies import UD_ROOT, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.linear.templates import Templates
 from parser.linear.weights import HashedWeights
 from parser.model_folder import (
@@ -82,8 +82,7 @@ class LinearModel:
             system: the name of the transition system.
             options: of the transition system, such as its degree.
         """
-        root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
-        parses_with = transitions.create(system, len(relations.symbols), root_relation, **(options or {}))
+        parses_with = transitions.create_for(relations, system, options or {})
         features = Templates(templates, vocabularies.attributes, type(parses_with))
         return cls(vocabularies, relations, parses_with, features, without_weights(parses_with.n_outputs))
 

@@ -24,7 +24,7 @@ from safetensors.numpy import save
 from parser import beam_settings, transitions
 from parser.beam_settings import Beam, Search
 from parser.data.sentences import Sentences
-from parser.data.vocabularies import UD_ROOT, Vocabularies, Vocabulary
+from parser.data.vocabularies import Vocabularies, Vocabulary
 from parser.inference.biaffine import FrozenBiaffineScorer
 from parser.inference.calibration import Calibration
 from parser.inference.layouts import Layout
@@ -117,24 +117,10 @@ class Model:
             options: of the transition system, such as its degree.
             lookahead: see the class.
         """
-        model = cls._without_weights(vocabularies, relations, slots, spec, system, options or {})
-        model.lookahead = lookahead
+        parses_with = transitions.create_for(relations, system, options or {})
+        model = cls(vocabularies, relations, slots, spec, parses_with, lookahead=lookahead)
         model._classifier = model._new_classifier()
         return model
-
-    @classmethod
-    def _without_weights(
-        cls,
-        vocabularies: Vocabularies,
-        relations: Vocabulary,
-        slots: list[Slot],
-        spec: ClassifierSpec,
-        system: str,
-        options: Mapping[str, int],
-    ) -> Model:
-        root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
-        parses_with = transitions.create(system, len(relations.symbols), root_relation, **options)
-        return cls(vocabularies, relations, slots, spec, parses_with)
 
     @property
     def classifier(self) -> Classifier:
@@ -277,18 +263,17 @@ class Model:
         characters = spec.encoder and spec.encoder.characters
         tagger = spec.encoder is not None and spec.encoder.tagger is not None
         vocabularies, relations = read_vocabularies(folder, characters.longest if characters else None, tagger)
-        system, options = settings.get("transition_system", "arc_standard"), settings.get("transition_options", {})
+        options = settings.get("transition_options", {})
         if int8 and spec.encoder is None:
             raise no_int8(folder)
         with errors_named(folder / SETTINGS):
-            model = cls._without_weights(vocabularies, relations, slots, spec, system, options)
-            model.calibration, model.int8 = calibration, int8
-            model.lookahead = settings.get("lattice", {}).get("lookahead")
+            system = transitions.create_for(relations, settings.get("transition_system", "arc_standard"), options)
+            lookahead = settings.get("lattice", {}).get("lookahead")
+            model = cls(vocabularies, relations, slots, spec, system, beam, lattice_beam, calibration, lookahead, int8)
             expected = model._layout().shapes
         with errors_named(folder / TENSORS):
             check_tensors(header, expected)
             _, model._tensors = upgrade(stored, read_tensors(folder))
         if device != "cpu":
             model.classifier.to(device)
-        model.beam, model.lattice_beam = beam, lattice_beam
         return model

@@ -150,14 +150,8 @@ def _network(made: Settings) -> NetworkPlan:
 
 def _vectors(made: Settings) -> VectorPlan:
     wanted = made.vectors
-    return VectorPlan(
-        str(wanted.attribute),
-        wanted.trained,
-        vector_training(wanted),
-        wanted.file,
-        wanted.limit,
-        wanted.restrict,
-    )
+    attribute, training = str(wanted.attribute), vector_training(wanted)
+    return VectorPlan(attribute, wanted.trained, training, wanted.file, wanted.limit, wanted.restrict)
 
 
 def _search(made: Settings) -> Search | None:

@@ -7,11 +7,13 @@ A system of your own is a subclass of TransitionSystem and a call of ``register`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
+from parser.data.vocabularies import UD_ROOT, Vocabulary
 from parser.transitions.system import Transitions, TransitionSystem
 
-__all__ = ["TransitionSystem", "Transitions", "create", "names", "register", "system_class"]
+__all__ = ["TransitionSystem", "Transitions", "create", "create_for", "names", "register", "system_class"]
 
 # A module is imported when its system is requested: loading the compiled kernels of all of them would cost time.
 _SYSTEMS: dict[str, tuple[str, str] | type[TransitionSystem]] = {
@@ -63,3 +65,9 @@ def create(name: str, n_relations: int, root_relation: int | None = None, **opti
     except TypeError as error:
         given = ", ".join(f"{key}={value}" for key, value in options.items())
         raise ValueError(f"transition system {name!r} does not take {given}") from error
+
+
+def create_for(relations: Vocabulary, name: str, options: Mapping[str, int]) -> TransitionSystem:
+    """The transition system of that name over these relations; see create()."""
+    root_relation = relations.symbols.index(UD_ROOT) if UD_ROOT in relations else None
+    return create(name, len(relations.symbols), root_relation, **options)
