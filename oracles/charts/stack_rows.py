@@ -87,7 +87,6 @@ class BoundStackRows(BoundOracle):
         self.lock = Lock()
 
     def score_batch(self, query: Query) -> np.ndarray:
-        """See BoundOracle."""
         made = np.empty((0, 0), np.int32) if self.system == ARC_HYBRID else query.made
         scores = np.full((len(query), _N_TRANSITIONS[self.system]), NOT_APPLICABLE, np.int16)
         with self.lock:
