@@ -13,8 +13,10 @@ from omegaconf.errors import OmegaConfBaseException
 from parser.settings import Settings, register
 from parser.settings.overrides import explained
 
-PACKAGE = Path(__file__).resolve().parents[1]
-CONFIGS = (PACKAGE / "configs").resolve()  # in a checkout that is a link to configs/; in a wheel the files lie here
+_PACKAGE = Path(__file__).resolve().parents[1]
+# Where configs/ and data/ lie: in a package that is installed, or in a checkout beside it.
+HOME = _PACKAGE if (_PACKAGE / "configs").is_dir() else _PACKAGE.parent
+CONFIGS = HOME / "configs"
 
 
 def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> DictConfig:

@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from parser.commands import command_line
 from parser.commands.columns import completions, with_columns
-from parser.commands.configs import CONFIGS, PACKAGE
+from parser.commands.configs import CONFIGS, HOME
 from parser.data.background_vectors import background_vectors
 from parser.settings import FILES, FOLDERS, Settings, check_column, named_files, register, training_files, vectors_to_train
 from parser.settings.overrides import check_given, explained
@@ -137,7 +137,7 @@ def _make_paths_absolute(settings: Settings, start: Path) -> None:
     """Relative paths are those of the folder where the command was started, or of this package where that has no such file."""
 
     def absolute(path: str) -> str:
-        ours = (PACKAGE / path).resolve()  # the sample treebank; in a checkout its folder is a link
+        ours = HOME / path  # the sample treebank
         return str(ours if ours.exists() and not (start / path).exists() else start / path)
 
     for key in (*FILES, *FOLDERS):

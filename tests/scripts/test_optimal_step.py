@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,6 @@ import pytest
 from setuptools import find_namespace_packages
 
 import oracles
-import parser
 from parser.commands import benchmark, command_line
 from parser.commands.__main__ import COMMANDS
 from tests.toy import ROOT, settings
@@ -48,19 +48,20 @@ def test_it_runs_them():
     assert "100.00" in done.stdout
 
 
-def test_an_installed_package_holds_settings_and_sample_and_no_scripts():
+def test_an_installed_package_holds_settings_and_sample_and_no_scripts(tmp_path):
     find = PYPROJECT["tool"]["setuptools"]["packages"]["find"]
     found = find_namespace_packages(str(ROOT), include=find["include"])
     assert {name.partition(".")[0] for name in found} == {"parser", "oracles"}
     assert "parser.commands" in found
-    package = Path(parser.__file__).parent
-    shipped = {
-        path.relative_to(package)
-        for pattern in PYPROJECT["tool"]["setuptools"]["package-data"]["parser"]
-        for path in package.glob(pattern)
-    }
+    build = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", tmp_path, "build_py", "--build-lib", tmp_path]
+    subprocess.run(build, cwd=ROOT, check=True)
+    shipped = {path.relative_to(tmp_path / "parser") for path in (tmp_path / "parser").rglob("*")}
+    assert Path("py.typed") in shipped
     assert {Path("configs") / path.relative_to(ROOT / "configs") for path in (ROOT / "configs").rglob("*.yaml")} <= shipped
     assert {Path("data/sample") / path.name for path in (ROOT / "data" / "sample").glob("*.conllu")} <= shipped
+    where = [sys.executable, "-c", "from parser.commands.configs import CONFIGS; print(CONFIGS)"]
+    done = subprocess.run(where, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.stdout.strip() == str(tmp_path / "parser" / "configs"), done.stderr
     module, _, function = PYPROJECT["project"]["scripts"]["optimal-step"].partition(":")
     assert (module, function) == ("parser.commands.__main__", "main")
 
