@@ -73,9 +73,12 @@ def find_model(folder: Path) -> Path:
     """
     with errors_named(folder):
         if not folder.is_dir():
-            raise ModelError(f"{folder}: no such model folder; scripts/train.py writes one, RUN_FOLDER/model")
+            raise ModelError(f"{folder}: no such model folder; optimal-step train writes one; give its run folder")
         inside = folder / MODEL
-        return inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
+        found = inside if not os.path.lexists(folder / SETTINGS) and inside.is_dir() else folder
+        if not any(os.path.lexists(found / name) for name in (SETTINGS, TENSORS)):
+            raise ModelError(f"{folder}: this folder holds no model; give the folder of a run, or the folder model/ in it")
+        return found
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The command optimal-step: optimal-step COMMAND [ARGUMENTS]; optimal-step COMMAND --help says more."""
+"""usage: optimal-step COMMAND [ARGUMENTS]
+
+Run optimal-step COMMAND --help for details.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from parser.commands import command_line
 COMMANDS = {
     "train": "train a parser, or with -m a sweep of parsers",
     "parse": "parse CoNLL-U, or text",
-    "parse_many": "parse many files by many processes",
+    "parse_many": "parse many files in parallel",
     "serve": "answer requests over HTTP, as UDPipe's service does, with a page for people",
     "evaluate": "compare a file of trees with the gold ones",
     "draw": "draw trees in the terminal, as SVG or HTML, gold against predicted",
@@ -21,7 +24,7 @@ COMMANDS = {
     "train_treebanks": "train a parser for every treebank of a folder, and write the table",
     "trace": "show a computation step by step, with what oracle and classifier say",
     "projectivize": "make the trees of a file projective",
-    "recombine": "make new sentences of a treebank's",
+    "recombine": "make new sentences from those of a treebank",
     "lattices": "make word lattices with the lexicon of a treebank",
     "benchmark": "measure oracles, parsing and training on this machine, in a checkout of the source",
 }
@@ -29,7 +32,7 @@ COMMANDS = {
 
 def usage() -> str:
     """The commands with what they do."""
-    return "\n".join([str(__doc__), *(f"  {name:16}{what}" for name, what in COMMANDS.items())])
+    return "\n".join([str(__doc__), *(f"  {name:18}{what}" for name, what in COMMANDS.items())])
 
 
 def main() -> NoReturn:

@@ -66,7 +66,7 @@ def run(main: Callable[[], object]) -> NoReturn:
         if package in _OURS:
             raise
         _drop_output()
-        adds = "pip install optimal-step, or pip install . in a checkout, adds what is missing"
+        adds = "pip install . in a checkout of the source adds what is missing"
         sys.exit(f"error: {package} is not installed, which is needed for more than parsing; {adds}")
     sys.exit(status if isinstance(status, int) else 0)
 

@@ -30,7 +30,7 @@ def composed(name: str, overrides: Sequence[str], folder: Path = CONFIGS) -> Dic
 
 
 def training_settings(overrides: Sequence[str]) -> Settings:
-    """The settings of scripts/train.py with these overrides.
+    """The settings of optimal-step train with these overrides.
 
     Raises:
         SettingsError: no such key, or a value that it cannot have; names the key and the fix.

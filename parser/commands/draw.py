@@ -1,7 +1,7 @@
-"""Draws dependency trees: python scripts/draw.py FILE [--gold GOLD] [--sentence N] [--format text|svg|html] [-o OUTPUT].
+"""Draws dependency trees: optimal-step draw FILE [--gold GOLD] [--sentence N] [--format text|svg|html] [-o OUTPUT].
 
 FILE is CoNLL-U, plain, .gz or .xz, or - for standard input. With --gold, its trees are drawn against those of another file of
-the same sentences: what is wrong is red, with what would be right beside it. Without --sentence, all sentences are drawn;
+the same sentences: wrong arcs are red, with the correct ones beside them. Without --sentence, all sentences are drawn;
 as SVG, the first.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import NoReturn
 
 from parser.commands.command_line import run
@@ -22,6 +23,8 @@ from parser.drawing.text import as_text
 from parser.lattices.conllul import is_named_lattices
 
 FORMATS = ("text", "svg", "html")
+# Formats of pictures and pages that are not written, by the ends of their names.
+_OTHER_FORMATS = ("png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf", "ps", "eps", "tex", "md", "docx")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -41,8 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error("--wrong needs --gold GOLD")
     for path in (given.file, given.gold):
         if path is not None and is_named_lattices(path):
-            raise ValueError(f"{path}: lattices hold no trees; parse them first: scripts/parse.py MODEL_DIR {path}")
-    kind = given.format or next((name for name in FORMATS if given.output.endswith(f".{name}")), "text")
+            raise ValueError(f"{path}: lattices hold no trees; parse them first: optimal-step parse MODEL_DIR {path}")
+    kind = given.format or _format_of(given.output)
     trees = _chosen(given.file, given.gold, given.sentence, given.wrong)
     color = given.color == "always" or (given.color == "auto" and given.output == STANDARD_STREAM and sys.stdout.isatty())
     with open_output(given.output) as target:
@@ -55,9 +58,24 @@ def main(arguments: list[str] | None = None) -> None:
             target.writelines(f"# {named.title}\n{as_text(named.tree, color)}\n\n" for named in trees)
 
 
+def _format_of(output: str) -> str:
+    """That which the name of the output says.
+
+    Raises:
+        ValueError: it promises another one.
+    """
+    suffix = Path(output.removesuffix(".gz").removesuffix(".xz")).suffix.removeprefix(".").lower()
+    if suffix in FORMATS:
+        return suffix
+    if suffix in _OTHER_FORMATS:
+        raise ValueError(f"{output}: trees are drawn as text, .svg or .html; draw an .svg and convert that, or give --format")
+    return "text"
+
+
 def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> Iterator[NamedTree]:
-    found = False
+    found, n = False, 0
     for named in read_trees(path, gold):
+        n += 1
         if sentence is not None and sentence not in (str(named.number), named.sent_id):
             continue
         if wrong and not named.tree.missed():
@@ -67,7 +85,7 @@ def _chosen(path: str, gold: str | None, sentence: str | None, wrong: bool) -> I
         if sentence is not None:
             return
     if sentence is not None and not found:
-        raise ValueError(f"{path}: there is no sentence {sentence}; give a number from 1 or a sent_id")
+        raise ValueError(f"{path}: there is no sentence {sentence} (it has {n}); give a number from 1 or a sent_id")
 
 
 def command() -> NoReturn:

@@ -1,4 +1,4 @@
-"""Compares a file of trees with the gold ones: python scripts/evaluate.py GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
+"""Compares a file of trees with the gold ones: optimal-step evaluate GOLD SYSTEM [--json] [--by WHAT,...] [--confusion].
 
 The metrics are those of the CoNLL 2018 shared task, LAS with subtypes, and the scores without punctuation; see
 parser/evaluation/scores.py for what each one counts. Files are CoNLL-U, plain, .gz or .xz; one of them may be - for standard

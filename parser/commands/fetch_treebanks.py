@@ -1,4 +1,4 @@
-"""Fetches treebanks of Universal Dependencies: python scripts/fetch_treebanks.py hu el [--release 2.2] [-d ud-v2.2].
+"""Fetches treebanks of Universal Dependencies: optimal-step fetch_treebanks hu el [--release 2.2] [-d ud-v2.2].
 
 Names are those of treebank= (hu, el, ...) or folders of Universal Dependencies (UD_Finnish-TDT). The files come from the
 treebank's repository on GitHub as it was at the release, into FOLDER/UD_...; paths.treebanks=FOLDER then finds them. An

@@ -1,4 +1,4 @@
-"""Makes and inspects word lattices: python scripts/lattices.py build|apply|jackknife|paths ...
+"""Makes and inspects word lattices: optimal-step lattices build|apply|jackknife|paths ...
 
     build TRAIN -o LEXICON            the analyses of the tokens of a treebank, as a lexicon
     apply LEXICON FILE [-o OUTPUT]    the lattices (CoNLL-UL) of the tokens of a file (CoNLL-U); its words are not read
@@ -6,8 +6,8 @@
     paths LATTICES TREES [-o OUTPUT]  the gold paths as a treebank (CoNLL-U), and how many there are
 
 FILE, TRAIN, TREES and LATTICES may be compressed, .gz, .xz or .bz2 by name; OUTPUT is a file (.gz and .xz by name) or - for
-standard output, which is the default. Lattices are parsed by scripts/parse.py MODEL_DIR FILE.conllul, and learned from by
-scripts/train.py lattice.train=FILE.
+standard output, which is the default. Lattices are parsed by optimal-step parse MODEL_DIR FILE.conllul, and learned from by
+optimal-step train lattice.train=FILE.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parses CoNLL-U: python scripts/parse.py MODEL_DIR [INPUT] [-o OUTPUT].
+"""Parses CoNLL-U: optimal-step parse MODEL_DIR [INPUT] [-o OUTPUT].
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output, which is the default. HEAD and DEPREL are
 rewritten, DEPS becomes _; comments, multiword tokens, empty nodes and every other column pass through byte for byte. A model of
@@ -15,7 +15,7 @@ named, but left out of the output or passed through as it is, and the exit statu
 
 With --beam the parser follows several computations side by side. --k-best writes several trees of each sentence, the best
 first, each as a copy of the sentence with comments beam_rank and beam_score; of a lattice they may differ in their words, too.
---beam exact finds the best of all trees, if the classifier reads only s0 and b0 (scripts/train.py beam=exact).
+--beam exact finds the best of all trees, if the classifier reads only s0 and b0 (optimal-step train beam=exact).
 
 Kernels are compiled once, when they are first needed, and kept; that takes about a minute. With --warm-up only this is done,
 for any later input, for example when a machine is set up.
@@ -66,7 +66,7 @@ def main() -> int:
     arguments.add_argument(
         "--warm-up", action="store_true", help="parse nothing; only compile what parsing with the model needs"
     )
-    given = arguments.parse_args()
+    given = arguments.parse_intermixed_args()  # options may stand before INPUT
     _check(given)
     load_kernels_directly()
     if given.int8:

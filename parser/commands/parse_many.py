@@ -1,6 +1,6 @@
-"""Parses many files: python scripts/parse_many.py MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
+"""Parses many files: optimal-step parse_many MODEL_DIR 'in/**/*.conllu.gz' -o out/ [--workers N] [--engine local|ray].
 
-Each file goes to the same place below out/, with the bytes that scripts/parse.py writes; .bz2, which is not written, is
+Each file goes to the same place below out/, with the bytes that optimal-step parse writes; .bz2, which is not written, is
 dropped from its name. Existing files count as done, unless their input is newer: the same command, started again, parses the
 others, also after Ctrl-C or SIGTERM, which end it at once. A file that fails is named, the others are parsed, and the exit
 status is 1, as it is where --on-error=skip or keep found a sentence that is not CoNLL-U, now or when the file was parsed.
@@ -40,7 +40,7 @@ def main() -> int:
     )
     add_file_options(arguments)
     add_search_options(arguments)
-    given = arguments.parse_args()
+    given = arguments.parse_intermixed_args()
     _check(given)
 
     from parser.model_folder import find_model

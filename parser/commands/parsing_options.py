@@ -81,7 +81,7 @@ def add_file_options(parser: ArgumentParser) -> None:
         "--tokenizer",
         type=Path,
         metavar="FILE",
-        help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, scripts/train.py tokenizer=udpipe)",
+        help="with --text: a model file of UDPipe 1 (default: the model's own tokenizer, optimal-step train tokenizer=udpipe)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Makes the trees of a CoNLL-U file projective: python scripts/projectivize.py INPUT [-o OUTPUT] [--count].
+"""Makes the trees of a CoNLL-U file projective: optimal-step projectivize INPUT [-o OUTPUT] [--count].
 
 INPUT and OUTPUT are files (.gz and .xz by name) or - for standard input and output. Each non-projective tree is replaced by a
 projective one with as many of its edges as possible (Nederhof 2019, Section 3); --method says which one. In these trees

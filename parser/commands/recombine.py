@@ -1,11 +1,11 @@
-"""Makes new sentences of a treebank's: python scripts/recombine.py TRAIN [-o OUTPUT] [--copies N] [--seed N].
+"""Makes new sentences from those of a treebank: optimal-step recombine TRAIN [-o OUTPUT] [--copies N] [--seed N].
 
 Subtrees whose tops have the same relation, UPOS and FEATS take each other's place. The new sentences are CoNLL-U, with the
 trees that follow. They are text for a parser with an encoder to parse, from which one without learns:
 
-    python scripts/recombine.py train.conllu -o new.conllu --copies 10
-    python scripts/parse.py ENCODER_RUN new.conllu -o parsed.conllu
-    python scripts/train.py recipe=accurate treebank.train=[train.conllu,parsed.conllu] treebank.dev=dev.conllu \\
+    optimal-step recombine train.conllu -o new.conllu --copies 10
+    optimal-step parse ENCODER_RUN new.conllu -o parsed.conllu
+    optimal-step train recipe=accurate treebank.train=[train.conllu,parsed.conllu] treebank.dev=dev.conllu \\
         distillation.teacher=[ENCODER_RUN,ANOTHER,A_THIRD] distillation.over=all second_pass.epochs=8 \\
         vectors.min_count=16 classifier.word_dropout=2.75
 

@@ -1,4 +1,4 @@
-"""Writes a page about a run, or two runs compared: python scripts/report.py RUN [RUN2] [--part test] [-o report.html].
+"""Writes a page about a run, or two runs compared: optimal-step report RUN [RUN2] [--part test] [-o report.html].
 
 RUN is a run's folder (or with --gold a model's). The page needs nothing else: scores with bootstrap intervals, two runs with a
 significance test, errors by relation, length, distance, depth and projectivity, the confusion of relations, and the worst
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--gold", type=Path, metavar="FILE", help="a file of gold trees instead")
     parser.add_argument("-o", "--output", default="report.html", help="default: %(default)s")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
 
     from parser.reports.run_report import gold_file, report  # loads torch
 

@@ -1,8 +1,8 @@
-"""Serves a model over HTTP: python scripts/serve.py MODEL_DIR [--port 8001].
+"""Serves a model over HTTP: optimal-step serve MODEL_DIR [--port 8001].
 
 The interface is that of UDPipe's REST service, so its clients work: /models lists the models, /process parses the parameter
 data (GET, or POST with a form). At / is a page for typing a sentence and seeing its tree. Only programs on this machine can
-reach it, unless --host says otherwise. Needs the extra serve: pip install 'optimal-step[serve]'.
+reach it, unless --host says otherwise. Needs the extra serve: pip install '.[serve]' in a checkout.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
 
         from parser.serving.app import create_app
     except ImportError as error:
-        alone = "fastapi, python-multipart and uvicorn alone"
-        raise ServeError(f"{error.name} is not installed; pip install 'optimal-step[serve]', or {alone}") from error
+        add = "pip install fastapi python-multipart uvicorn, or pip install '.[serve]' in a checkout"
+        raise ServeError(f"{error.name} is not installed; {add}") from error
     from parser.serving.limits import Limits
     from parser.serving.page import warm_up
     from parser.serving.service import Service

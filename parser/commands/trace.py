@@ -1,4 +1,4 @@
-"""Shows a computation step by step: python scripts/trace.py FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html].
+"""Shows a computation step by step: optimal-step trace FILE [--model MODEL_DIR] [--sentence N] [-o OUTPUT.html].
 
 FILE is CoNLL-U. With --model, the computation by which the parser parses the sentence, with the probabilities of its
 classifier; where HEAD holds a tree, also how many of its arcs can still be made after each transition, by the oracle. Without a
@@ -100,10 +100,12 @@ def _check_projective(oracle: oracles.Oracle, gold: GoldTree | None, sentence: R
 
 def _sentence(path: str, wanted: str) -> RawSentence:
     with open_input(path) as stream:
+        n = 0
         for sentence in read_raw_sentences(stream, path):
+            n += len(sentence) > 0
             if len(sentence) and wanted in (str(sentence.number), sent_id(sentence.lines)):
                 return sentence
-    raise ValueError(f"{path}: there is no sentence {wanted}; give a number from 1 or a sent_id")
+    raise ValueError(f"{path}: there is no sentence {wanted} (it has {n}); give a number from 1 or a sent_id")
 
 
 def command() -> NoReturn:

@@ -1,6 +1,6 @@
-"""Trains a parser: python scripts/train.py [treebank=hu] [column=5] [recipe=paper] [KEY=VALUE ...]; --help shows all keys.
+"""Trains a parser: optimal-step train [treebank=hu] [column=5] [recipe=paper] [KEY=VALUE ...]; --help shows all keys.
 
-With -m, a sweep over all combinations that ends with a table of its jobs: python scripts/train.py -m treebank=hu,el column=1,5.
+With -m, a sweep over all combinations that ends with a table of its jobs: optimal-step train -m treebank=hu,el column=1,5.
 """
 
 from __future__ import annotations

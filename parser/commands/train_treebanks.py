@@ -1,4 +1,4 @@
-"""Trains a parser for every treebank of a folder: python scripts/train_treebanks.py FOLDER [-o runs/treebanks] [KEY=VALUE ...].
+"""Trains a parser for every treebank of a folder: optimal-step train_treebanks FOLDER [-o runs/treebanks] [KEY=VALUE ...].
 
 A treebank is a folder below FOLDER with files named as in UD, *-ud-train.conllu and so on; without a dev part,
 every tenth training sentence is held out. KEY=VALUE are settings of train. The runs go into OUTPUT/TREEBANK, so finished

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 
@@ -165,10 +166,11 @@ def text_difference(gold: EvaluatedText, system: EvaluatedText) -> str:
     at = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
 
     gold_rest, rest = (repr(text[at : at + 20]) if at < len(text) else "nothing more" for text in texts)
-    return (
-        f"{system.place(at)}: the text is not that of the gold file: {rest} where {gold.place(at)} has {gold_rest}; "
-        "give two files of the same text (it may be split differently, but its characters must be the same)"
-    )
+    fix = "give two files of the same text (it may be split differently, but its characters must be the same)"
+    if len({normalize("NFC", text) for text in texts}) == 1:
+        names = ["NFC" if is_normalized("NFC", text) else "NFD" for text in texts]
+        fix = f"the same characters in another Unicode normalization ({names[1]}, the gold file {names[0]}); convert one to NFC"
+    return f"{system.place(at)}: the text is not that of the gold file: {rest} where {gold.place(at)} has {gold_rest}; {fix}"
 
 
 def attachment_scores(

@@ -178,7 +178,7 @@ class Lexicon:
         except OSError as error:
             raise LatticeError(f"{path}: it cannot be read ({error.strerror}); check the path") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise LatticeError(f"{path}: not a lexicon ({error}); make one with scripts/lattices.py build") from error
+            raise LatticeError(f"{path}: not a lexicon ({error}); make one with optimal-step lattices build") from error
         return cls(analyses, unknown, guess, most)
 
 

@@ -6,7 +6,7 @@
     [sentence] = parser.parse([["A", "kutya", "ugat", "."]])
     print(sentence.heads, sentence.deprels, sentence.probabilities)
 
-A Parser may be shared by threads. It does what scripts/parse.py does, and says besides how sure it is of each arc. One that
+A Parser may be shared by threads. It does what optimal-step parse does, and says besides how sure it is of each arc. One that
 was loaded from a folder can be pickled, and so sent to other processes; each loads it from the folder again.
 """
 

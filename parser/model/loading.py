@@ -64,7 +64,7 @@ def load(folder: Path, device: str = "cpu", int8: bool = False) -> AnyModel:
 
             check_device(device)
         except ModuleNotFoundError as error:
-            raise ModelError(f"device={device} needs torch, which is not installed; pip install optimal-step") from error
+            raise ModelError(f"device={device} needs torch, which is not installed; pip install torch") from error
         except ValueError as error:
             raise ModelError(f"device={device}: {error}") from error
     folder = find_model(folder)

@@ -120,7 +120,7 @@ def _sentence(service: Service, sentence: RawSentence, title: str) -> list[str]:
 
 
 def _candidates(trace: Trace, forms: Sequence[str]) -> str:
-    head = ["", "word", "head", "relation", "probability", "other heads that were in question"]
+    head = ["", "word", "head", "relation", "probability", "other heads considered"]
     rows = []
     for number, (form, found) in enumerate(zip(forms, candidates(trace), strict=True), 1):
         taken, *others = found

@@ -65,7 +65,9 @@ def parse_shards(
         import ray
         from ray.data import ActorPoolStrategy, DataContext
     except ImportError as error:
-        raise BulkError("Ray is not installed; pip install 'optimal-step[ray]', or use --engine=local") from error
+        raise BulkError(
+            "Ray is not installed; pip install ray, or pip install '.[ray]' in a checkout, or use --engine=local"
+        ) from error
     if not shards:
         return
     ours = not ray.is_initialized()

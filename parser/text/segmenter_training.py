@@ -146,10 +146,9 @@ def train_segmenter(
     segmenter.threshold = max(by_threshold, key=by_threshold.__getitem__)
     compared = SegmenterComparison(sentence_f1(gold, found), by_threshold[segmenter.threshold])
     better = compared.segmenter > compared.udpipe - _FLATTERED
-    used = "the segmenter's" if better else "UDPipe's"
-    log.info(
-        "sentences of dev, F1: the segmenter's %.2f, UDPipe's %.2f; %s are used", compared.segmenter, compared.udpipe, used
-    )
+    kept = f"the segmenter is kept, as UDPipe is not better by more than {_FLATTERED:.0f} points"
+    used = kept if better else "UDPipe's are used"
+    log.info("sentences of dev, F1: the segmenter's %.2f, UDPipe's %.2f; %s", compared.segmenter, compared.udpipe, used)
     if better:
         segmenter.save(tokenizer.parent, {"dev_sentence_f1": asdict(compared)})
     return compared

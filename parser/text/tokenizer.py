@@ -142,7 +142,9 @@ class Tokenizer:
     def _new(self, presegmented: bool = False) -> Any:
         tokenizer = self._model.newTokenizer(f"presegmented;{_MARKS}" if presegmented else _MARKS)
         if tokenizer is None:
-            raise TokenizerError(f"{self.path}: this model has no tokenizer; train one with scripts/train.py tokenizer=udpipe")
+            raise TokenizerError(
+                f"{self.path}: this model has no tokenizer; train one with optimal-step train tokenizer=udpipe"
+            )
         return tokenizer
 
 
@@ -319,7 +321,7 @@ def model_tokenizer(folder: Path, path: Path | None = None) -> Tokenizer:
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         raise TokenizerError(
-            f"{places[0]}: there is no tokenizer; train one into the model's folder (scripts/train.py tokenizer=udpipe), or "
+            f"{places[0]}: there is no tokenizer; train one into the model's folder (optimal-step train tokenizer=udpipe), or "
             "name a file of UDPipe 1's (--tokenizer FILE, Parser.load(folder, tokenizer=FILE))"
         )
     return Tokenizer(found, None if path is not None else segmenter_beside(found))

@@ -22,7 +22,7 @@ def package() -> Any:
     try:
         from ufal import udpipe
     except ImportError as error:
-        raise UdpipeError("UDPipe is not installed; pip install 'optimal-step[text]', or ufal.udpipe alone") from error
+        raise UdpipeError("UDPipe is not installed; pip install ufal.udpipe, or pip install '.[text]' in a checkout") from error
     return udpipe
 
 

@@ -25,12 +25,14 @@ from torch import Tensor
 
 from parser.beam_settings import Search
 from parser.data.background_vectors import BackgroundVectors
+from parser.model.loading import load
 from parser.model_folder import MODEL, TOKENIZER
 from parser.settings import Settings
 from parser.settings.plan import Plan, TokenizerPlan
 from parser.settings.planning import check_files, plan
 from parser.storage.versions import versions
 from parser.text.segmenter_training import train_segmenter
+from parser.text.tokenizer import model_tokenizer
 from parser.text.tokenizer_training import train_tokenizer_apart
 from parser.training import checkpoint, run_folder
 from parser.training.build import build
@@ -65,6 +67,7 @@ def train(
 
     Raises:
         SettingsError, TreebankError, CheckpointError, RunFolderError, DivergenceError: the message says the fix.
+        ModelError: what was saved cannot be loaded.
     """
     planned = plan(settings)
     check_files(planned.files)
@@ -84,9 +87,21 @@ def train(
             run.model.save(folder / MODEL)
             if planned.tokenizer is not None:
                 _train_tokenizer(planned, planned.tokenizer, folder / MODEL / TOKENIZER)
+            _read_back(folder / MODEL)
             everyone.on_end(metrics)
         run_folder.write_results(folder, manifest, metrics)
     return metrics
+
+
+def _read_back(folder: Path) -> None:
+    """Loads what was saved through the checks that a stranger's folder meets.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    load(folder)
+    if (folder / TOKENIZER).is_file():
+        model_tokenizer(folder)
 
 
 def _train_tokenizer(plan: Plan, wanted: TokenizerPlan, target: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import struct
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +16,9 @@ import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import save_facebook_model
 
+from parser.data.vector_files import VectorFileError
 from parser.data.vocabularies import ABSENT, N_RESERVED, ROOT, UNKNOWN, Vocabularies, Vocabulary
-from parser.data.word_vectors import VectorFileError, VectorTraining, WordVectors
+from parser.data.word_vectors import VectorTraining, WordVectors
 from tests.toy import ROOT as REPOSITORY
 from tests.toy import sentence
 
@@ -95,7 +99,7 @@ def test_what_is_no_file_of_vectors_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no such file"):
         WordVectors.read(tmp_path / "nowhere.txt")
     (tmp_path / "poem.txt").write_text("The woods are lovely,\n")
-    with pytest.raises(ValueError, match="not a word2vec text file"):
+    with pytest.raises(ValueError, match="not a text file of word vectors"):
         WordVectors.read(tmp_path / "poem.txt")
 
 
@@ -125,13 +129,12 @@ def test_damaged_files_of_word2vec(tmp_path, binary):
     path = tmp_path / ("v.bin" if binary else "v.txt")
     content = word2vec_file(path, binary)
     row = content[len(b"2 3\n") :]
-    refused(path, content[:-10], "damaged or cut off" if binary else "says 2 vectors of 3 numbers, but line 3 has 1 numbers")
+    refused(path, content[:-10], "damaged or cut off" if binary else "says 2 vectors of 3 numbers, but line 3 has not")
     refused(path, b"3 3\n" + row, "damaged or cut off|says 3 vectors of 3 numbers, but")
     refused(path, b"2 4\n" + row, "damaged or cut off|says 2 vectors of 4 numbers, but|cannot be read")
     refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but")
     refused(path, b"999999999999 300\n" + row, "says 999,999,999,999 vectors of 300 numbers, but", limit=10**6)
     refused(path, b"-1 3\n" + row, "does not begin with a line 'COUNT DIMENSIONS'")
-    refused(path, content.replace(b"un ", b"\xff "), "cannot be read")
     zipped = path.with_name(f"{path.name}.gz")
     refused(zipped, gzip.compress(content)[:-12], "damaged or cut off")
     refused(zipped, b"no gzip", "damaged or cut off")
@@ -144,6 +147,39 @@ def test_a_first_line_that_says_less_than_there_is(tmp_path):
     content = word2vec_file(tmp_path / "v.txt", binary=False)
     refused(tmp_path / "v.txt", b"1" + content[1:], "but there are 2")
     refused(tmp_path / "v.txt", b"2 2" + content[3:], "says 2 vectors of 2 numbers, but line 2 has 3")
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_words_that_come_again_and_bytes_that_are_no_text_are_left_out_and_counted(tmp_path, binary, caplog):
+    path = tmp_path / ("v.bin" if binary else "v.vec")
+    keyed = KeyedVectors(vector_size=3)
+    keyed.add_vectors(["un", "deux", "dex", "trois", "quatre"], np.arange(15, dtype=np.float32).reshape(5, 3))
+    keyed.save_word2vec_format(str(path), binary=binary)
+    path.write_bytes(path.read_bytes().replace(b"dex", b"d\xffx").replace(b"trois", b"un"))
+    vectors = WordVectors.read(path)
+    assert vectors.vocabulary.symbols == ["un", "deux", "quatre"]
+    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[0, 1, 2], [3, 4, 5], [12, 13, 14]])
+    assert "come again" in caplog.text
+    assert "left out (1" in caplog.text
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2", ".zip"])
+@pytest.mark.parametrize("beginning", ["", "\ufeff", "4 3\n", "\ufeff4 3\n"])
+def test_text_with_and_without_a_first_line_compressed_or_not(tmp_path, suffix, beginning):
+    content = f"{beginning}un 1 2 3\ndeux 4 5 6 \n. . . 7 8 9\nd\u00e9j\u00e0 vu 1 1 1\n".encode()
+    path = tmp_path / f"v.vec{suffix}"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("v.vec", content)
+    else:
+        path.write_bytes({".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}.get(suffix, bytes)(content))
+    vectors = WordVectors.read(path)
+    assert vectors.vocabulary.symbols == ["un", "deux", ". . .", "d\u00e9j\u00e0 vu"]
+    np.testing.assert_array_equal(vectors.matrix[N_RESERVED:], [[1, 2, 3], [4, 5, 6], [7, 8, 9], [1, 1, 1]])
+
+
+def test_gensims_pickles_are_refused_with_the_way_out(tmp_path):
+    refused(tmp_path / "v.kv", b"", "save_word2vec_format")
 
 
 @pytest.mark.parametrize("number", ["nan", "inf"])

@@ -104,7 +104,7 @@ class Corpus:
 
 def _check_lengths(train: Treebank) -> None:
     """Names the sentences that take long to be made projective, and refuses those for which there would not be the memory."""
-    fix = "split it, or make the trees projective with scripts/projectivize.py --method lifting"
+    fix = "split it, or make the trees projective with optimal-step projectivize --method lifting"
     for s in np.flatnonzero(~train.trees.projective & (train.trees.lengths > _LONG)).tolist():
         place, n = train[s].where, len(train[s])
         if n > MAX_TOKENS_TO_PROJECTIVIZE:

@@ -104,7 +104,8 @@ def final_table(metrics: dict[str, Any]) -> str:
     }
     lines = [f"{'':22}" + "".join(f"{title:>15}" for title in keys.values())]
     if not metrics["dev"] and not metrics["test"]:
-        return "nothing was measured, as there is neither a dev nor a test part: give treebank.dev=FILE or treebank.test=FILE"
+        parts = "treebank.dev=FILE, treebank.test=FILE, or treebank.held_out=0.1"
+        return f"nothing was measured, as there is neither a dev nor a test part: give {parts}"
     stages = {"after the first pass": metrics["after_first_pass"]}
     if "after_second_pass" in metrics:
         stages["after the second pass"] = metrics["after_second_pass"]

@@ -129,7 +129,7 @@ class TensorBoard(Observer):
         if not self._start.plan.tensorboard.figures:
             return
         if find_spec("matplotlib") is None:
-            log.info("no figures for TensorBoard without matplotlib: pip install 'optimal-step[experiments]'")
+            log.info("no figures for TensorBoard without matplotlib: pip install matplotlib")
             return
         gold, model = self._start.corpus.dev, self._start.model
         parses = _parser(model).parse(gold.sentences, single_root=self._start.plan.single_root)
