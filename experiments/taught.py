@@ -1,4 +1,4 @@
-"""What uptraining.py and recombination.py have in common, where a parser with an encoder teaches one without: the table."""
+"""Where a parser with an encoder teaches one without: the table of recombination.py."""
 
 from __future__ import annotations
 
