@@ -29,7 +29,13 @@ class Pictures:
     published: str
     output: str
     publish: bool
+    format: str
     paths: Paths
+
+    @property
+    def stem(self) -> str:
+        """Of the files' names, where a folder holds several of a kind."""
+        return ""
 
     @property
     def folder(self) -> Path:

@@ -12,16 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from experiments.columns import run_folder
-from experiments.command import Pictures, run
-from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, panels, provenance, read_csv, save, write_csv
-from experiments.tables import Row, chosen, numbers
+from experiments.command import Pictures
+from experiments.figures import BLUE, GREEN, GREY, ORANGE, RED, FigureExperiment, Measured, Tables, panels, save
+from experiments.tables import chosen, numbers
 
-COMMAND = "python experiments/curves.py"
 COLUMNS = ("treebank", "column", "epoch", "dev_las", "standard_deviation")
 PASSES = ("first_pass", "second_pass")
 
@@ -43,6 +43,11 @@ class Curves(Pictures):
     treebanks: list[str]
     seeds: int
     runs: str
+
+    @property
+    def stem(self) -> str:
+        """Of the files' names."""
+        return self.recipe
 
 
 def dev_las(folder: Path, name: str) -> list[float]:
@@ -70,9 +75,9 @@ def curves_of(settings: Curves, treebank: str, column: int) -> np.ndarray:
     return np.array(curves)
 
 
-def measure(settings: Curves) -> list[tuple[str, int, int, float, float]]:
-    """Lines of COLUMNS."""
-    rows = []
+def measure(settings: Curves) -> Measured:
+    """Reads."""
+    rows: list[tuple[Any, ...]] = []
     first_epochs = 0
     for treebank, column in product(settings.treebanks, LINES):
         found = curves_of(settings, treebank, column)
@@ -80,11 +85,12 @@ def measure(settings: Curves) -> list[tuple[str, int, int, float, float]]:
         first_epochs = found.shape[1] if column <= 2 else first_epochs
         spread = zip(found.mean(axis=0), found.std(axis=0, ddof=1), strict=True)
         rows += [(treebank, column, before + epoch, float(mean), float(dev)) for epoch, (mean, dev) in enumerate(spread, 1)]
-    return rows
+    return Measured({"results": rows}, settings.treebanks, [f"recipe: {settings.recipe}", f"seeds: 1 to {settings.seeds}"])
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def draw(tables: Tables, settings: Curves, folder: Path) -> None:
     """A panel for each treebank."""
+    rows = tables["results"]
     names = list(dict.fromkeys(row["treebank"] for row in rows))
     figure, plots = panels(len(names), width=2.9, height=3.2, share_y=False)
     for plot, treebank in zip(plots, names, strict=True):
@@ -98,16 +104,10 @@ def draw(rows: list[Row], path: Path) -> None:
     plots[0].set_ylabel("LAS on dev (percent)")
     handles, labels = plots[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
-    save(figure, path)
+    save(figure, folder / f"{settings.stem}.{settings.format}")
 
 
-def main(settings: Curves) -> None:
-    """Writes the numbers and the plot."""
-    head = provenance(f"{COMMAND} recipe={settings.recipe}", settings.treebanks, [f"seeds: 1 to {settings.seeds}"])
-    path = settings.folder / f"{settings.recipe}.csv"
-    write_csv(path, head, COLUMNS, measure(settings))
-    draw(read_csv(path), path.with_suffix(".svg"))
-
+EXPERIMENT = FigureExperiment("curves", Curves, {"results": COLUMNS}, measure, draw=draw)
 
 if __name__ == "__main__":
-    run(main, Curves, "curves", __doc__)
+    EXPERIMENT.run(__doc__)

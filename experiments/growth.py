@@ -25,14 +25,13 @@ from typing import Any
 
 from experiments import treebanks
 from experiments.command import ROOT, Pictures
-from experiments.figures import BLUE, RED, FigureExperiment, describe, panels, provenance, save
+from experiments.figures import BLUE, RED, FigureExperiment, Measured, Tables, panels, save
 from experiments.tables import Row, chosen, markdown, numbers
 from parser.conllu.stream import read_raw_sentences
 from parser.decoding.files.file_parsing import parse_file
 from parser.model.model import Model
 from scripts.benchmarks.measurements import machine
 
-COMMAND = "python experiments/growth.py"
 PARSE = ROOT / "scripts" / "parse.py"
 COLUMNS = ("by", "size", "threads", "words", "words_per_second", "peak_megabytes", "process_seconds")
 LENGTH, FILE = "sentence length", "file size"
@@ -61,7 +60,6 @@ class Growth(Pictures):
     sizes: list[int]
     threads: list[int]
     repeats: int
-    format: str
 
 
 def sentences_of_length(file: Path, length: int, words: int) -> bytes:
@@ -116,7 +114,7 @@ def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[floa
     return rate, peak * (1 if sys.platform == "darwin" else 1024) / 1e6, seconds
 
 
-def measure(settings: Growth) -> tuple[list[Any], list[str]]:
+def measure(settings: Growth) -> Measured:
     """Medians: words per second by the clock, megabytes (10^6 bytes) and seconds of whole processes by file size."""
     if not settings.model:
         raise ValueError("give a model to parse with: model=RUN_FOLDER/model")
@@ -143,7 +141,7 @@ def measure(settings: Growth) -> tuple[list[Any], list[str]]:
         f"times: median of {settings.repeats}",
         "machine: {processor}, {cores} cores".format(**machine()),
     ]
-    return rows, provenance(COMMAND, [describe(f"{settings.treebank} test", sentences, words)], more)
+    return Measured({"results": rows}, [treebanks.described(f"{settings.treebank} test", sentences, words)], more)
 
 
 def _threads(rows: list[Row]) -> dict[str, str]:
@@ -151,8 +149,9 @@ def _threads(rows: list[Row]) -> dict[str, str]:
     return {number: f"{number} thread{'s' * (number != '1')}" for number in sorted({row["threads"] for row in rows}, key=int)}
 
 
-def draw(rows: list[Row], settings: Growth, folder: Path) -> None:
+def draw(tables: Tables, settings: Growth, folder: Path) -> None:
     """Speed by sentence length, speed by file size, memory by file size."""
+    rows = tables["results"]
     figure, (by_length, by_size, memory) = panels(3, width=3.2, height=2.9, share_y=False)
     panes = [(by_length, LENGTH, "words_per_second"), (by_size, FILE, "words_per_second"), (memory, FILE, "peak_megabytes")]
     for axes, by, value in panes:
@@ -169,8 +168,9 @@ def draw(rows: list[Row], settings: Growth, folder: Path) -> None:
     save(figure, folder / f"growth.{settings.format}")
 
 
-def page(rows: list[Row], settings: Growth) -> str:
+def page(tables: Tables, settings: Growth) -> str:
     """For people."""
+    rows = tables["results"]
     text = ["Words per second, end to end, medians; see experiments/growth.py.\n"]
     names = _threads(rows)
     for by in (LENGTH, FILE):
@@ -186,7 +186,7 @@ def page(rows: list[Row], settings: Growth) -> str:
     return "\n".join(text)
 
 
-EXPERIMENT = FigureExperiment(Growth, COLUMNS, measure, page, draw)
+EXPERIMENT = FigureExperiment("growth", Growth, {"results": COLUMNS}, measure, page, draw)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("growth", __doc__)
+    EXPERIMENT.run(__doc__)

@@ -22,11 +22,9 @@ import numpy as np
 import oracles
 from experiments import treebanks
 from experiments.command import Pictures
-from experiments.figures import FigureExperiment, describe, provenance
-from experiments.tables import Row, markdown
+from experiments.figures import FigureExperiment, Measured, Tables
+from experiments.tables import markdown
 from oracles import Trees
-
-COMMAND = "python experiments/table6.py"
 
 # Table 6: pseudo-projective (MaltParser 1.9.0) and optimal; Table 7: percentage of non-projective trees in the training part.
 PAPER_KEPT = {"grc": (91.41, 92.50), "de": (98.89, 98.97), "ja": (99.99, 99.99)}
@@ -88,21 +86,20 @@ def line(name: str, parts: str, trees: Trees, repeats: int) -> tuple[Any, ...]:
     return (*found, lifting / len(trees), took / len(trees), took / max(nonprojective, 1))
 
 
-def measure(settings: Table6) -> tuple[list[Any], list[str]]:
+def measure(settings: Table6) -> Measured:
     """A line for each treebank, and one for all of them."""
     chosen = [treebanks.read_train_or_rest(name, settings.paths.treebanks) for name in settings.treebanks]
     lines = [line(one.name, "+".join(one.parts), treebanks.trees([one]), settings.repeats) for one in chosen]
-    data = [describe(f"{name} {parts}", sentences, words) for name, parts, sentences, words, *_ in lines]
     lines.append(line("all of these", "", treebanks.trees(chosen), settings.repeats))
-    return lines, provenance(COMMAND, data, [f"times: median of {settings.repeats}"], timed=True)
+    return Measured({"results": lines}, map(str, chosen), [f"times: median of {settings.repeats}"])
 
 
-def page(rows: list[Row], settings: Table6) -> str:
+def page(tables: Tables, settings: Table6) -> str:
     """For people: the paper's numbers beside ours."""
     columns = ["treebank", "part", "trees", "non-projective %", "paper", "lifting %", "optimal %", "lost edges saved %"]
     columns += ["paper: lifting / optimal", "optimal, ms per tree", "per non-projective tree"]
     lines = []
-    for row in rows:
+    for row in tables["results"]:
         name, parts = row["treebank"], row["parts"]
         words, lifted, kept = (int(row[column]) for column in ("words", "lifting_kept", "optimal_kept"))
         paper, pair = PAPER_NONPROJECTIVE.get(name), PAPER_KEPT.get(name)
@@ -120,7 +117,7 @@ def page(rows: list[Row], settings: Table6) -> str:
     return title + markdown(columns, lines) + NOTES
 
 
-EXPERIMENT = FigureExperiment(Table6, COLUMNS, measure, page)
+EXPERIMENT = FigureExperiment("table6", Table6, {"results": COLUMNS}, measure, page, timed=True)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("table6", __doc__)
+    EXPERIMENT.run(__doc__)

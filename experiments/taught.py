@@ -1,4 +1,4 @@
-"""Where a parser with an encoder teaches one without: the table of recombination.py."""
+"""What uptraining.py and recombination.py have in common, where a parser with an encoder teaches one without: the table."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ COMMANDS = {
     "unseen": (comparison.EXPERIMENT.main, comparison.Comparison),
     "choices": (choices.EXPERIMENT.main, choices.Choices),
     "text": (text.EXPERIMENT.main, text.Text),
-    "figure8": (figure8.main, figure8.Figure8),
+    "figure8": (figure8.EXPERIMENT.main, figure8.Figure8),
     "growth": (growth.EXPERIMENT.main, growth.Growth),
 }
 
