@@ -1,7 +1,7 @@
 """Words per second against the size of the beam, drawn from experiments/speed/beams.csv: python experiments/beam_speed.py.
 
 Each panel is a label of the rows, which one command measures on a machine where nothing else runs (UDPipe trained by
-experiments/accurate.py; without --udpipe its points are left out):
+experiments/comparison.py --config-name=accurate; without --udpipe its points are left out):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model hu_szeged-ud-{dev,test}.conllu --beam 1,2,4,8,16,32 --threads 1 \\
         --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe --rows experiments/speed/beams.csv --label recipe=accurate

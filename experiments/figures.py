@@ -159,6 +159,15 @@ def panels(count: int = 1, width: float = 5.2, height: float = 3.4, share_y: boo
     return figure, list(axes[0])
 
 
+def plot_las(plot: Axes, rows: Iterable[Row], style: str, **look: Any) -> None:
+    """Draws the means of LAS against the sizes of the beam, if there are rows."""
+    by_size: dict[int, list[float]] = {}
+    for row in sorted(rows, key=lambda row: int(row["size"])):
+        by_size.setdefault(int(row["size"]), []).append(float(row["las"]))
+    if by_size:
+        plot.plot([*by_size], [np.mean(scores) for scores in by_size.values()], style, marker="o", **look)
+
+
 def label_beam_axis(plot: Axes, sizes: Sequence[float]) -> None:
     """Makes the x axis one of sizes of the beam, with a tick for each of these."""
     plot.set_xscale("log", base=2)

@@ -1,7 +1,7 @@
 """The speed table of README.md, written from the rows of experiments/speed/parsing.csv: python experiments/speed.py.
 
 Each line is a label of the rows, which one command measures on a machine where nothing else runs (the same treebanks for all;
-UDPipe trained by experiments/accurate.py):
+UDPipe trained by experiments/comparison.py --config-name=accurate):
 
     python scripts/benchmark.py parsing RUN_FOLDER/model ud-v2.2/*/{hu,el,cu,got,tr}_*-ud-{dev,test}.conllu --repeat 10 \\
         --beam 5 --times 3 --udpipe runs/accurate/UDPipe/hu.udpipe \\

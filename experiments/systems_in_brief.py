@@ -1,6 +1,6 @@
 """The table of transition systems in README.md: python experiments/systems_in_brief.py.
 
-What a system can build and how exact its oracles are is written here. LAS comes from the rows of experiments/systems.py, the
+What a system can build and how exact its oracles are is written here. LAS comes from the rows of configs/experiments/systems.yaml, the
 mean of its seeds. Decoding, how many times as fast as arc_standard (above 1: faster), comes from experiments/speed/systems.csv:
 one command for each line but that of arc_standard, with models of that experiment, on a machine where nothing else runs:
 
@@ -32,7 +32,7 @@ NOT_MEASURED = "not measured"
 
 _OF_ATTARDI = "`attardi_search`: exact for any gold tree and degree; `attardi_tabular`: a slow reference; `attardi_static`"
 
-# By label in experiments/speed/systems.csv: the settings that choose the system, its name in experiments/systems.py, the trees
+# By label in experiments/speed/systems.csv: the settings that choose the system, its name in configs/experiments/systems.yaml, the trees
 # that it builds, and its oracles, the default one first.
 LINES = {
     "arc_standard": (

@@ -3,9 +3,7 @@
     python experiments/text.py paths.treebanks=../shared/ud-v2.2
     python experiments/text.py "languages=[hu]" seeds=1 "systems=[text]" workers=1 paths.treebanks=../shared/ud-v2.2
 
-Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra
-``text``). The rows of experiments/text/results.csv are published, and are reused (see engine.py); yours go to
-runs/text/results.csv as trainings end. The table is beside them.
+Every system is measured on the words of the test part, and on its raw text, which UDPipe 1's tokenizer splits (extra ``text``).
 """
 
 from __future__ import annotations
@@ -191,7 +189,8 @@ def _cells(rows: list[Row]) -> Iterator[str]:
 # Official F1 of CoNLL 2018 on test in percent, relations without subtypes; on gold words, and from raw text. ``seconds``:
 # wall-clock time of the training, without the tokenizer's.
 MEASURED = (*_METRICS, *_RAW_METRICS, "seconds")
-EXPERIMENT = Experiment(Text, ("system", "treebank", "seed"), MEASURED, cells, measure, page, prepare=prepare)
+KEY = ("system", "treebank", "seed")
+EXPERIMENT = Experiment("text", Text, KEY, MEASURED, cells, measure, page, prepare=prepare)
 
 if __name__ == "__main__":
-    EXPERIMENT.run("text", __doc__)
+    EXPERIMENT.run(__doc__)

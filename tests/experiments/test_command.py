@@ -17,7 +17,7 @@ from experiments.command import quoted, settings_of
 from tests.toy import ROOT
 
 COMMANDS = {
-    "table7": (table7.main, table7.Table7),
+    "table7": (table7.EXPERIMENT.main, table7.Table7),
     "accurate": (comparison.EXPERIMENT.main, comparison.Comparison),
     "unseen": (comparison.EXPERIMENT.main, comparison.Comparison),
     "choices": (choices.EXPERIMENT.main, choices.Choices),

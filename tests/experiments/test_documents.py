@@ -14,7 +14,7 @@ import pytest
 from experiments import choices, comparison, int8, speed, systems_in_brief, table7
 from experiments.command import settings_of
 from experiments.engine import Experiment
-from experiments.table7 import CLAIMS, SECOND_PASS, difference_of, read_claims, read_printed
+from experiments.table7 import CLAIMS, SECOND_PASS, interval_of, read_claims, read_printed
 from experiments.tables import Row, chosen, numbers, read_rows
 from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
@@ -60,7 +60,7 @@ def test_table_7_of_the_readme():
     lines = table(README, ["treebank", "the paper", "`recipe=paper`", "`recipe=paper_tuned`"])
     assert [line[0] for line in lines] == ["hu", "el", "cu", "got"]
     for treebank, paper, ours, tuned in lines:
-        assert paper == "{:.2f} / {:.2f}".format(*printed[treebank, 5])
+        assert paper == "{las} / {uas}".format(**printed[treebank, "5"])
         assert ours == of_columns("paper", treebank, 5)
         assert tuned == of_columns("paper_tuned", treebank, 5)
 
@@ -93,7 +93,7 @@ def test_the_claims_of_the_experiments_page():
             if claim is None:  # no counts to compute an interval from
                 assert cell == f"{las_of_column(recipe, better) - las_of_column(recipe, worse):+.2f}"
             else:
-                found = difference_of(claim)
+                found = interval_of(claim)
                 assert cell == (f"**{found.verdict}**: {found}" if found.verdict != "holds" else f"{found}")
 
 

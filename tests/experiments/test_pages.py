@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments import beam_speed, nonprojectivity
-from experiments.columns import read_counts
+from experiments import beam_speed
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import Training
@@ -20,19 +19,20 @@ from tests.toy import ROOT
 
 # Module, configuration, and what its command was given.
 TRAINED = [
-    ("accurate", "accurate", []),
-    ("accurate", "unseen", []),
+    ("comparison", "accurate", []),
+    ("comparison", "unseen", []),
     ("beam", "beam", []),
     ("choices", "choices", []),
     ("choices", "ablation", []),
     ("choices", "paper_literal", ["languages=[hu,got]"]),
-    ("distillation", "distillation", []),
+    ("comparison", "distillation", []),
     ("int8", "int8", []),
     ("lattices", "lattices", []),
-    ("online", "online", []),
+    ("comparison", "online", []),
+    *(("nonprojectivity", "nonprojectivity", [f"recipe={recipe}"]) for recipe in ("accurate", "paper_tuned")),
     ("recombination", "recombination", []),
-    ("systems", "systems", []),
-    ("systems", "systems_bilstm", []),
+    ("comparison", "systems", []),
+    ("comparison", "systems_bilstm", []),
     *(("table7", "table7", [f"recipe={recipe}"]) for recipe in ("paper", "paper_literal", "paper_tuned")),
     ("text", "text", []),
 ]
@@ -78,15 +78,6 @@ def test_pages_are_those_of_the_rows(module, config, overrides, tmp_path):
     same(tmp_path, ROOT / settings.published)
 
 
-@pytest.mark.parametrize("recipe", ["accurate", "paper_tuned"])
-def test_pages_of_nonprojectivity_are_those_of_rows_and_counts(recipe, tmp_path, capsys):
-    settings = settings_of(nonprojectivity.Nonprojectivity, "nonprojectivity", [f"recipe={recipe}"])
-    folder = ROOT / str(settings.published)
-    rows = rows_of(nonprojectivity.EXPERIMENT, settings)
-    nonprojectivity.write(tmp_path, settings, rows, read_counts(folder / f"{recipe}_counts.csv"))
-    same(tmp_path, folder)
-
-
 @pytest.mark.parametrize(("module", "overrides"), DRAWN)
 def test_pages_of_measurements_are_those_of_the_rows(module, overrides, tmp_path):
     experiment: Any = import_module(f"experiments.{module}").EXPERIMENT
@@ -111,10 +102,7 @@ EVERYTHING = {
 }
 
 
-@pytest.mark.parametrize(
-    ("module", "config", "overrides"),
-    [*TRAINED, *(("nonprojectivity", "nonprojectivity", [f"recipe={recipe}"]) for recipe in ("accurate", "paper_tuned"))],
-)
+@pytest.mark.parametrize(("module", "config", "overrides"), TRAINED)
 def test_whoever_asks_for_what_is_published_trains_nothing(module, config, overrides, monkeypatch):
     """Each row has the settings of a variant, and a commit."""
     monkeypatch.setattr("experiments.engine.paths", lambda *_: dict.fromkeys(("train", "dev", "test"), ROOT / "README.md"))

@@ -7,8 +7,7 @@ import pytest
 from experiments import recombination
 from experiments.command import settings_of
 from experiments.engine import Cell
-from experiments.recombination import RECOMBINED, TAUGHT, Recombination
-from experiments.taught import MLP
+from experiments.recombination import MLP, RECOMBINED, TAUGHT, Recombination
 from experiments.trainings import Training
 from parser.data.treebank import read_treebank
 from tests.toy import ROOT
