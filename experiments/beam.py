@@ -90,19 +90,14 @@ def _parses(trees: list[Tree], offsets: np.ndarray) -> Parses:
 
 def page(rows: list[Row], wanted: BeamExperiment) -> str:
     """Markdown: LAS and log probability by treebank and size of the beam, a table for each system and way to merge."""
-    parts = [
-        "# Accuracy against the size of a beam\n\n"
-        "LAS on test in percent (all words, full relations, gold tags), mean ± standard deviation over seeds; in parentheses "
-        "the mean logarithm of the probability of the trees found, in nats a word, or their score where the parser is globally "
-        "trained. The others are trained for greedy parsing.\n"
-    ]
+    parts = []
     for system, merge in sorted({(row["system"], row["merge"]) for row in rows}):
         found = chosen(rows, system=system, merge=merge)
         sizes = sorted({row["size"] for row in found}, key=lambda size: (len(size), size))
         head, lines = grid(found, ("size", sizes), ("treebank", names_of(found, "treebank")), _cell)
         how = "exact search" if merge == EXACT else f"merge={merge}"
         parts.append(f"## {system}, {how}\n\n{plain_table(['beam', *head[1:]], lines)}")
-    return "\n".join(parts)
+    return wanted.head() + "\n".join(parts)
 
 
 def _cell(rows: list[Row]) -> str:

@@ -42,7 +42,6 @@ class Study:
 class Choices(Trainings):
     """Which studies to make; configs/experiments/choices.yaml says what each key is for."""
 
-    title: str
     studies: list[str]
     part: str
     all_studies: dict[str, Study]
@@ -99,12 +98,7 @@ def page(rows: list[Row], wanted: Choices) -> str:
     languages = names_of(rows, "treebank", wanted.languages)
     seeds = range(1, max([int(row["seed"]) for row in rows], default=0) + 1)
     las = {(row["treebank"], int(row["seed"]), row["settings"]): float(row["las"]) for row in rows}
-    parts = [
-        f"# {wanted.title}, recipe={wanted.recipe}\n\n"
-        f"LAS on {wanted.part} in percent, seeds 1 to {seeds.stop - 1} unless the cell says otherwise, mean ± standard "
-        "deviation; the last column is the mean difference from the first line of the table, over treebanks and seeds, ± its "
-        "standard error.\n"
-    ]
+    parts = []
     for name, study in wanted.all_studies.items():
         variants = {variant: " ".join(settings) for variant, settings in study.variants.items()}
         if name not in wanted.studies and not any(row["settings"] in variants.values() for row in rows if row["settings"]):
@@ -115,7 +109,8 @@ def page(rows: list[Row], wanted: Choices) -> str:
             lines.append([variant, *map(_of_seeds, scores), "" if default is None else _gain((scores - default).ravel())])
             default = scores if default is None else default
         parts.append(f"## {name}\n\n{study.question}\n\n{plain_table(['', *languages, 'difference'], lines)}")
-    return "\n".join(parts)
+    # Whoever writes {} in the text means how many seeds there are.
+    return wanted.head().format(seeds.stop - 1) + "\n".join(parts)
 
 
 def _of_seeds(scores: np.ndarray) -> str:

@@ -56,7 +56,18 @@ class Trainings:
     fresh: bool
     publish: bool
     recipe: str
+    title: str
+    about: str
     paths: Paths
+
+    def head(self, more: str = "") -> str:
+        """Of a page: its title, and what it shows."""
+        return f"# {self.title}\n\n{self.about}{more}\n\n"
+
+    @property
+    def all_seeds(self) -> list[str]:
+        """As rows have them."""
+        return [str(seed) for seed in range(1, self.seeds + 1)]
 
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:

@@ -57,8 +57,6 @@ class Claim:
 class Comparison(Trainings):
     """What to compare; configs/experiments/comparison.yaml says what each key is for."""
 
-    title: str
-    about: str
     sections: list[str]
     systems: list[str]
     variants: list[str]
@@ -241,7 +239,7 @@ def page(rows: list[Row], wanted: Comparison) -> str:
             head, lines = _TABLES[section](rows, languages, wanted)
         if lines or section in _CELLS:
             sections.append(wanted.told.get(section, "") + (plain_table if section == "summary" else markdown)(head, lines))
-    return f"# {wanted.title}\n\n{wanted.about}{trained}\n\n" + "\n".join(sections)
+    return wanted.head(trained) + "\n".join(sections)
 
 
 def _summary(found: list[Row]) -> str:

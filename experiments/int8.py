@@ -63,10 +63,8 @@ def other_words(one: Parses, other: Parses) -> int:
 def page(rows: list[Row], wanted: Trainings) -> str:
     """Markdown: by treebank and part, scores of both, the difference of LAS, and the words whose trees differ."""
     head = ["treebank", "part", "LAS / UAS", "with --int8", "difference of LAS", "of the worst seed", "words that differ"]
-    return (
-        "# Products of 8 bits, recipe=accurate model=bilstm\n\nLAS / UAS in percent, all words, full relations, gold tags, "
-        "mean ± standard deviation over seeds. Words that differ have another head or another relation.\n\n"
-    ) + markdown(head, lines_of(rows, {"treebank": names_of(rows, "treebank", wanted.languages), "part": PARTS}, _cells))
+    values = {"treebank": names_of(rows, "treebank", wanted.languages), "part": PARTS}
+    return wanted.head() + markdown(head, lines_of(rows, values, _cells))
 
 
 def _cells(found: list[Row]) -> list[str]:

@@ -179,12 +179,7 @@ def write(path: Path, text: str) -> None:
 
 def page(rows: list[Row], wanted: LatticeExperiment) -> str:
     """Markdown: a table for each treebank, lookahead, clock, and whether lemmas are read; the pipeline is in all of them."""
-    parts = [
-        "# Word lattices\n\n"
-        "Official F1 of CoNLL 2018 on test in percent over aligned words, relations without subtypes: LAS, in parentheses that "
-        "of words and of UPOS; mean ± standard deviation of LAS over seeds. Sentences without a lattice are left out, but for "
-        "UDPipe, which splits the raw text of the whole file.\n"
-    ]
+    parts = []
     pipelines = chosen(rows, system=PIPELINE)
     others = [row for row in rows if row["system"] != PIPELINE]
     columns = ("treebank", "lookahead", "lemmas", "clock")
@@ -197,7 +192,7 @@ def page(rows: list[Row], wanted: LatticeExperiment) -> str:
         head, lines = grid(found, ("size", sizes), ("system", systems), _cell)
         title = f"## {treebank}, {lookahead} words ahead, lemmas {read}, compared by {compared}"
         parts.append(f"{title}\n\n{plain_table(['beam', *head[1:]], lines)}")
-    return "\n".join(parts)
+    return wanted.head() + "\n".join(parts)
 
 
 def _cell(rows: list[Row]) -> str:

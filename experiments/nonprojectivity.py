@@ -171,12 +171,7 @@ def page(rows: list[Row], wanted: Nonprojectivity) -> str:
         together = [f"{names[0].rpartition('-')[2]}%, all together", "", "", "", *shown, ""]
         lines.append([names[0], *cells, *shown, str(max(map(len, scores)))] if own else together)
     head = ["trained on", *(f"({c})" for c in COLUMNS), *(f"({better}) over ({worse})" for better, worse in PAIRS), "seeds"]
-    return (
-        f"# Original trees against the share of non-projective ones, recipe={wanted.recipe}\n\n"
-        "LAS on test in percent, mean ± standard deviation over seeds; differences with 95% intervals of a paired bootstrap "
-        f"over sentences and seeds. got-train-50: {SENTENCES} sentences of the Gothic training part, half with non-projective "
-        "trees; all: the whole part.\n\n" + markdown(head, lines)
-    )
+    return wanted.head() + markdown(head, lines)
 
 
 def draw(rows: list[Row], wanted: Nonprojectivity, folder: Path) -> None:

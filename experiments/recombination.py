@@ -140,13 +140,8 @@ def page(rows: list[Row], wanted: Recombination) -> str:
         ways = [_way(of_treebank, found[0]["system"], name) for name in ("las", "dev_las")]
         return [words, score(found, "las", "uas"), ways[0], score(found, "dev_las"), ways[1]]
 
-    return (
-        f"# Recombination, recipe={wanted.recipe}\n\nLAS / UAS on test in percent, all words, full relations, gold tags, mean "
-        f"± deviation over seeds. There are {wanted.copies} new sentences for each of the treebank, made of these, and parsed "
-        f"by the encoder; the taught MLP also learns the mean distribution over all steps of {wanted.teachers} encoders, which "
-        f"differ in their seeds; the second pass of either has {wanted.epochs} epochs. Of the way: from the MLP's LAS to the "
-        "encoder's, in percent.\n\n"
-    ) + markdown(head, lines_of(rows, {"treebank": names_of(rows, "treebank", wanted.languages), "system": SYSTEMS}, cells_of))
+    values = {"treebank": names_of(rows, "treebank", wanted.languages), "system": SYSTEMS}
+    return wanted.head() + markdown(head, lines_of(rows, values, cells_of))
 
 
 def _way(rows: list[Row], system: str, name: str) -> str:

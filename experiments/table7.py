@@ -58,6 +58,7 @@ class Table7(Trainings):
 
     columns: list[int]
     overrides: list[str]
+    told: dict[str, str]
 
     @property
     def treebanks(self) -> list[str]:
@@ -161,9 +162,6 @@ def treebanks_of(rows: Iterable[Row], wanted: Table7) -> list[str]:
     return list(dict.fromkeys([*names_of(chosen(rows, recipe=wanted.recipe), "treebank", ALL), *wanted.treebanks]))
 
 
-_SCORES = "Test part, all words, full relations. LAS / UAS in percent: the paper's cell; "
-
-
 def page(rows: list[Row], wanted: Table7) -> str:
     """Markdown: the paper's cells and the published rows, and the claims tested on these."""
     treebanks, lines = treebanks_of(rows, wanted), []
@@ -171,12 +169,11 @@ def page(rows: list[Row], wanted: Table7) -> str:
         found = chosen(rows, treebank=treebank, recipe=wanted.recipe, column=column)
         ours = score(found, "las", "uas") if found else "not run"
         lines.append([treebank, column, _pair(printed), ours, _over(found, printed), str(len(found) or "")])
-    about = (
-        f"{_SCORES}ours, mean ± standard deviation over the seeds; the difference of the means; the number of seeds.\n\n"
-        + markdown(["treebank", "column", "paper", "ours", "difference", "seeds"], lines)
-    )
+    table = markdown(["treebank", "column", "paper", "ours", "difference", "seeds"], lines)
     before = {} if wanted.published is None else read_claims(ROOT / wanted.published)
-    return _page(wanted, about, {"": claims_from(counts_of(wanted, rows), wanted.recipe, treebanks, before)}, treebanks)
+    return _page(
+        wanted, "published", table, {"": claims_from(counts_of(wanted, rows), wanted.recipe, treebanks, before)}, treebanks
+    )
 
 
 def own_page(wanted: Table7, results: Results) -> str:
@@ -189,16 +186,12 @@ def own_page(wanted: Table7, results: Results) -> str:
         figures = [cell for found in both for cell in (score(found, "las", "uas") if found else "none", str(len(found) or ""))]
         lines.append([treebank, column, _pair(printed), *figures, _over(both[1], both[0])])
     columns = ["treebank", "column", "paper", "published", "seeds", "yours", "seeds", "yours over published"]
-    about = (
-        f"{_SCORES}the published rows and your own, mean ± standard deviation over the seeds, with the number of seeds; the "
-        f"difference of your means from the published ones.\n\n{markdown(columns, lines)}"
-    )
     before = {} if results.published_folder is None else read_claims(results.published_folder)
     claims = {
         label: claims_from(counts_of(wanted, rows), wanted.recipe, treebanks, there)
         for label, rows, there in ((", published", theirs, before), (", yours", mine, {}))
     }
-    return _page(wanted, about, claims, treebanks)
+    return _page(wanted, "own", markdown(columns, lines), claims, treebanks)
 
 
 def _cells(treebanks: Sequence[str]) -> Iterator[tuple[str, str, list[Row]]]:
@@ -220,12 +213,12 @@ def _over(rows: list[Row], others: list[Row]) -> str:
     return " / ".join(f"{mean - other:+.2f}" for mean, other in means)
 
 
-def _page(wanted: Table7, about: str, claims: dict[str, Claims], treebanks: list[str]) -> str:
+def _page(wanted: Table7, which: str, table: str, claims: dict[str, Claims], treebanks: list[str]) -> str:
     """The page, and two tables of claims, by what is put after the treebanks' names."""
-    parts = [f"# Table 7, recipe={wanted.recipe}", "", about]
-    for text, pairs in ((_ABOUT_CLAIMS, CLAIMS), (_ABOUT_SECOND_PASS, SECOND_PASS)):
+    parts = [wanted.head(wanted.told[which]) + table]
+    for name, pairs in (("claims", CLAIMS), ("second_pass", SECOND_PASS)):
         lines = [line for label, found in claims.items() for line in _lines(found, pairs, label, treebanks)]
-        parts += [text, plain_table(["treebank", *(f"({a}) over ({b})" for a, b in pairs)], lines)]
+        parts.append(wanted.told[name] + plain_table(["treebank", *(f"({a}) over ({b})" for a, b in pairs)], lines))
     return "\n".join(parts)
 
 
@@ -238,21 +231,6 @@ def _lines(claims: Claims, pairs: Sequence[tuple[int, int]], label: str, treeban
         cells = ["no counts" if one is None else f"{one}, {one.verdict}" for one in intervals]
         yield [f"{', '.join(group)}{' together' * (len(group) > 1)}{label}", *cells]
 
-
-_ABOUT_CLAIMS = (
-    "## The paper's claims\n\n"
-    "Section 8.3: accuracy is generally higher if training can benefit from all trees, (2) over (1), (4) over (3) and (5) over "
-    "(3); the original trees are slightly better in a few cases, (5) over (4), which an open difference does not contradict. "
-    "Difference of LAS between columns, with 95% intervals (paired bootstrap over sentences and seeds). RECIPE_counts.csv "
-    "beside the rows has the counts by sentence that they are computed from, as far as these were kept.\n"
-)
-
-_ABOUT_SECOND_PASS = (
-    "## Our question: does a second pass help?\n\n"
-    "The paper does not claim it: in its table (3) is below (1) in LAS for eu and el, and (4) below (2) for eu, el and cu. "
-    "Columns 3 to 5 have twice the updates of columns 1 and 2; what exploration brings over as many updates on gold "
-    'computations is measured by the study `exploration` of experiments/choices.py, line "never, gold computations again".\n'
-)
 
 EXPERIMENT = Experiment(
     *("table7", Table7, KEY, MEASURED, cells, measure, page),

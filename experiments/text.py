@@ -165,19 +165,12 @@ def _scores(gold: Path, written: list[Path], tags: bool, seconds: float) -> dict
 
 def page(rows: list[Row], wanted: Text) -> str:
     """Markdown: a table for each treebank that was asked for or that there are rows of."""
-    parts = [
-        f"# From text, recipe={wanted.recipe}\n\n"
-        "F1 on test in percent by the official evaluation of CoNLL 2018, relations without subtypes, mean ± standard deviation "
-        "over seeds. No system reads a tag of the input. Words of raw text are those of one tokenizer, UDPipe 1's, trained on "
-        "the treebank; sentences are those of the segmenter trained with it, except where UDPipe's are named. Parsing is "
-        "greedy except where a beam is named; its trees may be reranked by the heads that the encoder predicts. UDPipe is "
-        "UDPipe 1 with its own tagger and beam 5, and its own sentences.\n"
-    ]
+    head = ["", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "UPOS", "sentences", "words"]
+    parts = []
     for language in names_of(rows, "treebank", wanted.languages):
         lines = [[name, *_cells(chosen(rows, system=name, treebank=language))] for name in [*wanted.all_systems, UDPIPE]]
-        head = ["", "LAS", "UAS", "UPOS", "FEATS", "LAS from text", "UPOS", "sentences", "words"]
         parts.append(f"## {language}\n\n{plain_table(head, lines)}")
-    return "\n".join(parts)
+    return wanted.head() + "\n".join(parts)
 
 
 def _cells(rows: list[Row]) -> Iterator[str]:

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from experiments import beam_speed
+from experiments import speed
 from experiments.command import settings_of
 from experiments.tables import read_rows
 from experiments.trainings import Training
 from parser.settings.planning import plan
-from scripts.benchmarks.measurements import read_measurements
 from tests.toy import ROOT
 
 # Module, configuration, and what its command was given.
@@ -88,8 +87,8 @@ def test_pages_of_measurements_are_those_of_the_rows(module, overrides, tmp_path
 
 
 def test_the_plot_of_speeds_is_that_of_the_rows(tmp_path):
-    beam_speed.draw(read_measurements(beam_speed.ROWS), tmp_path / "beams.svg")
-    same(tmp_path, beam_speed.ROWS.parent)
+    speed.main(settings_of(speed.Speed, "speed", ["what=beams", f"output={tmp_path}/beams.svg"]))
+    same(tmp_path, speed.FOLDER)
 
 
 # What else is to be asked for, so that all committed rows are.
