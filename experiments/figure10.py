@@ -47,12 +47,7 @@ class Figure10(Pictures):
 
 
 def critical_counts(trees: Trees, batches: list[Query]) -> np.ndarray:
-    """int[configurations, 5]: sentence, k, m, and the number of critical nodes by the paper's definition and as kept here.
-
-    Args:
-        trees: projective ones.
-        batches: configurations of these trees.
-    """
+    """int[configurations, 5], of projective trees: sentence, k, m, and the critical nodes by the paper and as kept here."""
     facts = GoldChildren.of(trees)
     counted = [_count(trees.heads, trees.offsets, facts, *batch.arrays) for batch in batches]
     return np.concatenate(counted) if counted else np.zeros((0, 5), np.int32)
@@ -115,10 +110,8 @@ def draw(tables: Tables, settings: Figure10, folder: Path) -> None:
     axes.plot(size, kept_here, "--", color=GREEN, label="$k+m'$, nodes kept here, mean")
     axes.plot(size, k, color=GREY, linewidth=0.9, label="$k$, mean")
     axes.plot([0, max(size)], [0, max(size)], ":", color=BLACK, linewidth=1, label="$k+m$: nothing removed")
-    axes.set_xlim(0, max(size))
-    axes.set_ylim(0, 2.5 * max(kept))  # a square plot would squeeze what it is about into a line
-    axes.set_xlabel("$k+m$ (stack elements and buffer nodes)")
-    axes.set_ylabel("$k+m'$ (non-critical nodes removed)")
+    axes.set(xlim=(0, max(size)), ylim=(0, 2.5 * max(kept)))  # a square plot would squeeze what it is about into a line
+    axes.set(xlabel="$k+m$ (stack elements and buffer nodes)", ylabel="$k+m'$ (non-critical nodes removed)")
     axes.legend(loc="upper right")
     save(figure, folder / f"figure10.{settings.format}")
 

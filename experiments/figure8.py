@@ -143,9 +143,7 @@ def draw(tables: Tables, settings: Figure8, folder: Path) -> None:
     axes.yaxis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.minorticks_off()
-    axes.set_xlim(left=0)
-    axes.set_xlabel("sentence length (words)")
-    axes.set_ylabel("optimal projective trees (geometric mean)")
+    axes.set(xlim=(0, None), xlabel="sentence length (words)", ylabel="optimal projective trees (geometric mean)")
     axes.legend(ncols=2, loc="upper left")
     save(figure, folder / f"figure8.{settings.format}")
 

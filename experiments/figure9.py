@@ -103,9 +103,7 @@ def draw(tables: Tables, settings: Figure9, folder: Path) -> None:
                 look = {"marker": marker, "color": colour, "label": label}
                 axes.plot(numbers(found, "k_plus_m"), numbers(found, "microseconds"), **look)
         axes.set_title(f"{kind} trees", fontsize=9)
-        axes.set_yscale("log")
-        axes.set_xlim(left=0)
-        axes.set_xlabel("$k+m$ (stack elements and buffer nodes)")
+        axes.set(yscale="log", xlim=(0, None), xlabel="$k+m$ (stack elements and buffer nodes)")
     axes_of[0].yaxis.set_major_formatter("{x:g}")
     axes_of[0].set_ylabel("time per step (microseconds, mean)")
     handles, labels = axes_of[0].get_legend_handles_labels()

@@ -17,9 +17,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import cycle, islice, product
+from itertools import cycle, islice, product, repeat
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,10 @@ PARSE = ROOT / "scripts" / "parse.py"
 COLUMNS = ("by", "size", "threads", "words", "words_per_second", "peak_megabytes", "process_seconds")
 LENGTH, FILE = "sentence length", "file size"
 
+_LABELS = {
+    **{LENGTH: "words of a sentence", FILE: "words of the file"},
+    **{"words_per_second": "words per second", "peak_megabytes": "peak memory (MB)"},
+}
 _COLOURS = (BLUE, RED)
 _MARKERS = "osD^"
 _RATE = re.compile(r"([0-9,]+) words per second\n([0-9]+)")
@@ -84,13 +88,7 @@ def measure_length(model: Model, text: bytes, threads: int, repeats: int) -> tup
     return parsed.words, statistics.median(rates[1:])
 
 
-def repeated(content: bytes, words: int, at_least: int) -> Iterator[bytes]:
-    """A file of this many words, repeated until it has that many."""
-    for _ in range(-(-at_least // words)):
-        yield content
-
-
-def measure_file(model: str, parts: Iterator[bytes], threads: int) -> tuple[float, float, float]:
+def measure_file(model: str, parts: Iterable[bytes], threads: int) -> tuple[float, float, float]:
     """Words per second, megabytes, seconds of a process that parses the parts one after the other.
 
     Raises:
@@ -133,8 +131,9 @@ def measure(settings: Growth) -> Measured:
             print(rows[-1], file=sys.stderr)
     content = file.read_bytes()
     for size, threads in product(settings.sizes, settings.threads):
-        found = [measure_file(settings.model, repeated(content, words, size), threads) for _ in range(settings.repeats)]
-        rows.append((FILE, size, threads, -(-size // words) * words, *map(statistics.median, zip(*found, strict=True))))
+        times = -(-size // words)
+        found = [measure_file(settings.model, repeat(content, times), threads) for _ in range(settings.repeats)]
+        rows.append((FILE, size, threads, times * words, *map(statistics.median, zip(*found, strict=True))))
         print(rows[-1], file=sys.stderr)
     more = [
         f"model: {len(model.slots)} feature slots, {model.spec.hidden} hidden units",
@@ -152,37 +151,32 @@ def _threads(rows: list[Row]) -> dict[str, str]:
 def draw(tables: Tables, settings: Growth, folder: Path) -> None:
     """Speed by sentence length, speed by file size, memory by file size."""
     rows = tables["results"]
-    figure, (by_length, by_size, memory) = panels(3, width=3.2, height=2.9, share_y=False)
-    panes = [(by_length, LENGTH, "words_per_second"), (by_size, FILE, "words_per_second"), (memory, FILE, "peak_megabytes")]
-    for axes, by, value in panes:
+    figure, plots = panels(3, width=3.2, height=2.9, share_y=False)
+    panes = ((LENGTH, "words_per_second"), (FILE, "words_per_second"), (FILE, "peak_megabytes"))
+    for axes, (by, value) in zip(plots, panes, strict=True):
         for place, (threads, label) in enumerate(_threads(rows).items()):
             found = chosen(rows, by=by, threads=threads)
             look: dict[str, Any] = {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)]}
             axes.plot(numbers(found, "size"), numbers(found, value), label=label, **look)
-        axes.set_xscale("log")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("words of a sentence" if by == LENGTH else "words of the file")
-        axes.set_ylabel("words per second" if value == "words_per_second" else "peak memory (MB)")
+        axes.set(xscale="log", ylim=(0, None), xlabel=_LABELS[by], ylabel=_LABELS[value])
         axes.yaxis.set_major_formatter("{x:,.0f}")
-    by_length.legend()
+    plots[0].legend()
     save(figure, folder / f"growth.{settings.format}")
 
 
 def page(tables: Tables, settings: Growth) -> str:
     """For people."""
-    rows = tables["results"]
-    text = ["Words per second, end to end, medians; see experiments/growth.py.\n"]
-    names = _threads(rows)
-    for by in (LENGTH, FILE):
+    rows, text = tables["results"], ["Words per second, end to end, medians; see experiments/growth.py.\n"]
+    names = _threads(rows).values()
+    for by, more in ((LENGTH, []), (FILE, [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names])):
         lines = []
         for size in sorted({int(row["size"]) for row in chosen(rows, by=by)}):
-            found = chosen(rows, by=by, size=size)
-            speeds = (f"{numbers(chosen(found, threads=n), 'words_per_second')[0]:,.0f}" for n in names)
-            memory = [f"{number:,.0f}" for number in numbers(found, "peak_megabytes")]
-            seconds = [f"{number:,.1f}" for number in numbers(found, "process_seconds")]
-            lines.append([f"{size:,}", *speeds, *memory, *seconds])
-        more = [f"{kind}, {name}" for kind in ("MB", "s of the process") for name in names.values()] if by == FILE else []
-        text.append(markdown([by, *names.values(), *more], lines))
+            found = sorted(chosen(rows, by=by, size=size), key=lambda row: int(row["threads"]))
+            shown = {"words_per_second": ",.0f", "peak_megabytes": ",.0f", "process_seconds": ",.1f"}
+            lines.append(
+                [f"{size:,}", *(format(value, form) for name, form in shown.items() for value in numbers(found, name))]
+            )
+        text.append(markdown([by, *names, *more], lines))
     return "\n".join(text)
 
 

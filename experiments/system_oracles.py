@@ -183,9 +183,7 @@ def _draw(lines: list[tuple[list[Row], str, dict[str, str]]], x_label: str, y_la
     figure, (axes,) = panels()
     for rows, column, look in lines:
         axes.plot(numbers(rows, "size"), numbers(rows, column), **look)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.set_ylim(0)
+    axes.set(xlabel=x_label, ylabel=y_label, ylim=(0, None))
     axes.legend()
     save(figure, path)
 

@@ -100,19 +100,14 @@ def page(tables: Tables, settings: Table6) -> str:
     columns += ["paper: lifting / optimal", "optimal, ms per tree", "per non-projective tree"]
     lines = []
     for row in tables["results"]:
-        name, parts = row["treebank"], row["parts"]
         words, lifted, kept = (int(row[column]) for column in ("words", "lifting_kept", "optimal_kept"))
-        paper, pair = PAPER_NONPROJECTIVE.get(name), PAPER_KEPT.get(name)
-        lines.append(
-            [
-                *(name, parts, f"{int(row['sentences']):,}", f"{float(row['nonprojective_percent']):.1f}"),
-                "" if paper is None else f"{paper}" if parts == "train" else f"({paper})",
-                *(f"{float(row[column]):.2f}" for column in ("lifting_percent", "optimal_percent")),
-                f"{100 * (kept - lifted) / (words - lifted):.1f}" if words > lifted else "",
-                "" if pair is None else f"{pair[0]:.2f} / {pair[1]:.2f}",
-                *(f"{float(row[column]):.4f}" for column in COLUMNS[-2:]),
-            ]
-        )
+        paper, pair = PAPER_NONPROJECTIVE.get(row["treebank"], ""), PAPER_KEPT.get(row["treebank"])
+        cells = [row["treebank"], row["parts"], f"{int(row['sentences']):,}", f"{float(row['nonprojective_percent']):.1f}"]
+        cells += [f"({paper})" if paper and row["parts"] != "train" else f"{paper}"]
+        cells += [f"{float(row[column]):.2f}" for column in ("lifting_percent", "optimal_percent")]
+        cells += [f"{100 * (kept - lifted) / (words - lifted):.1f}" if words > lifted else ""]
+        cells += ["{:.2f} / {:.2f}".format(*pair) if pair else "", *(f"{float(row[column]):.4f}" for column in COLUMNS[-2:])]
+        lines.append(cells)
     title = "Percentage of edges that projectivization keeps, over all trees; see experiments/table6.py.\n\n"
     return title + markdown(columns, lines) + NOTES
 
