@@ -64,11 +64,6 @@ class Trainings:
         """Of a page: its title, and what it shows."""
         return f"# {self.title}\n\n{self.about}{more}\n\n"
 
-    @property
-    def all_seeds(self) -> list[str]:
-        """As rows have them."""
-        return [str(seed) for seed in range(1, self.seeds + 1)]
-
 
 def run(main: Callable[[S], None], kind: type[S], config: str, doc: str | None) -> NoReturn:
     """Calls ``main`` with the settings that the command line asks for, and exits with status 1 and one line on bad input.
